@@ -255,7 +255,7 @@ export function clientKey(
  * A context for elysia-rate-limit, so that its counts are shared by threads or machines.
  *
  * @param options Where to count.
- * @returns The option `context` of elysia-rate-limit. Its `reset` needs a key.
+ * @returns The option `context` of elysia-rate-limit.
  * @throws {TypeError} If a store comes without a prefix.
  *
  * @example

@@ -162,7 +162,7 @@ export interface FastifyRateLimitStore {
   incr(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
   /** Reads how many there are. */
   read(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
-  /** The store of a route with a limit of its own. */
+  /** The store of a route with a limit of its own, or of a limiter that belongs to no route. */
   child(route: object): FastifyRateLimitStore;
 }
 
@@ -181,6 +181,10 @@ interface StoreParameters {
 
 /**
  * A store for @fastify/rate-limit, so that its counts are shared by threads or machines.
+ *
+ * Each route with a limit of its own has its own counters. So has each limiter that
+ * `fastify.rateLimit` or `fastify.createRateLimit` makes with options: these are numbered, so
+ * threads and machines must make them in the same order. The plugin does not close the store below.
  *
  * @param options Where to count.
  * @returns The option `store` of @fastify/rate-limit, which calls it with `new`. It throws a
@@ -201,6 +205,7 @@ export function fastifyRateLimitStore(
   options: HitStoreOptions = {},
 ): new (parameters: object) => FastifyRateLimitStore {
   const windows = hitWindows(options);
+  let nameless = 0;
 
   function storeOf(parameters: StoreParameters, scope: string): FastifyRateLimitStore {
     for (const option of ["continueExceeding", "exponentialBackoff"] as const) {
@@ -221,8 +226,9 @@ export function fastifyRateLimitStore(
       read: counting("read"),
       child(route: StoreParameters) {
         const { method, url } = route.routeInfo ?? {};
+        if (url === undefined) return storeOf(route, `#${++nameless} `);
         // Without spaces of its own, so that nobody's key is taken for another route's.
-        return storeOf(route, `${method} ${encodeURI(`${url}`)} `);
+        return storeOf(route, `${method} ${encodeURI(url)} `);
       },
     };
   }

@@ -1,10 +1,9 @@
 /*
  * Counting hits for middlewares of others, which bring the verdict themselves: how many hits a key
- * has had in its window, which opens at the first of them. It is a fixed window whose limit nobody
- * reaches.
+ * has had in its window, which opens at the first of them, and whose limit nobody reaches.
  */
 import type { Algorithm } from "../../core/algorithm.ts";
-import { fixedWindow } from "../../core/algorithms/fixed_window.ts";
+import { setBounded } from "../../core/bounded_map.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
 import { isOverload, isStoreError } from "../../core/errors.ts";
@@ -16,7 +15,7 @@ import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
 import { nativePromise } from "../http/native_promise.ts";
-import { hitWindow } from "./hit_window.ts";
+import { type HitBlock, type HitWindow, hitWindow } from "./hit_window.ts";
 
 /** Where the hits of another middleware are counted. */
 export interface HitStoreOptions {
@@ -61,8 +60,11 @@ export interface HitContext {
   /** Receives the plugin's window, in milliseconds, or a function that chooses it. */
   // deno-lint-ignore no-explicit-any
   init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
-  /** Counts a hit; the window lasts at least as long as the longest duration given for it. */
-  increment(key: string, duration?: number): Awaitable<{
+  /**
+   * Counts a hit; the window lasts at least as long as the longest duration given for it. The time
+   * is that of the context's clock or store if it was given one, otherwise the request's.
+   */
+  increment(key: string, duration?: number, requestTime?: number): Awaitable<{
     count: number;
     nextReset: Date;
     /** When the window was opened; where durations differ, that or an instant since then. */
@@ -78,6 +80,10 @@ export interface HitContext {
 
 /** More hits than any window sees. */
 const MAX_HITS = 1_000_000_000;
+/** The window of express-rate-limit and hono-rate-limiter if none is set, in milliseconds. */
+const USUAL_WINDOW = 60_000;
+/** How many windows of different lengths are kept made. */
+const MAX_WINDOWS = 100;
 /** What stands for an empty key, which others count like any other and stores do not take. */
 const EMPTY_KEY = "(empty)";
 /** What a hit counts as that the store had no room for; it may come again after a second. */
@@ -87,14 +93,9 @@ const ACTION = "count hits";
 
 /** A store for express-rate-limit and hono-rate-limiter. */
 export function hitStore(options: HitStoreOptions = {}): HitStore {
-  const counterBy = hitCounters(options);
+  const windows = hitWindows(options);
   const now = options.clock ?? Date.now;
-  let counter: HitCounter | undefined;
-
-  function ready(): HitCounter {
-    if (counter !== undefined) return counter;
-    throw typeError(ACTION, "init must have been called", undefined);
-  }
+  let counter = windows(USUAL_WINDOW);
 
   function infoOf({ count, resetAfter }: Hits): HitInfo {
     return { totalHits: count, resetTime: new Date(now() + resetAfter) };
@@ -103,25 +104,27 @@ export function hitStore(options: HitStoreOptions = {}): HitStore {
   return {
     prefix: options.prefix ?? "",
     localKeys: options.store === undefined,
-    init({ windowMs }) {
-      const period = Math.ceil(windowMs);
-      counter = counterBy(fixedWindow({ limit: MAX_HITS, period, anchor: "first" }));
-    },
+    init: ({ windowMs }) => void (counter = windows(windowMs)),
     get: (key) =>
       nativePromise(
-        andThen(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
+        andThen(counter.read(key), (hits) => {
+          const isFresh = hits.count === 0 && hits.resetAfter === 0;
+          return isFresh ? undefined : infoOf(hits);
+        }),
       ),
-    increment: (key) => nativePromise(andThen(ready().hit(key), infoOf)),
-    decrement: (key) => ready().takeBack(key),
-    resetKey: (key) => ready().forget(key),
-    resetAll: () => ready().forgetAll(),
+    increment: (key) => nativePromise(andThen(counter.hit(key), infoOf)),
+    decrement: (key) => counter.takeBack(key),
+    resetKey: (key) => counter.forget(key),
+    resetAll: () => counter.forgetAll(),
   };
 }
 
 /** A context for elysia-rate-limit. */
 export function hitContext(options: HitStoreOptions = {}): HitContext {
-  const windows = hitWindows(options);
-  const now = options.clock ?? Date.now;
+  let latest = 0;
+  // Machines that share a store have clocks of their own: there the store's time counts.
+  const clock = options.clock ?? (options.store === undefined ? () => latest : undefined);
+  const windows = hitWindows({ ...options, clock });
   let usual: number | undefined;
   // Keys are the same in windows of any duration.
   const anyWindow = windows(1);
@@ -130,32 +133,41 @@ export function hitContext(options: HitStoreOptions = {}): HitContext {
     init({ duration }) {
       usual = typeof duration === "number" ? duration : undefined;
     },
-    increment(key, given = usual) {
-      if (given === undefined) {
-        throw typeError(ACTION, "duration must be known", given);
-      }
+    async increment(key, given = usual, requestTime) {
+      if (given === undefined) throw typeError(ACTION, "duration must be known", given);
       const duration = Math.ceil(given);
-      return nativePromise(andThen(windows(duration).hit(key), ({ count, resetAfter }) => {
-        const end = now() + resetAfter;
-        return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
-      }));
+      latest = Number.isFinite(requestTime) ? requestTime as number : Date.now();
+      const instant = clock?.();
+      const { count, resetAfter } = await windows(duration).hit(key);
+      const end = (instant ?? Date.now()) + resetAfter;
+      return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
     },
-    decrement: (key) => anyWindow.takeBack(key),
-    reset: (key) => key === undefined ? anyWindow.forgetAll() : anyWindow.forget(key),
+    decrement: async (key) => await anyWindow.takeBack(key),
+    reset: async (key) => await (key === undefined ? anyWindow.forgetAll() : anyWindow.forget(key)),
     kill() {},
   };
 }
 
-/** Counters by the length of the windows that they open; a window once open is never shortened. */
-export function hitWindows(options: HitStoreOptions): (duration: number) => HitCounter {
+/**
+ * Counters by the length of the windows that they open, and by what begins with a hit too many; a
+ * window once open is never shortened.
+ *
+ * @throws {TypeError} If a store comes without a prefix.
+ */
+export function hitWindows(
+  options: HitStoreOptions,
+): (duration: number, block?: HitBlock) => HitCounter {
   const counterBy = hitCounters(options);
-  let latest = 1;
-  let counter = counterBy(hitWindow(MAX_HITS, latest));
-  return function windowsOf(duration) {
-    const whole = Math.ceil(duration);
-    if (whole !== latest) {
-      counter = counterBy(hitWindow(MAX_HITS, whole));
-      latest = whole;
+  const counters = new Map<string, HitCounter>();
+  return function windowsOf(given, block) {
+    const duration = Math.ceil(given);
+    const name = block === undefined
+      ? `${duration}`
+      : `${duration} ${block.most} ${block.duration}`;
+    let counter = counters.get(name);
+    if (counter === undefined) {
+      counter = counterBy(hitWindow(MAX_HITS, duration, block));
+      setBounded(counters, name, counter, MAX_WINDOWS);
     }
     return counter;
   };
@@ -170,12 +182,7 @@ export interface Hits {
 /** Counts the hits of keys, each in a window of its own. */
 export type HitCounter = ReturnType<ReturnType<typeof hitCounters>>;
 
-/**
- * Makes what makes counters of windows whose limit is `MAX_HITS`. Windows with the same id are one
- * for each key.
- *
- * @throws {TypeError} If a store comes without a prefix.
- */
+/** Makes what makes counters. A key has one window, whatever counter it is hit through. */
 function hitCounters(options: HitStoreOptions) {
   checkOptions<HitStoreOptions>("create a store of hits", options, {
     store: true,
@@ -185,7 +192,7 @@ function hitCounters(options: HitStoreOptions) {
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
 
-  return function hitCounter(window: Algorithm) {
+  return function hitCounter(window: Algorithm<HitWindow>) {
     const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
     return {
       /** Counts a hit, and answers how many there are. */

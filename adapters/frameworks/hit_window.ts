@@ -13,19 +13,34 @@ export type HitWindow = readonly [start: number, end: number, hits: number];
 
 const INITIAL: HitWindow = Object.freeze([0, 0, 0] as const);
 
+/** What some middlewares do with a client that goes beyond their limit. */
+export interface HitBlock {
+  /** The hits that a window holds; the next one begins the block. */
+  readonly most: number;
+  /** How long the block lasts, in whole milliseconds. The key is fresh afterwards. */
+  readonly duration: number;
+}
+
 /**
  * A window that the first hit opens, and that a hit with a longer duration extends. No hit shortens
- * it: a duration such as the time until midnight shrinks from hit to hit.
+ * it: a duration such as the time until midnight shrinks from hit to hit. A window whose hits were
+ * all taken back stays open, because the middlewares' own stores keep it, too.
  *
- * Its id is the same for every duration: all of them step the same state.
+ * Its id is the same for every duration and block: all of them step the same state. A blocked key is
+ * a full window that lasts as long as the block.
  *
  * @param limit The most hits; a positive integer.
  * @param duration For how long the window lasts from its first hit, in whole milliseconds.
- * @throws {RangeError} If the duration is out of range.
+ * @param block What begins with a hit too many; without it there are none.
+ * @throws {RangeError} If a duration is out of range.
  */
-export function hitWindow(limit: number, duration: number): Algorithm<HitWindow> {
-  checkInteger("count hits", "duration", duration, 1);
-  checkRange("count hits", "2^42 + duration", duration);
+export function hitWindow(
+  limit: number,
+  duration: number,
+  block?: HitBlock,
+): Algorithm<HitWindow> {
+  checkDuration("duration", duration);
+  if (block !== undefined) checkDuration("blockDuration", block.duration);
 
   /** The window that a hit at `now` falls in, without it. */
   const current = (window: HitWindow, now: number): HitWindow =>
@@ -41,11 +56,17 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
     accounting: {
       add(window, now, units) {
         const [start, end, hits] = current(window, now);
-        return [start, Math.max(end, start + duration), hits + units];
+        const sum = hits + units;
+        if (block === undefined || sum <= block.most) {
+          return [start, Math.max(end, start + duration), sum];
+        }
+        const begin = Math.max(now, start);
+        return [begin, begin + block.duration, limit];
       },
       giveBack(window, now, units) {
-        const [start, end, hits] = current(window, now);
-        return units < hits ? [start, end, hits - units] : INITIAL;
+        const [start, end, hits] = window;
+        if (now >= end) return INITIAL;
+        return hits === 0 ? window : [start, end, Math.max(0, hits - units)];
       },
       free: (window, now) => limit - current(window, now)[2],
       reset: (window, now) => current(window, now)[1] - now,
@@ -53,7 +74,12 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
     codec: numbersCodec("h1", INITIAL, (window) => {
       const [start, end, hits] = window;
       return window.every(Number.isSafeInteger) && start >= 0 && start <= LAST_INSTANT &&
-        end > start && hits >= 1 && hits <= limit;
+        end > start && hits >= 0 && hits <= limit;
     }),
   });
+}
+
+function checkDuration(name: string, duration: number): void {
+  checkInteger("count hits", name, duration, 1);
+  checkRange("count hits", `2^42 + ${name}`, duration);
 }

@@ -153,18 +153,17 @@ export function throttlerStorage(options: HitStoreOptions = {}): ThrottlerStorag
 
   return {
     async increment(key, ttl, limit, blockDuration, throttlerName) {
-      const blocked = `${throttlerName} blocked ${key}`;
-      const block = await windows(blockDuration).read(blocked);
-      const { hit, read } = windows(ttl);
-      const counted = block.count > 0 ? read : hit;
-      const { count, resetAfter } = await counted(`${throttlerName} ${key}`);
-      const begins = block.count === 0 && count > limit;
-      const { resetAfter: left } = begins ? await windows(blockDuration).hit(blocked) : block;
+      // Without a duration, a client is blocked until its window ends.
+      const block = blockDuration > 0
+        ? { most: limit, duration: Math.ceil(blockDuration) }
+        : undefined;
+      const { count, resetAfter } = await windows(ttl, block).hit(`${throttlerName} ${key}`);
+      const isBlocked = count > limit;
       return {
-        totalHits: block.count > 0 ? Math.max(count, limit + 1) : count,
+        totalHits: isBlocked ? Math.min(count, limit + 1) : count,
         timeToExpire: seconds(resetAfter),
-        isBlocked: begins || block.count > 0,
-        timeToBlockExpire: seconds(left),
+        isBlocked,
+        timeToBlockExpire: isBlocked ? seconds(resetAfter) : 0,
       };
     },
   };

@@ -43,6 +43,19 @@ export const VERDICTS: AdapterTests = {
       );
     }),
 
+  "says nothing about the limit in header fields where headers is false": (app) =>
+    app.serving({ headers: false, cost: 2, exposeHeaders: true }, async (port) => {
+      for (const status of [200, 429]) {
+        const answer = await rawRequest(port, { path: "/text" });
+        assert.equal(answer.status, status);
+        for (const name of ["ratelimit", "ratelimit-policy", "retry-after"]) {
+          assert.deepEqual(answer.values(name), [], name);
+        }
+        assert.deepEqual(answer.values("access-control-expose-headers"), []);
+        assert.deepEqual(answer.values("cache-control"), status === 429 ? ["no-store"] : []);
+      }
+    }),
+
   "leaves status, content type and body of every route as they are": (app) =>
     app.serving(undefined, (bare) =>
       app.serving({ cost: 0 }, async (port) => {

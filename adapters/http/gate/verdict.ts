@@ -115,7 +115,7 @@ export function judge(options: Options, report: (error: unknown, request: unknow
     const headers = parts !== undefined && parts.length === names.length
       ? write(parts, now(), partition?.(request, info))
       : [];
-    if (!allowed && retryAfter !== Infinity) {
+    if (!allowed && retryAfter !== Infinity && forms.length > 0) {
       headers.push(retryAfterField(retryAfter + (jitter === 0 ? 0 : jitter * random())));
     }
     // Scripts of other origins see only fields that are named to them.

@@ -3,8 +3,11 @@
  * whether it logs in, and, roughly, its path.
  */
 
+/** A part of a request. */
+export type RequestPart = "method" | "path" | "status";
+
 /** The usual names of the parts of a request, the likeliest first. */
-export const REQUEST_NAMES = {
+export const REQUEST_NAMES: Readonly<Record<RequestPart, readonly string[]>> = {
   method: [
     ...["method", "request.method", "req.method", "RequestMethod", "request_method", "cs-method"],
     "ClientRequestMethod",
@@ -17,10 +20,7 @@ export const REQUEST_NAMES = {
     ...["status", "status_code", "response", "res.statusCode", "DownstreamStatus", "sc-status"],
     ...["response_code", "EdgeResponseStatus"],
   ],
-} as const;
-
-/** A part of a request. */
-export type RequestPart = keyof typeof REQUEST_NAMES;
+};
 
 /** Bits of a mark. The other six are a hash of the path; 0 where there is no path. */
 export const LOGS_IN = 1;

@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { DefaultContext, rateLimit as elysiaRateLimit } from "elysia-rate-limit";
 import express from "express";
-import { rateLimit as expressRateLimit, type Store } from "express-rate-limit";
+import { MemoryStore, rateLimit as expressRateLimit, type Store } from "express-rate-limit";
 import { Hono } from "hono";
 import { rateLimiter } from "hono-rate-limiter";
 import assert from "node:assert/strict";
@@ -222,9 +222,59 @@ describe("the stores of others", () => {
     assert.equal(await store.get!("one"), undefined);
   });
 
-  test("must know the window", () => {
-    assert.throws(() => expressRateLimitStore().increment("one"), /init must have been called/);
-    assert.throws(() => elysiaRateLimitContext().increment("one"), /duration must be known/);
+  test("keep a window whose hits were taken back, as the middleware's own store does", async () => {
+    const clock = testClock(1_000);
+    const store = expressRateLimitStore({ clock });
+    store.init({ windowMs: 1_000 });
+    const own = new MemoryStore();
+    own.init({ windowMs: 1_000 } as never);
+    for (const each of [store, own]) {
+      await each.increment("one");
+      await each.decrement("one");
+      assert.equal((await each.get("one"))?.totalHits, 0);
+      await each.decrement("one");
+      assert.equal((await each.increment("one")).totalHits, 1);
+    }
+    own.shutdown();
+    await clock.advance(900);
+    await store.decrement("one");
+    assert.deepEqual(await store.get("one"), { totalHits: 0, resetTime: new Date(2_000) });
+    assert.deepEqual(await store.increment("one"), { totalHits: 1, resetTime: new Date(2_000) });
+    await clock.advance(100);
+    assert.equal(await store.get("one"), undefined);
+  });
+
+  test("count before the middleware has begun, in its usual window", async () => {
+    const store = expressRateLimitStore({ clock: testClock(0) });
+    assert.equal(await store.get("one"), undefined);
+    await store.decrement("one");
+    await store.resetKey("one");
+    await store.resetAll();
+    const resetTime = new Date(60_000);
+    assert.deepEqual(await store.increment("one"), { totalHits: 1, resetTime });
+    store.init({ windowMs: 1_000 });
+    assert.deepEqual(await store.increment("one"), { totalHits: 2, resetTime });
+  });
+
+  test("reject what they cannot count, where the plugin's own context does", async () => {
+    for (const context of [elysiaRateLimitContext(), new DefaultContext()]) {
+      context.init({ duration: () => 1_000 } as never);
+      await rejects(() => context.increment("one"), /duration is required|duration must be known/);
+    }
+    const context = elysiaRateLimitContext();
+    for (const duration of [0, -1, NaN, Infinity]) {
+      await rejects(() => context.increment("one", duration), RangeError);
+    }
+    await rejects(() => context.increment(undefined as never, 1), TypeError);
+    assert.equal((await context.increment("one", 1_000, NaN)).count, 1);
+    await rejects(() => context.decrement(undefined as never), TypeError);
+    await rejects(() => context.reset({} as never), TypeError);
+
+    /** Checks that it neither answers nor throws. */
+    function rejects(call: () => unknown, error: RegExp | typeof TypeError): Promise<void> {
+      const answer = call();
+      return assert.rejects(answer as Promise<unknown>, error);
+    }
   });
 
   test("may be taken back, and forgotten, whatever the duration", async () => {
@@ -240,9 +290,6 @@ describe("the stores of others", () => {
     assert.equal((await context.increment("two", 5_000)).count, 1);
     await context.reset();
     assert.equal((await context.increment("one", 1_000)).count, 1);
-    for (const duration of [0, -1, NaN, Infinity]) {
-      assert.throws(() => context.increment("one", duration), RangeError, String(duration));
-    }
     context.kill();
   });
 });
@@ -346,6 +393,7 @@ describe("the context for elysia-rate-limit counts a key once,", () => {
           passed: fc.nat({ max: 50 }),
           key: fc.constantFrom("one", "two"),
           duration: fc.integer({ min: 1, max: 100 }),
+          fails: fc.boolean(),
         }),
         { minLength: 1, maxLength: 30 },
       );
@@ -357,20 +405,35 @@ describe("the context for elysia-rate-limit counts a key once,", () => {
           own.init({ duration } as never);
           const context = elysiaRateLimitContext({ ...options(), clock: () => now });
           context.init({ duration });
-          for (const { passed, key, duration } of hits) {
+          for (const { passed, key, duration, fails } of hits) {
             now += passed;
-            const expected = await own.increment(key, duration, now);
+            const expected = { ...await own.increment(key, duration, now) };
             const { count, nextReset } = await context.increment(key, duration);
             assert.deepEqual({ count, nextReset }, {
               count: expected.count,
               nextReset: expected.nextReset,
             });
+            if (fails) await Promise.all([own.decrement(key), context.decrement(key)]);
           }
         }),
         fcOptions({ numRuns: 100 }),
       );
     });
   }
+});
+
+test("the context for elysia-rate-limit counts at the time of the request", async () => {
+  const own = new DefaultContext();
+  const context = elysiaRateLimitContext();
+  for (const each of [own, context]) each.init({ duration: 1_000 } as never);
+  for (const requestTime of [1_000, 1_999, 2_000, 2_999, 3_000]) {
+    const expected = { ...await own.increment("one", undefined, requestTime) };
+    assert.deepEqual(await context.increment("one", undefined, requestTime), expected);
+  }
+  // Where machines count together, their clocks differ: the store's is the one that counts.
+  const clock = testClock(0);
+  const store = elysiaRateLimitContext({ store: memoryStore(), prefix: "a", clock });
+  assert.equal((await store.increment("one", 1_000, 5_000)).nextReset.getTime(), 1_000);
 });
 
 test("hits that another store counts weigh as much as its share says", async () => {

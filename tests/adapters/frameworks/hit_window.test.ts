@@ -1,22 +1,81 @@
+import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { type HitWindow, hitWindow } from "../../../adapters/frameworks/hit_window.ts";
-import { algorithmLaws, fixedWindowRule, type Subject } from "../../../adapters/testing/testing.ts";
+import {
+  algorithmLaws,
+  type Counted,
+  fixedWindowRule,
+  type Rule,
+  type Subject,
+} from "../../../adapters/testing/testing.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-/** With one duration it is a fixed window that the first call opens. */
+/** With one duration it is a fixed window that the first call opens, and that stays open. */
+function hitWindowRule(limit: number, period: number): Rule<Counted> {
+  const rule = fixedWindowRule({ limit, period, anchor: "first" });
+  const isOpen = (use: Counted, now: bigint) => now < use.start + BigInt(period);
+  return {
+    ...rule,
+    maxDebt: 0n,
+    after: (use, now, cost) =>
+      rule.after(use, now, cost) ??
+        (use !== undefined && isOpen(use, now) ? { start: use.start, units: 0n } : undefined),
+    fresh: (use, now) => !isOpen(use, now),
+  };
+}
+
 const subjects = fc.record({
   limit: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constant(1_000_000_000)),
   period: fc.integer({ min: 1, max: 100_000 }),
 }).map(({ limit, period }): Subject<HitWindow> => ({
   algorithm: hitWindow(limit, period),
-  rule: { ...fixedWindowRule({ limit, period, anchor: "first" }), maxDebt: 0n },
+  rule: hitWindowRule(limit, period) as Rule,
   grids: [period],
 }));
 
+/** What it does otherwise: it stays open, and its id is one for all durations. */
+const OTHERWISE = [
+  "algorithms of one id answer alike",
+  "giving back undoes taking, and no more",
+  "giving back everything leaves a fresh key, if the clock never stepped back",
+];
+
 describe("a window of hits", () => {
-  // Its id is one for all durations, because a hit may bring another one.
-  const laws = algorithmLaws(subjects).filter(({ name }) => !name.includes("of one id"));
-  for (const law of laws) test(law.name, () => law.run(fcOptions()));
+  const laws = algorithmLaws(subjects);
+  assert.deepEqual(OTHERWISE.filter((name) => !laws.some((law) => law.name === name)), []);
+  for (const law of laws.filter(({ name }) => !OTHERWISE.includes(name))) {
+    test(law.name, () => law.run(fcOptions()));
+  }
+
+  test("stays open when its hits are taken back, and no longer", () => {
+    const { step, initial } = hitWindow(10, 1_000);
+    const [, once] = step(initial, 500, 1);
+    const [, none] = step(once, 600, -1);
+    assert.deepEqual(none, [500, 1_500, 0]);
+    assert.equal(step(none, 700, -1)[1], none);
+    assert.deepEqual(step(none, 1_499, 1)[1], [500, 1_500, 1]);
+    assert.equal(step(none, 1_500, -1)[1], initial);
+    assert.deepEqual(step(none, 1_500, 1)[1], [1_500, 2_500, 1]);
+  });
+
+  test("is blocked by a hit too many, and then fresh", () => {
+    const { step, initial } = hitWindow(10, 1_000, { most: 2, duration: 300 });
+    const [, twice] = step(initial, 0, 2);
+    const [begins, blocked] = step(twice, 100, 1);
+    assert.deepEqual([begins.allowed, begins.remaining, begins.resetAfter], [true, 0, 300]);
+    const [refused, same] = step(blocked, 399, 1);
+    assert.deepEqual([refused.allowed, refused.retryAfter], [false, 1]);
+    assert.equal(same, blocked);
+    assert.deepEqual(step(blocked, 400, 1)[1], [400, 1_400, 1]);
+    // A clock that stepped back does not shorten the block.
+    assert.equal(step(step(twice, 0, 1)[1], 299, 1)[0].allowed, false);
+  });
+
+  test("refuses durations out of range by name", () => {
+    assert.throws(() => hitWindow(1, 0), /^RangeError: Cannot count hits as duration/);
+    const block = { most: 1, duration: 0 };
+    assert.throws(() => hitWindow(1, 1, block), /^RangeError: Cannot count hits as blockDuration/);
+  });
 });

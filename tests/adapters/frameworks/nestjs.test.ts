@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import { Controller, Get, type INestApplication, Module, UseGuards } from "@nestjs/common";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
-import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
+import { ThrottlerGuard, ThrottlerModule, ThrottlerStorageService } from "@nestjs/throttler";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -35,6 +35,17 @@ async function serving(app: INestApplication, work: (port: number) => Promise<vo
   await app.listen(0, "127.0.0.1");
   const { port } = app.getHttpServer().address();
   await using({ port, close: () => app.close() }, work);
+}
+
+/** Calls at an instant of the clock that Nest's own storage reads, before it gives way. */
+function at<Result>(now: number, call: () => Result): Result {
+  const real = Date.now;
+  Date.now = () => now;
+  try {
+    return call();
+  } finally {
+    Date.now = real;
+  }
 }
 
 describe("tidegate/nestjs", () => {
@@ -113,32 +124,67 @@ describe("tidegate/nestjs", () => {
     });
   });
 
-  test("a block of @nestjs/throttler outlasts its window, and then ends", async () => {
+  for (const blockDuration of [500, 1_000, 5_000]) {
+    test(`blocks of ${blockDuration} ms end as in @nestjs/throttler's own storage`, async () => {
+      let now = 1_000_000;
+      const own = new ThrottlerStorageService();
+      const ours = throttlerStorage({ clock: () => now });
+      const hit = (storage: Pick<typeof ours, "increment">) =>
+        at(now, () => storage.increment("one", 1_000, 2, blockDuration, "default"));
+      const seen: string[] = [];
+      for (const passed of [0, 0, 0, blockDuration - 1, 1, 0, 0, blockDuration, 2_000]) {
+        now += passed;
+        const [expected, { totalHits, isBlocked, timeToBlockExpire }] = [
+          await hit(own),
+          await hit(ours),
+        ];
+        seen.push(isBlocked ? "429" : "200");
+        assert.equal(isBlocked, expected.isBlocked);
+        // Theirs forgets hits during a long block; nothing reads their number then.
+        if (isBlocked) assert.equal(timeToBlockExpire, expected.timeToBlockExpire);
+        else assert.equal(totalHits, expected.totalHits);
+      }
+      own.onApplicationShutdown();
+      assert.equal(seen.join(" "), "200 200 429 429 200 200 429 200 200");
+    });
+  }
+
+  test("blocks of no duration last until the window ends", async () => {
     let now = 1_000_000;
-    const { increment } = throttlerStorage({ clock: () => now });
-    const hit = () => increment("one", 1_000, 2, 5_000, "default");
-    assert.deepEqual(await hit(), {
-      totalHits: 1,
-      timeToExpire: 1,
-      isBlocked: false,
-      timeToBlockExpire: 0,
+    const own = new ThrottlerStorageService();
+    const ours = throttlerStorage({ clock: () => now });
+    for (const passed of [0, 0, 0, 0, 999, 1, 0, 0]) {
+      now += passed;
+      const hit = (storage: Pick<typeof ours, "increment">) =>
+        at(now, () => storage.increment("one", 1_000, 2, 0, "default"));
+      const [expected, answer] = [await hit(own), await hit(ours)];
+      assert.deepEqual(answer, expected);
+    }
+    own.onApplicationShutdown();
+  });
+
+  test("a limit of 0 of @nestjs/throttler admits nothing", async () => {
+    const { increment } = throttlerStorage({ clock: () => 0 });
+    for (const blockDuration of [0, 500]) {
+      const { isBlocked } = await increment(`${blockDuration}`, 1_000, 0, blockDuration, "default");
+      assert.equal(isBlocked, true);
+    }
+  });
+
+  test("a client of @nestjs/throttler that comes back after its block is let in", async () => {
+    let now = 1_000_000;
+    const storage = throttlerStorage({ clock: () => now });
+    const throttlers = [{ ttl: 60_000, limit: 2, blockDuration: 500 }];
+    const app = await makeApp(Module({
+      imports: [ThrottlerModule.forRoot({ throttlers, storage })],
+      controllers: [controller("limited")],
+      providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
+    }));
+    await serving(app, async (port) => {
+      assert.deepEqual(await statuses(port, 3, "/limited"), [200, 200, 429]);
+      now += 500;
+      assert.deepEqual(await statuses(port, 3, "/limited"), [200, 200, 429]);
     });
-    await hit();
-    assert.deepEqual(await hit(), {
-      totalHits: 3,
-      timeToExpire: 1,
-      isBlocked: true,
-      timeToBlockExpire: 5,
-    });
-    now += 4_999;
-    assert.deepEqual(await hit(), {
-      totalHits: 3,
-      timeToExpire: 0,
-      isBlocked: true,
-      timeToBlockExpire: 1,
-    });
-    now += 1;
-    assert.equal((await hit()).isBlocked, false);
   });
 
   test("a store needs a prefix", () => {
