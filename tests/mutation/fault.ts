@@ -12,8 +12,9 @@ export interface Fault {
   readonly laws: readonly SuiteName[];
 }
 
-/** The laws of one thing, as `suites.ts` makes them. */
+/** The laws of one thing, as `suites.ts` makes them; or a file of tests, for what no law says. */
 export type SuiteName =
+  | `tests/${string}.test.ts`
   | "all"
   | "fixedWindow"
   | "gcra"

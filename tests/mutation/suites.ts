@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import process from "node:process";
 import fc from "fast-check";
 import { createClient } from "redis";
 
@@ -62,8 +64,23 @@ export async function suiteOf(name: SuiteName): Promise<Suite> {
     case "threads on a sharedStore":
       return await onThreads();
     default:
-      return { laws: algorithmLaws(subjects[name]()), numRuns: 100, stop };
+      return isFile(name)
+        ? { laws: [testsIn(name)], numRuns: 1, stop }
+        : { laws: algorithmLaws(subjects[name]()), numRuns: 100, stop };
   }
+}
+
+function isFile(name: SuiteName): name is `tests/${string}.test.ts` {
+  return name.endsWith(".test.ts");
+}
+
+/** A file of tests as a law. */
+function testsIn(file: string): Law {
+  const passes = () => {
+    const { status } = spawnSync(process.execPath, ["--test", file], { stdio: "ignore" });
+    return status === 0;
+  };
+  return law(`the tests in ${file}`, fc.property(fc.constant(file), passes));
 }
 
 /** Two connections to a server of their own, which take turns. */

@@ -270,6 +270,20 @@ describe("maxWaiting", () => {
   });
 });
 
+test("refused at maxWaiting where units are left, one is never sent back at once", async () => {
+  const clock = virtualClock(1_000_000);
+  const api = limiter(gcra({ limit: 1, period: "1h", burst: 3 }), { clock, maxWaiting: 1 });
+  api.consume("key", 2);
+  const controller = new AbortController();
+  const large = api.acquire("key", { cost: 3, signal: controller.signal });
+  assert.equal(api.peek("key").allowed, true);
+  const refused = await api.acquire("key").catch((error) => error);
+  assert.ok(refused instanceof RateLimitedError);
+  assert.deepEqual([refused.decision.allowed, refused.decision.retryAfter], [false, 1]);
+  controller.abort();
+  await assert.rejects(large);
+});
+
 describe("acquire on a store whose failure policy answers", () => {
   const rate = gcra({ limit: 1, period: "1h" });
   const queue = leakyQueue({ limit: 1, period: "1h", queue: 3 });

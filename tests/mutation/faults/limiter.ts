@@ -24,4 +24,11 @@ export const LIMITER_FAULTS: readonly Fault[] = [
       "cancel = limiter.after(milliseconds{~~~> + 1~~}, () => {",
     "The delay of a queue is not waited out": "limiter.after({~~decision.delay~>0~~}, () => {",
   }),
+  ...faultsIn("core/clock.ts", ["tests/core/clock.test.ts"], {
+    "A timer that wakes a millisecond early": "if (left <= {~~0~>1~~}) wake();",
+  }),
+  ...faultsIn("core/limiter/acquire.ts", ["tests/core/limiter/waiting.test.ts"], {
+    "Who is one too many is sent back at once":
+      "retryAfter: {~~Math.max(1, seen.retryAfter)~>seen.retryAfter~~} };",
+  }),
 ];

@@ -84,4 +84,22 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A value in Redis that expires while it holds use":
       "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
   }),
+  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/full_store.test.ts"], {
+    "A key that is fresh earlier after a refund keeps its place among those to drop":
+      "if (freshAt < {~~cells[cell + BOUND]!~>0~~}) moveUp(slots.queue, slot);",
+  }),
+  ...faultsIn("stores/memory/expiry_queue.ts", ["tests/stores/memory/expiry_queue.test.ts"], {
+    "What fills the place of a key that goes only sinks":
+      "if ({~~boundOf(queue, last) < boundOf(queue, slot)~>false~~}) rise(queue, last, place);",
+  }),
+  ...faultsIn("stores/layered/deny_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
+    "A refusal from before a refund under way is kept":
+      "return {~~andFinally(call, forget)~>call()~~};",
+    "A refusal holds in its own time to the last millisecond, which the store may have rounded":
+      "if (passed >= decision.retryAfter - ({~~ownTime ? 1 : 0~>0~~})) return undefined;",
+  }),
+  ...faultsIn("stores/layered/age_decision.ts", ["tests/stores/layered/deny_cache.test.ts"], {
+    "A remembered wait that is rounded down":
+      "return wait === 0 ? 0 : Math.max(1, Math.{~~ceil~>floor~~}(wait - milliseconds));",
+  }),
 ];

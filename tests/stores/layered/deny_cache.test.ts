@@ -6,8 +6,9 @@ import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
 import { gcra, type Limiter, limiter, memoryStore } from "../../../mod.ts";
 import { denyCache, type DenyCacheOptions } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
+import { inOwnTime } from "../../support/real_time.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { atOnce, byPromise, byThenable, probe } from "./probe.ts";
+import { type Answers, atOnce, byPromise, byThenable, probe } from "./probe.ts";
 
 const hourly = gcra({ limit: 1, period: "1h", burst: 3 });
 
@@ -133,6 +134,48 @@ describe("denyCache", () => {
     const again = api.consume("k");
     held.release();
     assert.equal((await again).allowed, true);
+  });
+
+  test("forgets a refusal that was answered before a refund under way was done", async () => {
+    const waiting: (() => void)[] = [];
+    const late: Answers = (make) =>
+      new Promise((resolve) => waiting.push(() => resolve(make()))) as never;
+    const { api } = caching({}, late);
+    const first = api.consume("k", 3);
+    waiting.shift()!();
+    await first;
+    const refund = api.refund("k");
+    const refusal = api.consume("k");
+    // The store takes the second call first.
+    waiting.pop()!();
+    assert.equal((await refusal).allowed, false);
+    waiting.pop()!();
+    await refund;
+    const again = api.consume("k");
+    waiting.pop()?.();
+    assert.equal((await again).allowed, true);
+  });
+
+  test("in its own time, asks a millisecond early, and says no wait that is too short", () => {
+    inOwnTime((time) => {
+      const inner = probe(atOnce, true);
+      const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
+      time.passed = 0.5;
+      api.consume("k", 3);
+      const { retryAfter } = api.consume("k");
+      const before = inner.calls;
+      time.passed = 0.75;
+      assert.equal(api.consume("k").retryAfter, retryAfter);
+      time.passed = 1.5;
+      assert.equal(api.consume("k").retryAfter, retryAfter - 1);
+      time.passed = retryAfter - 0.75;
+      assert.equal(api.consume("k").retryAfter, 2);
+      assert.equal(inner.calls, before);
+      // The store may have rounded its instant down.
+      time.passed = retryAfter - 0.5;
+      api.consume("k");
+      assert.equal(inner.calls, before + 1);
+    });
   });
 
   for (const [kind, answers] of [["promises", byPromise], ["thenables", byThenable]] as const) {
