@@ -1,6 +1,6 @@
 /*
- * Room for new keys on a full store: stores/shared/table/drop_keys.ts (takePlace, drop), table.ts
- * (removeKey), insert.ts (fillOne).
+ * Room for new keys on a full store: stores/shared/table/drop_keys.ts (takeFreePlace, makePlace),
+ * table.ts (removeKey), insert.ts (fillEmpty).
  *
  * There are more slots than places. Each thread puts CALLS new keys in: it takes a place that is free,
  * or empties a slot, whose place is then its own; then it fills an empty slot, or gives the place back

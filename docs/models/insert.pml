@@ -1,5 +1,5 @@
 /*
- * A new key in a bucket: stores/shared/table/insert.ts (scanBucket, breakIntent), insert.ts (insertKey, fill).
+ * A new key in a bucket: stores/shared/table/insert.ts (scan, breakIntent, claim, fill).
  *
  * Two or three threads take from the same key, which is in none of the bucket's two slots, and one
  * of which may be wanted by a thread with another key. A slot is version and key (0: empty); what

@@ -11,6 +11,7 @@ import type { PreparedCall } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
+import { freshAtWith, type Shares, sharesOf } from "./states/fresh_at.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
@@ -26,12 +27,14 @@ interface Stepper {
   readonly split: SplitReducer<unknown>;
   readonly layout: StateLayout;
   readonly initial: unknown;
+  readonly shares: Shares;
 }
 
 /** How a view steps an algorithm. */
 export function stepperOf(view: ThreadView, algorithm: Algorithm): Stepper {
   const split = splitReducer(algorithm) as SplitReducer<unknown>;
-  return { split, layout: layoutFor(view, algorithm), initial: algorithm.initial };
+  const { initial } = algorithm;
+  return { split, layout: layoutFor(view, algorithm), initial, shares: sharesOf(algorithm) };
 }
 
 /** Decides on the key of a fingerprint; the other arguments are those of a prepared call. */
@@ -51,7 +54,7 @@ export function decideIn(view: ThreadView): DecideOn {
 
   /** One try; `undefined` if another thread was faster. */
   function attempt(
-    { split: { take, decide }, layout, initial }: Stepper,
+    { split: { take, decide }, layout, initial, shares }: Stepper,
     low: number,
     high: number,
     cost: number,
@@ -68,7 +71,7 @@ export function decideIn(view: ThreadView): DecideOn {
       return block === 0 || isUnchanged(memory, found.slot, found.word) ? decision : undefined;
     }
     if (block === 0 && next === initial) return decision;
-    const freshAt = next === initial ? 0 : now + decision.resetAfter;
+    const freshAt = next === initial ? 0 : freshAtWith(now + decision.resetAfter, decision, shares);
     writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
     if (block === 0 ? insert(high, now) : replace()) return decision;
     nodes.abandon();
@@ -114,7 +117,7 @@ export function preparedCall(
   const { ints, floats, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { split: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
+  const { split: { take, decide }, initial, shares, layout, layout: { isNumber } } = stepper;
   const fingerprint = new Int32Array(2);
   let resets = ints[header.resets];
   let keys = startOfKeys();
@@ -168,7 +171,9 @@ export function preparedCall(
             : ints[record + field.ring + (head & (RING_SIZE - 1))]!;
           const to = blocks + spare * BLOCK;
           ints[to + 1] = high;
-          floats[(to >> 1) + 1] = next === initial ? 0 : now + decision.resetAfter;
+          floats[(to >> 1) + 1] = next === initial
+            ? 0
+            : freshAtWith(now + decision.resetAfter, decision, shares);
           if (isNumber) {
             ints[to] = low;
             floats[(to >> 1) + 2] = next as number;

@@ -20,10 +20,13 @@
  *
  * Every change raises the version, modulo what is left of 32 bits beside the block number.
  *
- * Intent, one for each bucket, by which one thread at a time puts a new key into it:
+ * Intent, one for each bucket, by which one thread at a time puts in a new key whose home it is:
  *
- *   count | 0 | 0            nobody
- *   count | 1 | position     somebody is about to swap a new key into that slot
+ *   count | reach | 0         nobody
+ *   count | reach | target    somebody is about to swap a new key into slot (target - 1) of the chain
+ *
+ * The chain of a bucket are the 8 that begin with it, 96 slots. Its keys stand in the bucket itself,
+ * or where that was full, in the next ones: none further than the reach says (0, 1, 3 or 7 buckets).
  *
  * Who writes and reads which words, and by what kind of access:
  *
@@ -53,11 +56,13 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 7;
+const VERSION = 8;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
 export const BUCKET = 16;
+/** Buckets that a key may stand in: its home, and the next ones where that is full. */
+export const CHAIN = 8;
 /** Where the tags begin in a bucket, in bytes. */
 export const TAGS = 48;
 /** Where the intent lies in a bucket. */
@@ -218,8 +223,8 @@ function placesOf({ maxCapacity, buckets, threads, nodes: lastNode }: Sizes) {
 
 /**
  * How many buckets a store has: for two to four keys to a bucket of twelve slots. When all keys are in
- * use, one bucket in 3,000 is short of room at the worst; with one or two keys to a bucket, one in
- * five million.
+ * use, one bucket in 3,000 is full at the worst, and its next keys stand in the buckets after it; with
+ * one or two keys to a bucket, one in five million.
  */
 export function bucketsFor(capacity: number, isRoomy: boolean): number {
   return 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)) + (isRoomy ? 1 : 0));

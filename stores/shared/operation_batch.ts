@@ -14,6 +14,7 @@ import { contentionError, enter, MAX_TRIES, recover } from "./decide.ts";
 import type { Fingerprint } from "./fingerprints.ts";
 import { capacityOf, MAX_OPERATIONS, type Memory } from "./layout.ts";
 import { writeBlock } from "./states/block_layout.ts";
+import { freshAtWith, sharesOf } from "./states/fresh_at.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
 import type { FoundKey } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
@@ -101,7 +102,9 @@ function batchOf(
       insertFresh(key);
       isComplete = false;
     }
-    return isComplete && commit(toWrite) ? decisions : undefined;
+    const decisionOf = (stored: string) =>
+      decisions[operations.findIndex(({ key }) => key === stored)];
+    return isComplete && commit(toWrite, decisionOf) ? decisions : undefined;
   }
 
   /** Looks a key up: its state, `undefined` if it has none. */
@@ -152,7 +155,10 @@ function batchOf(
   }
 
   /** Changes the keys to be written, provided that all that were seen are as they were. */
-  function commit(toWrite: ReadonlyMap<string, Write>): boolean {
+  function commit(
+    toWrite: ReadonlyMap<string, Write>,
+    decisionOf: (stored: string) => Decision | undefined,
+  ): boolean {
     const taken: number[] = [];
     const replaced: number[] = [];
     const swaps: SlotSwap[] = [];
@@ -167,7 +173,10 @@ function batchOf(
           spares.spent();
           taken.push(block);
           replaced.push(old);
-          const freshAt = state === algorithm.initial ? 0 : now + resetAfter;
+          const decision = decisionOf(stored);
+          const freshAt = state === algorithm.initial || decision === undefined
+            ? 0
+            : freshAtWith(now + resetAfter, decision, sharesOf(algorithm));
           writeBlock(memory, layoutFor(view, algorithm), block, low, high, state, freshAt, old);
         }
         swaps.push({ slot, before, block });

@@ -62,8 +62,8 @@ export interface SharedStoreOptions {
   readonly maxBytes?: number | undefined;
   /**
    * What to do with a new key when there is no room but that of keys in use: `"evict"` (default)
-   * forgets the one that would be fresh first of those looked at, and counts it; `"throw"` throws a
-   * `StoreFullError`.
+   * forgets, of those looked at, the one that gives away the smallest share of its capacity, chance
+   * deciding among equals, and counts it; `"throw"` throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
   /**

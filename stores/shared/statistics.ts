@@ -26,6 +26,11 @@ export interface SharedStoreStatistics {
   readonly evictions: number;
   /** Of those, the ones that made room in the arena: `maxBytes` is too small. */
   readonly evictionsForNodes: number;
+  /**
+   * Of those, the ones below `capacity`, as all 96 slots that a new key's hash leads to were in use:
+   * a matter of chance, below one in 10^18 for each new key.
+   */
+  readonly evictionsForSlots: number;
   /** Keys that were replaced because they were fresh again. */
   readonly dropped: number;
   /** Times that a whole bucket was searched because no tag led to the key. */
@@ -68,8 +73,9 @@ export function statisticsOf(
     freeNodes: lastNode - nodes,
     maxNodes: lastNode,
     inserted: sum(counter.inserted),
-    evictions: sum(counter.evicted) + sum(counter.evictedForNodes),
+    evictions: sum(counter.evicted) + sum(counter.evictedForNodes) + sum(counter.evictedForSlots),
     evictionsForNodes: sum(counter.evictedForNodes),
+    evictionsForSlots: sum(counter.evictedForSlots),
     dropped: sum(counter.dropped),
     probes: sum(counter.scans),
     contention: sum(counter.contention),

@@ -1,32 +1,46 @@
 /*
  * Room for a new key, or for its nodes, when all that there is has been taken.
  *
- * Keys are looked at from where the last search ended, in any thread: those of 32 buckets, and from
- * time to time those of 4,096, for one that is fresh again. For nodes as many keys that hold some are
- * looked at: each topmost node names its key. If none is fresh, the one that will be first of those
- * looked at is evicted, where the store allows it.
+ * Keys are looked at in 8 buckets from where the last search ended, in any thread, and in 8 that chance
+ * picks; from time to time in 4,096, for one that is fresh again. For nodes 32 keys that hold some are
+ * looked at: each topmost node names its key. If none is fresh, the one is evicted whose forgetting
+ * gives away the least (`states/fresh_at.ts`), chance deciding among equals, where the store allows it.
+ *
+ * Where all keys looked at have nothing left, those are looked at that this thread put in last: new
+ * keys that push out new keys are there, however many of the others are refused. They must have more
+ * left: among equals it would be the latest comers that go, and none of those that flood the store.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
+import { BUCKET, capacityOf, header, INTENT, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
 import { hasRoot } from "../states/block_layout.ts";
+import { leftOf, NOTHING_LEFT } from "../states/fresh_at.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import {
+  bucketAfter,
   bucketOf,
   freshAtOf,
   fullError,
+  reachOf,
   removeKey,
   settledWord,
   type Table,
   wordAt,
 } from "./table.ts";
 
-/** Buckets that are searched for a key to drop; those of a long search, and how many a millisecond. */
-const SEARCHED = 32;
+/** Buckets that are searched from the hand, and by chance; a smaller table is searched as a whole. */
+const BY_HAND = 8;
+const BY_CHANCE = 8;
+/** Keys with nodes that are looked at. */
+const HOLDERS = 32;
+/** Buckets, or keys with nodes, of a long search, and how many a millisecond. */
 const SEARCHED_LONG = 4_096;
 const SEARCHED_PER_MILLISECOND = 400;
+/** Slots filled last that are remembered, and keys among which chance decides: powers of two. */
+const REMEMBERED = 256;
+const EQUALS = 256;
 /** Searches that find none who may go before the places taken are held to be those of dead threads. */
 const FRUITLESS = 1_000;
 
@@ -37,13 +51,17 @@ export type KeyDropping = ReturnType<typeof keyDropping>;
 export function keyDropping(table: Table) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
+  const filled = new Int32Array(REMEMBERED);
+  // Of keys that give away equally little: slots and words, the last ones seen.
+  const equalSlots = new Int32Array(EQUALS);
+  const equalWords = new Int32Array(EQUALS);
   const search = {
-    // How many keys; a slot that changed meanwhile, or a batch holds; the key that is fresh first.
+    // How many keys; a slot that changed meanwhile, or a batch holds.
     keysSeen: 0,
     changedSlot: 0,
-    firstSlot: 0,
-    firstWord: 0,
-    firstAt: Infinity,
+    // What is left of the keys that give away the least, and how many of those looked at do so.
+    left: -1,
+    equals: 0,
     // When the last long search was, and until when there is none.
     longAt: Infinity,
     longAgainAt: 0,
@@ -51,20 +69,34 @@ export function keyDropping(table: Table) {
     fruitless: 0,
     // The node that was looked at last for a key that holds some.
     node: 0,
+    // Slots that were filled by this thread.
+    filled: 0,
   };
-
-  const mayGo = (block: number, now: number, withNodes: boolean) =>
-    freshAtOf(memory, block) <= now &&
-    (!withNodes || hasRoot(memory, block));
 
   /** Drops the key of a slot if it is still there, and fresh at `now`. */
   function dropAt(slot: number, word: number, now: number, withNodes: boolean): boolean {
     announce(thread, word);
     if (wordAt(memory, slot) === word) {
-      return mayGo(word & blockMask, now, withNodes) && removeKey(table, slot, word);
+      const block = word & blockMask;
+      if (freshAtOf(memory, block) > now || (withNodes && !hasRoot(memory, block))) return false;
+      return removeKey(table, slot, word);
     }
     search.changedSlot = slot;
     return false;
+  }
+
+  /** Takes note of a key that may be evicted, if it gives away the least of those seen. */
+  function noteLeast(slot: number, word: number, left: number): void {
+    if (left < search.left) return;
+    if (left > search.left) search.equals = 0;
+    const place = search.equals++ & (EQUALS - 1);
+    equalSlots[place] = slot;
+    equalWords[place] = word;
+    search.left = left;
+  }
+
+  function isProtected(slot: number): boolean {
+    return protectedSlots.length > 0 && protectedSlots.includes(slot);
   }
 
   /**
@@ -77,26 +109,34 @@ export function keyDropping(table: Table) {
       const block = word & blockMask;
       if (block === 0) continue;
       search.keysSeen++;
-      if (slot === found.slot || protectedSlots.includes(slot)) continue;
+      if (slot === found.slot || isProtected(slot)) continue;
       if (block > lastBlock) {
         search.changedSlot = slot;
         continue;
       }
+      if (withNodes && !hasRoot(memory, block)) continue;
       // Not announced, so the block may be another key's: it is looked at again before one is dropped.
-      if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
-      if (!mayGo(block, Infinity, withNodes)) continue;
       const freshAt = freshAtOf(memory, block);
-      if (search.firstSlot !== 0 && freshAt >= search.firstAt) continue;
-      search.firstSlot = slot;
-      search.firstWord = word;
-      search.firstAt = freshAt;
+      if (freshAt <= now && dropAt(slot, word, now, withNodes)) return true;
+      noteLeast(slot, word, leftOf(freshAt));
     }
     return false;
   }
 
   /** Looks through buckets, and on, if need be, to the first key that may go. */
-  function dropFreshIn(all: number, searched: number, now: number): boolean {
-    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
+  function dropFreshIn(isLong: boolean, now: number): boolean {
+    const all = bucketMask + 1;
+    const isWhole = all <= BY_HAND + BY_CHANCE;
+    const byHand = isWhole ? all : isLong ? Math.min(all, SEARCHED_LONG) : BY_HAND;
+    const hand = Atomics.add(ints, header.hand, byHand);
+    for (let step = 0; step < byHand; step++) {
+      if (dropFreshOf(buckets + ((hand + step) & bucketMask) * BUCKET, now, false)) return true;
+    }
+    if (isWhole) return false;
+    for (let step = 0; step < BY_CHANCE; step++) {
+      if (dropFreshOf(buckets + randomBelow(all) * BUCKET, now, false)) return true;
+    }
+    for (let step = byHand; search.equals === 0 && step < all; step++) {
       const place = Atomics.add(ints, header.hand, 1) & bucketMask;
       if (dropFreshOf(buckets + place * BUCKET, now, false)) return true;
     }
@@ -107,72 +147,95 @@ export function keyDropping(table: Table) {
    * Looks at keys that hold nodes, from where the last search ended: most of a store's may have
    * none.
    */
-  function dropFreshHolder(now: number, searched: number): boolean {
+  function dropFreshHolder(searched: number, now: number): boolean {
     for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
       search.node = search.node % lastNode + 1;
       const low = ints[holders + search.node]!;
       if (low === 0) continue;
       keys++;
-      if (dropFreshOf(bucketOf(memory, low), now, true)) return true;
+      const home = bucketOf(memory, low);
+      const reach = reachOf(memory, ints[home + INTENT]!);
+      for (let distance = 0; distance <= reach; distance++) {
+        if (dropFreshOf(bucketAfter(memory, home, distance), now, true)) return true;
+      }
     }
     return false;
   }
 
   /** Drops the first key that is fresh again, of those looked at; whether there was one. */
   function dropFresh(now: number, withNodes: boolean): boolean {
-    const all = bucketMask + 1;
     const isLong = now < search.longAt || now >= search.longAgainAt;
-    const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
-    search.firstSlot = search.keysSeen = search.changedSlot = 0;
+    search.keysSeen = search.changedSlot = search.equals = 0;
+    search.left = -1;
     const isDropped = withNodes
-      ? dropFreshHolder(now, isLong ? SEARCHED_LONG : SEARCHED)
-      : dropFreshIn(all, searched, now);
+      ? dropFreshHolder(isLong ? SEARCHED_LONG : HOLDERS, now)
+      : dropFreshIn(isLong, now);
     if (isDropped) return true;
     // Lest all wait for a batch whose thread has died.
-    if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
+    if (search.equals === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
     if (isLong) {
       search.longAt = now;
+      const searched = Math.min(bucketMask + 1, SEARCHED_LONG);
       search.longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
     }
     return false;
   }
 
+  /** Looks at keys that this thread put in for one of which more is left, beginning anywhere. */
+  function lookAtFilled(withNodes: boolean): void {
+    const start = randomBelow(REMEMBERED);
+    for (let step = 0; step < REMEMBERED; step++) {
+      const slot = filled[(start + step) & (REMEMBERED - 1)]!;
+      const word = ints[slot]!;
+      const block = word & blockMask;
+      if (slot === 0 || block === 0 || block > lastBlock || isProtected(slot)) continue;
+      if (withNodes && !hasRoot(memory, block)) continue;
+      const left = leftOf(freshAtOf(memory, block));
+      if (left > search.left) return noteLeast(slot, word, left);
+    }
+  }
+
   /**
-   * Takes a key out that is fresh again or, if one in use may go, of those looked at the one that is
-   * fresh first. Its place is the caller's.
+   * Takes a key out that is fresh again or, if one in use may go, of those looked at the one that
+   * gives away the least. Its place is the caller's.
    */
   function drop(now: number, withNodes: boolean): boolean {
     if (dropFresh(now, withNodes)) {
       count(thread, counter.dropped);
       return true;
     }
-    if (throwsWhenFull || search.firstSlot === 0) return false;
-    if (!dropAt(search.firstSlot, search.firstWord, Infinity, withNodes)) return false;
+    if (throwsWhenFull || search.equals === 0) return false;
+    if (search.left <= NOTHING_LEFT) lookAtFilled(withNodes);
+    const chosen = randomBelow(Math.min(search.equals, EQUALS));
+    if (!dropAt(equalSlots[chosen]!, equalWords[chosen]!, Infinity, withNodes)) return false;
     table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
   }
 
   return {
+    /** Takes a place for one more key if one is free. */
+    takeFreePlace(): boolean {
+      const capacity = capacityOf(memory);
+      for (;;) {
+        const keys = Atomics.load(ints, header.keys);
+        if (keys >= capacity) return false;
+        if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
+      }
+    },
     /**
-     * Takes a place for one more key: one that is free, or that of a key which is dropped.
+     * Takes the place of a key that is dropped.
      *
      * @returns Whether it has one; if not, other threads were faster.
      * @throws {StoreFullError} If there is no room and none may be made.
      */
-    takePlace(now: number): boolean {
-      const capacity = capacityOf(memory);
-      for (;;) {
-        const keys = Atomics.load(ints, header.keys);
-        if (keys >= capacity) break;
-        if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
-      }
+    makePlace(now: number): boolean {
       if (drop(now, false)) {
         search.fruitless = 0;
         return true;
       }
       if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
-      if (search.firstSlot !== 0 || search.changedSlot !== 0) return false;
-      if (search.keysSeen < capacity && ++search.fruitless < FRUITLESS) return false;
+      if (search.equals !== 0 || search.changedSlot !== 0) return false;
+      if (search.keysSeen < capacityOf(memory) && ++search.fruitless < FRUITLESS) return false;
       search.fruitless = 0;
       // All that there are were found by this call.
       if (search.keysSeen > 0) throw fullError(memory);
@@ -180,17 +243,25 @@ export function keyDropping(table: Table) {
       return true;
     },
     /**
-     * Drops a key that holds nodes: a fresh one, or one that is the first to be.
+     * Drops a key that holds nodes: a fresh one, or one that gives away the least.
      *
      * @throws {StoreFullError} If no key may be dropped.
      */
     makeNodes(now: number): void {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-      else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
+      else if (throwsWhenFull || (search.equals === 0 && search.changedSlot === 0)) {
         const rule = "maxBytes of sharedStore must be more than the keys in use take";
         const bytes = 4 * NODE * memory.lastNode;
         throw new StoreFullError(errorMessage("keep a window, a log or a long state", rule, bytes));
       }
     },
+    /** Remembers a slot that this thread has filled. */
+    noteFilled(slot: number): void {
+      filled[search.filled++ & (REMEMBERED - 1)] = slot;
+    },
   };
+}
+
+function randomBelow(bound: number): number {
+  return Math.floor(Math.random() * bound);
 }

@@ -12,17 +12,34 @@
  * that fills the slot, it knows whether it did; the new key's block holds the state after the call,
  * and nothing need be undone. A scan looks at every slot of the bucket, as step 1 says, also where no
  * tag has led to a key.
+ *
+ * Where all slots of the bucket are in use, the key goes into one of the next seven buckets: the chain.
+ * It is the home's intent that guards it there, too, as its target names any slot of the chain. The
+ * intent also says how far keys of this home may stand, its reach, and step 2 raises that before step 3
+ * fills the slot. So whoever reads the intent in step 1 knows how far to look. Keys never move, so none
+ * is in two places. The reach sinks again in step 2, when step 1 found none of the home's keys so far
+ * out: the intent is unchanged in between, so none has come.
+ *
+ * A place is taken between steps 2 and 3: of the threads that bring the same key one at a time holds
+ * one, so that the places taken are those of keys, and of threads that stand still in this very step.
  */
 
-import { header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import { StoreFullError } from "../../../core/errors.ts";
+import { BLOCK, BUCKET, capacityOf, CHAIN, header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
 import { freeState } from "../states/block_layout.ts";
-import { announce, nextWord, raised } from "../threads/announcements.ts";
+import { leftOf } from "../states/fresh_at.ts";
+import { announce, announceMore, clearLast, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import type { KeyDropping } from "./drop_keys.ts";
 import {
+  bucketAfter,
   bucketOf,
   freshAtOf,
   fullError,
+  lastOfChain,
+  REACH_SHIFT,
+  reachOf,
   settledWord,
   type Table,
   tagAt,
@@ -30,9 +47,10 @@ import {
   wordAt,
 } from "./table.ts";
 
-/** The bit of an intent that says that there is one, and those that name the slot to be filled. */
-const ACTIVE = 16;
-const POSITION = 15;
+/** The bits of an intent that name the slot to be filled, from 1; 0 for none. */
+const TARGET = (1 << REACH_SHIFT) - 1;
+/** How far an intent's count is shifted. */
+const COUNT_SHIFT = REACH_SHIFT + 2;
 /** Reads of an intent before it is broken. */
 const INTENT_PATIENCE = 100;
 
@@ -40,22 +58,25 @@ const INTENT_PATIENCE = 100;
 export type KeyInsertion = ReturnType<typeof keyInsertion>;
 
 /** The insertion of new keys into a table, closed over it. */
-export function keyInsertion(table: Table, { takePlace }: KeyDropping) {
+export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFilled }: KeyDropping) {
   const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
     table;
-  const { ints, bytes, blockMask } = memory;
-  // What the last scan saw, a slot of 0 where there was none: the first empty slot, one whose key is
-  // fresh again, and the one whose key will be first.
+  const { ints, bytes, blocks, blockMask } = memory;
+  // What the last scan saw: how far it looked, and how far out keys of the bucket stand. A slot is 0
+  // where there was none: the nearest that is empty or whose key is fresh again, and the one whose key
+  // gives away the least.
   const seen = {
     bucket: 0,
     intent: 0,
+    looked: 0,
+    farthest: 0,
     emptySlot: 0,
     emptyWord: 0,
     freshSlot: 0,
     freshWord: 0,
-    soonestSlot: 0,
-    soonestWord: 0,
-    soonestAt: Infinity,
+    leastSlot: 0,
+    leastWord: 0,
+    left: -1,
   };
 
   /** Takes note of a slot that another key could be put into. */
@@ -72,11 +93,41 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping) {
     if (freshAt <= now) {
       seen.freshSlot = slot;
       seen.freshWord = word;
-    } else if (freshAt < seen.soonestAt) {
-      seen.soonestSlot = slot;
-      seen.soonestWord = word;
-      seen.soonestAt = freshAt;
+    } else if (leftOf(freshAt) > seen.left) {
+      seen.leastSlot = slot;
+      seen.leastWord = word;
+      seen.left = leftOf(freshAt);
     }
+  }
+
+  /** Whether a slot has been seen into which the key can be put without another one's leaving. */
+  function hasRoom(): boolean {
+    return seen.emptySlot !== 0 || seen.freshSlot !== 0;
+  }
+
+  /**
+   * Looks through a bucket of the chain for a key, and takes note of its slots unless there is room
+   * nearer to the home; the key's block, announced, or 0.
+   */
+  function scanBucket(distance: number, low: number, high: number, now: number): number {
+    const bucket = bucketAfter(memory, seen.bucket, distance);
+    const isNoting = !hasRoom();
+    for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
+      const word = settledWord(thread, slot);
+      if (isKeyOf(slot, word, low, high)) {
+        bytes[tagAt(slot)] = tagOf(high);
+        return found.block;
+      }
+      const block = word & blockMask;
+      if (distance > 0 && block !== 0 && homeOf(block) === seen.bucket) seen.farthest = distance;
+      if (isNoting) noteSlot(slot, word, now);
+    }
+    seen.looked = distance;
+    return 0;
+  }
+
+  function homeOf(block: number): number {
+    return bucketOf(memory, ints[blocks + block * BLOCK]!);
   }
 
   /**
@@ -91,27 +142,46 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping) {
     for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
       if (Atomics.load(ints, at) !== intent) return false;
     }
-    const slot = bucket + (intent & POSITION);
+    const slot = slotOfTarget((intent & TARGET) - 1);
     const word = settledWord(thread, slot);
     if (Atomics.load(ints, at) !== intent) return false;
     if (Atomics.compareExchange(ints, slot, word, raised(thread, word)) === word) {
       count(thread, counter.takenOver);
     }
-    const cleared = ((intent >>> 5) + 1) << 5;
+    const cleared = (intent & ~TARGET) + (1 << COUNT_SHIFT) | 0;
     if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) return false;
     seen.intent = cleared;
     return true;
   }
 
-  /** Steps 2 and 3; `isChanging` is left to the caller. */
-  function fill(slot: number, word: number, high: number): boolean {
+  function slotOfTarget(target: number): number {
+    const distance = Math.floor(target / SLOTS_PER_BUCKET);
+    return bucketAfter(memory, seen.bucket, distance) + target % SLOTS_PER_BUCKET;
+  }
+
+  /** Step 2: the intent that names a slot of the chain, 0 if another thread was faster. */
+  function claim(slot: number): number {
     const { bucket, intent } = seen;
-    const mine = (((intent >>> 5) + 1) << 5) | ACTIVE | (slot - bucket);
-    if (Atomics.compareExchange(ints, bucket + INTENT, intent, mine) !== intent) return false;
+    const place = slot % BUCKET;
+    let distance = 0;
+    while (bucketAfter(memory, bucket, distance) + place !== slot) distance++;
+    const reach = 32 - Math.clz32(Math.max(distance, seen.farthest));
+    const counted = ((intent >>> COUNT_SHIFT) + 1) << COUNT_SHIFT;
+    const target = 1 + distance * SLOTS_PER_BUCKET + place;
+    const mine = counted | (reach << REACH_SHIFT) | target;
+    return Atomics.compareExchange(ints, bucket + INTENT, intent, mine) === intent ? mine : 0;
+  }
+
+  function unclaim(mine: number): void {
+    Atomics.compareExchange(ints, seen.bucket + INTENT, mine, mine & ~TARGET);
+  }
+
+  /** Step 3, under the intent; `isChanging` is left to the caller. */
+  function fill(slot: number, word: number, high: number, mine: number): boolean {
     const next = nextWord(memory, word & ~blockMask) | spares.spare();
     thread.isChanging = true;
     const isFilled = Atomics.compareExchange(ints, slot, word, next) === word;
-    Atomics.compareExchange(ints, bucket + INTENT, mine, mine & ~(ACTIVE | POSITION));
+    unclaim(mine);
     if (!isFilled) {
       count(thread, counter.contention);
       return false;
@@ -119,69 +189,121 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping) {
     bytes[tagAt(slot)] = tagOf(high);
     spares.spent();
     count(thread, counter.inserted);
+    noteFilled(slot);
     found.slot = slot;
     return true;
   }
 
-  /** Puts the new key in the place of another, which is `counted` as dropped or evicted. */
-  function fillOver(slot: number, word: number, high: number, now: number): boolean {
+  /** Puts the new key in the place of another that is fresh at `now`, which is `counted`. */
+  function fillOver(
+    slot: number,
+    word: number,
+    high: number,
+    now: number,
+    counted: number,
+  ): boolean {
     announce(thread, word);
     const old = word & blockMask;
     // The word was not announced in between: it may be that of another key by now.
     if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
-    if (!fill(slot, word, high)) return false;
+    const mine = claim(slot);
+    if (mine === 0 || !fill(slot, word, high, mine)) return false;
     spares.add(old);
-    if (now === Infinity) evicted(counter.evicted);
-    else count(thread, counter.dropped);
+    if (counted === counter.dropped) count(thread, counted);
+    else evicted(counted);
     freeState(nodes, old);
     return true;
   }
 
-  function fillOne(high: number, now: number): boolean {
-    const { emptySlot, emptyWord, freshSlot, freshWord, soonestSlot, soonestWord } = seen;
-    if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, now);
-    if (emptySlot === 0) {
-      if (throwsWhenFull || soonestSlot === 0) throw fullError(memory);
-      return fillOver(soonestSlot, soonestWord, high, Infinity);
+  /** Puts the new key into an empty slot, and takes a place for it. */
+  function fillEmpty(slot: number, word: number, high: number, now: number): boolean {
+    announce(thread, word);
+    if (wordAt(memory, slot) !== word) return false;
+    const mine = claim(slot);
+    if (mine === 0) return false;
+    if (!takeFreePlace() && !makePlaceBeside(word, mine, now)) return false;
+    if (fill(slot, word, high, mine)) return true;
+    Atomics.sub(ints, header.keys, 1);
+    return false;
+  }
+
+  /** Takes the place of another key; if there is none, takes the intent back. */
+  function makePlaceBeside(word: number, mine: number, now: number): boolean {
+    // Whoever broke the intent may have taken the last place for this very key.
+    if (Atomics.load(ints, seen.bucket + INTENT) !== mine) return false;
+    let isMade = false;
+    // The word that is announced changes with the keys that are looked at.
+    announceMore(thread, word);
+    try {
+      isMade = makePlace(now);
+    } finally {
+      if (!isMade) unclaim(mine);
+      announce(thread, word);
+      clearLast(thread);
     }
-    if (!takePlace(now)) return false;
-    announce(thread, emptyWord);
-    const isFilled = wordAt(memory, emptySlot) === emptyWord && fill(emptySlot, emptyWord, high);
-    if (!isFilled) Atomics.sub(ints, header.keys, 1);
-    return isFilled;
+    return isMade;
+  }
+
+  /** Puts the new key in the place of one of its chain, of which all slots are in use. */
+  function fillCrowded(high: number): boolean {
+    const { leastSlot, leastWord } = seen;
+    const isFull = Atomics.load(ints, header.keys) >= capacityOf(memory);
+    if (throwsWhenFull || leastSlot === 0) throw isFull ? fullError(memory) : crowdedError();
+    const counted = isFull ? counter.evicted : counter.evictedForSlots;
+    return fillOver(leastSlot, leastWord, high, Infinity, counted);
   }
 
   return {
-    /** The block of a key, announced; 0 if the key is in no slot of its bucket. */
+    /** The block of a key, announced; 0 if the key is in no slot that it may stand in. */
     scan(low: number, high: number, now: number): number {
       count(thread, counter.scans);
       const bucket = seen.bucket = bucketOf(memory, low);
       do seen.intent = Atomics.load(ints, bucket + INTENT); while (
-        (seen.intent & ACTIVE) !== 0 && !breakIntent()
+        (seen.intent & TARGET) !== 0 && !breakIntent()
       );
-      seen.emptySlot = seen.freshSlot = seen.soonestSlot = 0;
-      seen.soonestAt = Infinity;
-      for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
-        const word = settledWord(thread, slot);
-        if (isKeyOf(slot, word, low, high)) {
-          bytes[tagAt(slot)] = tagOf(high);
-          return found.block;
-        }
-        noteSlot(slot, word, now);
+      seen.emptySlot =
+        seen.freshSlot =
+        seen.leastSlot =
+        seen.farthest =
+          0;
+      seen.left = -1;
+      const reach = reachOf(memory, seen.intent);
+      for (let distance = 0; distance <= reach; distance++) {
+        const block = scanBucket(distance, low, high, now);
+        if (block !== 0) return block;
       }
       return 0;
     },
     /**
-     * Puts the spare block's key, which the last scan has not found, into the bucket.
+     * Puts the spare block's key, which the last scan has not found, into the table.
      *
      * @returns Whether it went; if not, another thread was faster.
      * @throws {StoreFullError} If there is no room and none may be made.
      */
     insert(high: number, now: number): boolean {
-      const isFilled = fillOne(high, now);
+      const last = lastOfChain(memory);
+      // Beyond the reach there is no key of this home; 0 is no key's fingerprint.
+      while (!hasRoom() && seen.looked < last) scanBucket(seen.looked + 1, NO_KEY, 0, now);
+      const { emptySlot, emptyWord, freshSlot, freshWord } = seen;
+      const isFilled = freshSlot !== 0
+        ? fillOver(freshSlot, freshWord, high, now, counter.dropped)
+        : emptySlot !== 0
+        ? fillEmpty(emptySlot, emptyWord, high, now)
+        : fillCrowded(high);
       if (isFilled) nodes.commit();
       thread.isChanging = false;
       return isFilled;
     },
   };
+}
+
+/** The low half of no fingerprint: those end in two bits of 0. */
+const NO_KEY = 1;
+
+function crowdedError(): StoreFullError {
+  const slots = CHAIN * SLOTS_PER_BUCKET;
+  const rule =
+    `one of the ${slots} slots that its hash leads to must be free: a matter of chance, ` +
+    "below one in 10^18, not of the capacity of sharedStore";
+  return new StoreFullError(errorMessage("keep a new key", rule, "all in use"));
 }

@@ -1,10 +1,12 @@
 /*
- * The table of slots: a key belongs to one bucket of twelve, and stands in any of its slots.
+ * The table of slots: a key belongs to one bucket of twelve, its home, and stands in any of its slots;
+ * where all twelve were in use when it came, in one of the next seven buckets. How far the keys of a
+ * home stand at most, its reach, is said by the home's intent: 0 for all but one in a thousand.
  *
  * To find a key, its tag of seven bits is looked for among the bucket's twelve, then the
  * fingerprint in the block that the slot names. Tags are hints, written after the slot: when none
- * leads to the key, all blocks of the bucket are read (`insert.ts`). A known key is changed by one
- * swap of its slot; a new one comes into the bucket as `insert.ts` says.
+ * leads to the key, all blocks within reach are read (`insert.ts`). A known key is changed by one
+ * swap of its slot; a new one comes into the table as `insert.ts` says.
  *
  * A slot whose key is fresh again is as good as an empty one. Slots cost four bytes and there are
  * four times as many as keys; what is bounded is the number of places, `capacity`, that the header
@@ -18,7 +20,9 @@ import {
   BLOCK,
   BUCKET,
   capacityOf,
+  CHAIN,
   header,
+  INTENT,
   type Memory,
   SLOTS_PER_BUCKET,
   TAGS,
@@ -29,6 +33,9 @@ import { freeState, hasRoot } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter, type Thread } from "../threads/thread.ts";
 import { settleMark } from "./multi_swap.ts";
+
+/** Where the reach stands in an intent: the bits below name a slot of the chain, 1 to 96. */
+export const REACH_SHIFT = 7;
 
 /** The table as one thread works on it; what it sees is noted in values that are filled anew. */
 export interface Table {
@@ -96,15 +103,20 @@ export function openTable(
     protectedSlots: [],
 
     find(low, high) {
-      const bucket = bucketOf(memory, low);
-      const tags = bucket * 4 + TAGS;
+      const home = bucketOf(memory, low);
       const tag = tagOf(high);
-      for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
-        if (bytes[tags + index] !== tag) continue;
-        const slot = bucket + index;
-        if (isKeyOf(slot, settledWord(thread, slot), low, high)) return found.block;
+      let bucket = home;
+      for (let distance = 1;; distance++) {
+        const tags = bucket * 4 + TAGS;
+        for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
+          if (bytes[tags + index] !== tag) continue;
+          const slot = bucket + index;
+          if (isKeyOf(slot, settledWord(thread, slot), low, high)) return found.block;
+        }
+        // Read plainly, as tags are: a hint.
+        if (distance > reachOf(memory, ints[home + INTENT]!)) return 0;
+        bucket = bucketAfter(memory, home, distance);
       }
-      return 0;
     },
 
     isKeyOf,
@@ -189,16 +201,40 @@ export function bucketOf({ buckets, bucketMask }: Memory, low: number): number {
   return buckets + ((low >>> 4) & bucketMask) * BUCKET;
 }
 
-/** The first slot of a key's bucket that has its tag; 0 if there is none. */
+/** The bucket so far behind another one; after the last comes the first. */
+export function bucketAfter(
+  { buckets, bucketMask }: Memory,
+  bucket: number,
+  distance: number,
+): number {
+  return buckets + ((bucket - buckets + distance * BUCKET) & (bucketMask * BUCKET));
+}
+
+/** How far from their home its keys stand at most, as an intent says. */
+export function reachOf({ bucketMask }: Memory, intent: number): number {
+  const reach = (1 << ((intent >>> REACH_SHIFT) & 3)) - 1;
+  return reach > bucketMask ? bucketMask : reach;
+}
+
+/** The last bucket of a chain, counted from its home: a small table has fewer. */
+export function lastOfChain({ bucketMask }: Memory): number {
+  return Math.min(CHAIN - 1, bucketMask);
+}
+
+/** The first slot of a key's bucket that has its tag, or of those in reach; 0 if there is none. */
 export function slotByTag(memory: Memory, low: number, high: number): number {
-  const { bytes } = memory;
-  const bucket = bucketOf(memory, low);
-  const tags = bucket * 4 + TAGS;
+  const { ints, bytes } = memory;
+  const home = bucketOf(memory, low);
   const tag = tagOf(high);
-  for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
-    if (bytes[tags + index] === tag) return bucket + index;
+  let bucket = home;
+  for (let distance = 1;; distance++) {
+    const tags = bucket * 4 + TAGS;
+    for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
+      if (bytes[tags + index] === tag) return bucket + index;
+    }
+    if (distance > reachOf(memory, ints[home + INTENT]!)) return 0;
+    bucket = bucketAfter(memory, home, distance);
   }
-  return 0;
 }
 
 /** The tag of a fingerprint: never 0. */
@@ -212,7 +248,7 @@ export function tagAt(slot: number): number {
   return (slot - place) * 4 + TAGS + place;
 }
 
-/** When the key of a block is fresh again. */
+/** When the key of a block is fresh again, with what is left of it (`states/fresh_at.ts`). */
 export function freshAtOf({ floats, blocks }: Memory, block: number): number {
   return floats[(blocks + block * BLOCK) / 2 + 1]!;
 }

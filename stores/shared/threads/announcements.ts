@@ -26,6 +26,11 @@ export function announceMore({ memory: { ints }, record }: Thread, word: number)
   Atomics.store(ints, record + field.seenSize, size + 1);
 }
 
+/** Announces the last one of these no longer. */
+export function clearLast({ memory: { ints }, record }: Thread): void {
+  Atomics.store(ints, record + field.seenSize, ints[record + field.seenSize]! - 1);
+}
+
 /** Announces none but the one that is worked on. */
 export function clearMore({ memory: { ints }, record }: Thread): void {
   Atomics.store(ints, record + field.seenSize, 0);

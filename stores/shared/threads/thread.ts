@@ -22,6 +22,7 @@ export const counter = {
   inserted: 1,
   evicted: 2,
   evictedForNodes: 7,
+  evictedForSlots: 9,
   dropped: 3,
   scans: 4,
   takenOver: 5,

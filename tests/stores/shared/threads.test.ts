@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { after, before, describe, test } from "node:test";
 import { linearization } from "../../../adapters/testing/testing.ts";
-import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { type SharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { audit, NOTHING } from "./support/audit.ts";
+import { limiterOn } from "./support/limiter_on.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
 import { isLong } from "../../support/seed.ts";
@@ -47,20 +48,32 @@ describe("threads on one shared store", () => {
     assert.equal(store.statistics(0).evictions, 0);
   });
 
+  test("a store that threads fill to the last place forgets and refuses no key", async () => {
+    for (const onFull of ["throw", "evict"] as const) {
+      const own = sharedStore({ capacity: 2_000, maxBytes: 0, onFull });
+      const { run, stop } = await startWorkers(own, 2);
+      const errors = await run<number>(2, (thread) => {
+        return { kind: "fill", limit: 3, keys: 1_000, name: `${thread}` };
+      });
+      await stop();
+      assert.deepEqual(errors, [0, 0]);
+      expectFilled(own);
+    }
+  });
+
   test("a store that grows while threads fill it holds all that it says", async () => {
-    const own = sharedStore({ capacity: 100, maxCapacity: 2_000, maxBytes: 0 });
-    const inserting = await startWorkers(own, 2);
-    const filled = inserting.run(2, () => ({ kind: "insert", limit: 3 }));
+    const own = sharedStore({ capacity: 100, maxCapacity: 2_000, maxBytes: 0, onFull: "throw" });
+    const { run, stop } = await startWorkers(own, 2);
+    const filled = run(2, (thread) => {
+      return { kind: "fill", limit: 3, keys: 1_000, name: `${thread}` };
+    });
     for (let capacity = 200; capacity <= 2_000; capacity += 200) {
       own.grow(capacity);
       while (own.statistics().keys < capacity) await new Promise((resolve) => setTimeout(resolve));
     }
-    Atomics.store(inserting.flags, 4, 1);
     await filled;
-    await inserting.stop();
-    const { keys, capacity } = own.statistics({ full: true });
-    assert.deepEqual([keys, capacity], [2_000, 2_000]);
-    assert.deepEqual(audit(own.handle), NOTHING);
+    await stop();
+    expectFilled(own);
   });
 
   test("calls on several keys at once are all or nothing, and meet single calls", async () => {
@@ -103,6 +116,18 @@ describe("threads on one shared store", () => {
     });
   }
 });
+
+/** Each of 2,000 keys that two threads have put in is there, used once. */
+function expectFilled(store: SharedStore): void {
+  const { keys, evictions } = store.statistics({ full: true });
+  assert.deepEqual([keys, evictions], [2_000, 0]);
+  assert.deepEqual(audit(store.handle), NOTHING);
+  const api = limiterOn(store, policy("gcra", 3));
+  for (let key = 0; key < 2_000; key++) {
+    const name = `${key % 2} ${Math.floor(key / 2)}`;
+    assert.equal(api.peek(name, 0).remaining, 2, name);
+  }
+}
 
 /** How many calls were made while another was under way. */
 function overlaps(history: readonly SeenCall[]): number {

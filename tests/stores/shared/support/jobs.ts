@@ -41,6 +41,8 @@ export type Job =
   | { readonly kind: "acquire"; readonly limit: number; readonly key: string }
   /** Takes from one new key after another until it is killed or flag 4 is raised. */
   | { readonly kind: "insert"; readonly limit: number }
+  /** Takes from so many new keys, each tried until the store has room for it; answers errors. */
+  | { readonly kind: "fill"; readonly limit: number; readonly keys: number; readonly name: string }
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
   | { readonly kind: "forever"; readonly limit: number; readonly names: readonly string[] };
 
@@ -195,6 +197,20 @@ export function worker({ handle, shared, counts }: Work) {
         const name = Math.random();
         for (let key = 0; flags[4] === 0; key++) consume(`${name} ${key}`);
         return "stopped";
+      }
+      case "fill": {
+        const { consume } = limiterOf("gcra", job.limit);
+        startTogether();
+        let errors = 0;
+        for (let key = 0; key < job.keys;) {
+          try {
+            consume(`${job.name} ${key}`);
+            key++;
+          } catch {
+            errors++;
+          }
+        }
+        return errors;
       }
       case "forever": {
         const limiters = job.names.map((name) => limiterOf(name, job.limit));

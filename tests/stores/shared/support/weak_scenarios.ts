@@ -13,7 +13,12 @@ import {
   StoreFullError,
 } from "../../../../mod.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
-import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
+import {
+  attachMemory,
+  header,
+  type Memory,
+  SIGNAL_COUNT,
+} from "../../../../stores/shared/layout.ts";
 import {
   type SharedStore,
   sharedStore,
@@ -21,6 +26,7 @@ import {
 } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit, NOTHING } from "./audit.ts";
+import { homeOf, keysOfHome, withFixedHash } from "./homes.ts";
 import { consumeKeys, limiterOn } from "./limiter_on.ts";
 import type { Region, Schedule, Script, Weakening } from "./weak_memory.ts";
 
@@ -48,8 +54,19 @@ function narrowStore(
   // The maker's record is used by whoever comes first.
   const open = () => openThreadStore({ ...memory, ...narrow });
   memory.ints[48] = 0;
+  // Keys fall into the same buckets in each run.
+  memory.ints[header.hashKeyLow] = memory.ints[header.hashKeyHigh] = 7;
   memory.ints.fill(0, memory.records, memory.blocks);
   return { handle, narrow, open };
+}
+
+/** A capacity for which a table has several buckets, and one that is full. */
+const FULL_HOME = 13;
+
+/** As many keys of the home of "one" as fill its bucket. */
+function neighboursOfOne(): readonly string[] {
+  const { handle } = withFixedHash(sharedStore({ capacity: FULL_HOME, maxBytes: 0, threads: 4 }));
+  return keysOfHome(handle, number, homeOf(handle, number, "one"), 12);
 }
 
 /** As many are admitted as one thread alone would admit, and the state says the same. */
@@ -144,6 +161,20 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
       { blocks: 12 },
       ["other"],
     ),
+  "insert a key whose bucket is full, as a slot of it becomes free": () => {
+    const neighbours = neighboursOfOne();
+    return admitting(
+      number,
+      3,
+      1,
+      (api, got, thread) => {
+        if (thread === 2) api.reset(neighbours[5]!);
+        else take("one")(api, got);
+      },
+      { capacity: FULL_HOME, blocks: 30 },
+      neighbours,
+    );
+  },
   "replace a log": () => admitting(log, 2, 2, take("one"), { nodes: 20 }),
   "refuse on a log, whose nodes are used again": () => {
     const scenario = admitting(log, 2, 3, (api, got, thread) => {

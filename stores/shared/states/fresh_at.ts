@@ -1,0 +1,51 @@
+/*
+ * When a key is fresh again, and how much of its capacity its last write left, in one number. Instants
+ * are whole milliseconds, so the fraction below one is free:
+ *
+ *   x <= now        the key is fresh
+ *   ceil(x) - x     0 in debt; 1/32 nothing left; 2/32 to 10/32 units left, by eighths of the capacity
+ *
+ * A full store forgets the key with the most left. The fraction is less than a half, so an instant too
+ * large for fractions is rounded to itself, never to the one before: such a key counts as in debt.
+ */
+
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Decision } from "../../../core/decision.ts";
+
+/** What `leftOf` says of a key of which nothing is left; of one in debt it says less. */
+export const NOTHING_LEFT = 1;
+/** So many to a millisecond. */
+const STEPS = 32;
+
+/** Of what a decision's units are a share. */
+export interface Shares {
+  /** Eighths of the capacity in a unit. */
+  readonly perUnit: number;
+  /** Of `all`: those of its parts. */
+  readonly parts: readonly Shares[] | undefined;
+}
+
+/** The shares of an algorithm's units. */
+export function sharesOf({ capacity, internals }: Algorithm): Shares {
+  return { perUnit: 8 / capacity, parts: internals?.parts?.map(sharesOf) };
+}
+
+/** When a key is fresh, with what a decision says is left of its capacity. */
+export function freshAtWith(freshAt: number, decision: Decision, shares: Shares): number {
+  if (decision.debt > 0) return freshAt;
+  const left = shares.parts === undefined
+    ? decision.remaining * shares.perUnit
+    : leastLeft(decision, shares);
+  return freshAt - (left > 0 ? 2 + (left | 0) : NOTHING_LEFT) / STEPS;
+}
+
+/** How much of a key its last write left: a whole number that only compares. */
+export function leftOf(freshAt: number): number {
+  return ((Math.ceil(freshAt) - freshAt) * STEPS) | 0;
+}
+
+/** Eighths that are left of the part that has the least. */
+function leastLeft({ remaining, parts: decisions }: Decision, { perUnit, parts }: Shares): number {
+  if (parts === undefined || decisions === undefined) return remaining * perUnit;
+  return Math.min(...parts.map((part, index) => leastLeft(decisions[index]!, part)));
+}
