@@ -30,5 +30,9 @@ export async function storeOnRedis(
   const { createClient } = await loadRedis();
   const client = createClient({ url });
   client.on("error", onError);
-  return redisStore(client as unknown as RedisClient, { onUnavailable, deadline });
+  return redisStore(client as unknown as RedisClient, {
+    onUnavailable,
+    deadline,
+    onOutage: ({ cause }) => cause === undefined ? undefined : onError(cause),
+  });
 }

@@ -3,6 +3,7 @@
  * works with complete and valid values.
  */
 
+import type { Outage } from "./connections/circuit_breaker.ts";
 import { LONGEST_TIMER } from "../../core/clock.ts";
 import {
   checkChoice,
@@ -51,6 +52,11 @@ export interface RedisStoreOptions {
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
+   * Called when a server stops answering, with the reason, and when it answers again, whatever the
+   * policy is. In a cluster each node has outages of its own. What it throws is printed, once.
+   */
+  readonly onOutage?: ((outage: Outage) => void) | undefined;
+  /**
    * The most calls that may wait for a connection; in a cluster, for the connection to each node. A
    * positive integer; default 10,000.
    */
@@ -89,7 +95,7 @@ export type ReadOptions =
   };
 
 /** Options without a default. */
-type Optional = "hashTag" | "connections";
+type Optional = "hashTag" | "connections" | "onOutage";
 
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
@@ -105,6 +111,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     cacheBytes: integerFrom(1),
     connections: integerFrom(1, 64),
     hashTag: checkFunction,
+    onOutage: checkFunction,
   });
   const { deadline = 200 } = options;
   return {
@@ -119,6 +126,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     connections: options.connections,
     cacheBytes: options.cacheBytes ?? 64 * 2 ** 20,
     hashTag: options.hashTag,
+    onOutage: options.onOutage,
   };
 }
 

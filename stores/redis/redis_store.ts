@@ -31,6 +31,7 @@ import { claimOwner, contendedKeys } from "./commit/claims.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
+import { outageReport } from "./failures/outage_report.ts";
 import { answerOverloaded, answerUnavailable } from "./failures/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
@@ -98,6 +99,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     values: valueCache(given.cacheBytes),
     clock,
     counters,
+    reportOutage: outageReport(given),
     failJobs(jobs, applied, cause) {
       for (const job of jobs) {
         if (job.settled) continue;
@@ -202,6 +204,7 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
 
 export type { BunRedisClient } from "./clients/bun_client.ts";
 export type { IoRedisClient } from "./clients/ioredis.ts";
+export type { Outage } from "./connections/circuit_breaker.ts";
 export type { RedisSender } from "./clients/sender.ts";
 export type { NodeRedisCluster } from "./clients/node_redis_cluster.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";

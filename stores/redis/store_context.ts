@@ -6,6 +6,7 @@
 import type { ContendedKeys } from "./commit/claims.ts";
 import type { Job } from "./batches/job.ts";
 import type { ValueCache } from "./batches/value_cache.ts";
+import type { Outage } from "./connections/circuit_breaker.ts";
 import type { ReadOptions } from "./redis_options.ts";
 import type { ServerClock } from "./connections/server_clock.ts";
 import type { RedisCounters } from "./statistics.ts";
@@ -21,6 +22,8 @@ export interface StoreContext extends ReadOptions {
   readonly values: ValueCache;
   readonly clock: ServerClock;
   readonly counters: RedisCounters;
+  /** Receives what breakers notice. */
+  reportOutage(outage: Outage): void;
   /** Answers calls that Redis does not decide: with an error, or as the store's policy says. */
   failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
   /** Answers a call that comes while `maxPending` wait. */

@@ -23,7 +23,7 @@ import {
   openConnection,
   type Reconnector,
 } from "../connections/reconnector.ts";
-import { storeClosed } from "../failures/batch_failure.ts";
+import { asError, storeClosed } from "../failures/batch_failure.ts";
 import {
   answerJobs,
   canPipeline,
@@ -236,7 +236,7 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnectio
       }, patientTimer);
     } catch (error) {
       const over = error === late ? performance.now() - most : Infinity;
-      recordFailure(breaker);
+      recordFailure(breaker, asError(error));
       context.failJobs(takeIf(queue, (each) => waitsSince(each) <= over), "no", error as Error);
     }
   }

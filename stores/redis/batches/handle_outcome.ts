@@ -130,7 +130,11 @@ export function handleFailure(
   const { failJobs } = server.context;
   if (applied === "unknown") failJobs(jobs, "unknown", error);
   const unapplied = applied === "no" ? jobs : [];
-  if (kind === "rejected") return handleRejection(state, unapplied, error);
+  if (kind === "rejected") {
+    // Whatever it has against these calls, the server answers.
+    if (!server.breaker.answersLooks) recordSuccess(server.breaker);
+    return handleRejection(state, unapplied, error);
+  }
   if (kind === "moved") return state.moved(unapplied, error);
   const isFirst = !state.failing;
   state.failing = true;
@@ -145,7 +149,7 @@ export function handleFailure(
   }
   // A silence was recorded when it began.
   if (isFirst && kind === "silent") postponeProbe(server.breaker);
-  else if (isFirst) recordFailure(server.breaker, kind === "unwritable");
+  else if (isFirst) recordFailure(server.breaker, error, kind === "unwritable");
   // Looks that wait have not failed.
   const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
   const left = [...unapplied, ...takeRetries(state), ...waiting];

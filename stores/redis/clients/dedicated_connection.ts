@@ -13,7 +13,9 @@ export interface DedicatedClient {
   readonly isReady: boolean;
   /** Whether its commands may go to different places, so that it cannot watch keys. */
   readonly isShared?: boolean;
-  on(event: "error" | "connect", listener: () => void): unknown;
+  /** Whether it speaks TLS, as far as that is known. */
+  readonly usesTls?: boolean;
+  on(event: "error" | "connect", listener: (error?: unknown) => void): unknown;
   connect(): Promise<unknown>;
   sendCommand(command: Command): Promise<unknown>;
   destroy(): void;
@@ -26,6 +28,8 @@ interface Attempt {
   late: boolean;
   /** Whether its socket was opened. */
   isOpen: boolean;
+  /** What the client said last of what is wrong. */
+  error: unknown;
 }
 
 /**
@@ -39,19 +43,57 @@ export async function connect(
   make: () => Promise<DedicatedClient>,
   timeout: number,
 ): Promise<Connection> {
-  const attempt: Attempt = { client: undefined, late: false, isOpen: false };
+  const attempt: Attempt = {
+    client: undefined,
+    late: false,
+    isOpen: false,
+    error: undefined,
+  };
   const connecting = connectClient(attempt, make);
   try {
     const late = (): never => {
       attempt.late = true;
-      throw new Error(`No connection within ${timeout} ms`);
+      throw lateError(attempt, timeout);
     };
     return connectionOf(await withTimeout(connecting, timeout, late, patientTimer));
   } catch (error) {
     if (attempt.isOpen) end(attempt);
     else connecting.catch(() => end(attempt));
-    throw error;
+    throw attempt.late ? error : tellingError(error, attempt.error);
   }
+}
+
+/** The error of an attempt that took too long. */
+function lateError({ client, isOpen, error }: Attempt, timeout: number): Error {
+  const message = `No connection within ${timeout} ms`;
+  if (error !== undefined) {
+    const cause = asError(error);
+    return new Error(`${message}: ${cause.message}`, { cause });
+  }
+  if (isOpen) return new Error(`${message}: the server did not reply to the client's greeting`);
+  return new Error(
+    speaksTls(client) ? `${message}: the client speaks TLS, and the server may not` : message,
+  );
+}
+
+function speaksTls(client: DedicatedClient | undefined): boolean {
+  try {
+    const { usesTls, options } = client as DedicatedClient & {
+      readonly options?: { readonly socket?: { readonly tls?: unknown } };
+    };
+    return usesTls ?? Boolean(options?.socket?.tls);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Of what a client throws and what it reported before, the one that says more: ioredis and iovalkey
+ * say that the connection is closed, and why only as an event.
+ */
+function tellingError(thrown: unknown, reported: unknown): unknown {
+  const { message } = asError(thrown);
+  return reported !== undefined && /^Connection is closed/.test(message) ? reported : thrown;
 }
 
 async function connectClient(
@@ -64,7 +106,8 @@ async function connectClient(
     if (attempt.late) end(attempt);
   };
   // The store learns of a loss by what it sends.
-  await Promise.all([client.on("error", () => {}), client.on("connect", onConnect)]);
+  const onError = (error: unknown) => void (attempt.error = error ?? attempt.error);
+  await Promise.all([client.on("error", onError), client.on("connect", onConnect)]);
   if (attempt.late) throw new Error("The connection came too late");
   await client.connect();
   if (attempt.late) end(attempt);

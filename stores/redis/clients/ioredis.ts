@@ -9,7 +9,6 @@
 
 import type { ClusterDials } from "./cluster_dials.ts";
 import type { Command, Dial } from "./connection.ts";
-import { once } from "./once.ts";
 import { connect, type DedicatedClient } from "./dedicated_connection.ts";
 import { withGrace } from "./dedicated_options.ts";
 
@@ -26,7 +25,8 @@ export interface IoRedisClient {
 /** What it is duplicated as. */
 interface Duplicate {
   readonly status: string;
-  on(event: string, listener: () => void): unknown;
+  readonly options?: { readonly tls?: unknown };
+  on(event: string, listener: (error?: unknown) => void): unknown;
   connect(): Promise<unknown>;
   call(command: string, ...rest: string[]): Promise<unknown>;
   disconnect(): void;
@@ -64,18 +64,20 @@ interface Redis {
  */
 export function ioRedisClusterDials(client: IoRedisClient): ClusterDials {
   const cluster = client as unknown as Cluster;
-  const maker = once(() => {
+  let made: ReturnType<Cluster["duplicate"]> | undefined;
+
+  async function makerOf() {
     const { duplicate, options } = cluster;
-    return duplicate.call(cluster, [], { ...options, lazyConnect: true });
-  });
+    return made ??= await duplicate.call(cluster, [], { ...options, lazyConnect: true });
+  }
 
   function dial(nodeOf: () => object): Dial {
-    const make = once(() => maker().connectionPool.findOrCreate({ ...nodeOf() }));
-    return (timeout) =>
-      connect(
-        () => Promise.resolve(dedicatedClient(make().duplicate(nodeOptions(timeout)))),
-        timeout,
-      );
+    async function make(timeout: number): Promise<DedicatedClient> {
+      const { connectionPool } = await makerOf();
+      const node = await connectionPool.findOrCreate({ ...await nodeOf() });
+      return dedicatedClient(await node.duplicate(nodeOptions(timeout)));
+    }
+    return (timeout) => connect(() => make(timeout), timeout);
   }
 
   return {
@@ -126,6 +128,7 @@ function dedicatedClient(client: Duplicate): DedicatedClient {
     get isReady() {
       return client.status === "ready";
     },
+    usesTls: client.options?.tls !== undefined,
     on: (event, listener) => client.on(event, listener),
     connect: () => client.connect(),
     sendCommand: ([name = "", ...rest]: Command) => client.call(name, ...rest),

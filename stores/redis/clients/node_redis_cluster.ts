@@ -13,7 +13,6 @@ import type { Dial } from "./connection.ts";
 import { connect, type DedicatedClient, destroy } from "./dedicated_connection.ts";
 import { type Duplicated, optionsOf } from "./options_of.ts";
 import { dedicatedOptions } from "./dedicated_options.ts";
-import { once } from "./once.ts";
 
 /** A node-redis cluster client; `createCluster` returns it. */
 export interface NodeRedisCluster {
@@ -103,6 +102,12 @@ const PLAIN_URL_REGEXP = /^redis:\/\/([^/@?#[\]]+:\d+)\/?$/;
 function named(address: string): NodeName {
   const colon = address.lastIndexOf(":");
   return { address, host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
+/** What is made when it is first needed. */
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => made ??= make();
 }
 
 /** The client that a cluster client makes once it is to connect. */

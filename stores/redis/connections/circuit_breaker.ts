@@ -27,11 +27,36 @@ export interface CircuitBreaker {
   answersLooks: boolean;
   /** Whether it has ever been reached. */
   hasConnected: boolean;
+  /** When it opened last, by `performance.now`. */
+  openedAt: number;
+  /** Receives what the breaker notices. */
+  readonly report: (outage: Outage) => void;
 }
 
-/** Makes the breaker of a server of which no failure is known. */
-export function circuitBreaker(): CircuitBreaker {
-  return { failures: 0, probeAt: 0, answersLooks: false, hasConnected: false };
+/** A server stopped answering calls, or answers them again. */
+export interface Outage {
+  /** Which of the two. */
+  readonly state: "began" | "ended";
+  /** Milliseconds since it began. */
+  readonly duration: number;
+  /** Why it began, in the words of the client or the server; `undefined` at the end. */
+  readonly cause: Error | undefined;
+}
+
+/**
+ * Makes the breaker of a server of which no failure is known.
+ *
+ * @param report Receives the beginning and the end of each outage; it must not throw.
+ */
+export function circuitBreaker(report: (outage: Outage) => void = () => {}): CircuitBreaker {
+  return {
+    failures: 0,
+    probeAt: 0,
+    answersLooks: false,
+    hasConnected: false,
+    openedAt: 0,
+    report,
+  };
 }
 
 /**
@@ -53,14 +78,21 @@ export function untilProbe({ failures, probeAt }: CircuitBreaker): number {
 
 /** The server answered. */
 export function recordSuccess(breaker: CircuitBreaker): void {
+  if (breaker.failures === 0) return;
   breaker.failures = 0;
+  const duration = performance.now() - breaker.openedAt;
+  breaker.report({ state: "ended", duration, cause: undefined });
 }
 
 /** The server did not answer, or not as it should; `answersLooks` if it only takes no writes. */
-export function recordFailure(breaker: CircuitBreaker, answersLooks = false): void {
+export function recordFailure(breaker: CircuitBreaker, cause: Error, answersLooks = false): void {
+  const isFirst = breaker.failures === 0;
   breaker.answersLooks = answersLooks;
   breaker.failures = Math.min(breaker.failures + 1, 10);
   postponeProbe(breaker);
+  if (!isFirst) return;
+  breaker.openedAt = performance.now();
+  breaker.report({ state: "began", duration: 0, cause });
 }
 
 /** The server is not tried again for a while. */

@@ -86,9 +86,9 @@ export async function countedRoundTrip(
   { deadline, counters }: StoreContext,
 ): Promise<RoundTrip> {
   const sent = performance.now();
-  const trip = await roundTrip(node.connection, commands, deadline, () => {
+  const trip = await roundTrip(node.connection, commands, deadline, (error) => {
     // Several batches under way are silent together.
-    if (!node.silent) recordFailure(node.breaker);
+    if (!node.silent) recordFailure(node.breaker, error);
     node.silent = true;
   });
   if (node.silent && hasReplies(trip)) {

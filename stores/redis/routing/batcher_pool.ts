@@ -28,7 +28,7 @@ export function batcherPool(
   indexOf: ((job: Job) => number) | undefined,
   moved: Outcomes["moved"],
 ) {
-  const breaker = circuitBreaker();
+  const breaker = circuitBreaker(context.reportOutage);
   const batchers = Array.from(
     { length: count },
     () => batcher(reconnector(dial, context, breaker), moved),

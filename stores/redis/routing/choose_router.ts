@@ -45,6 +45,7 @@ export function chooseRouter(client: RedisClient, context: StoreContext): Router
     throw clientError("create redisStore", RULE, client);
   }
   requireNoPrefix(client);
+  requireNoLegacyMode(client);
   const { dials, dial, cluster = "", isShared } = kind;
   if (dial === undefined) {
     return clusterRouter(dials!(client as never, context.connectDeadline), context);
@@ -104,6 +105,14 @@ const KINDS: readonly ClientKind[] = [
   },
   { sign: "send", uses: [], dial: dialSender, cluster: OWN_MAP, isShared: true },
 ];
+
+/** In legacy mode a client of node-redis 4 returns no promises. */
+function requireNoLegacyMode(client: RedisClient): void {
+  const { options } = client as { readonly options?: { readonly legacyMode?: unknown } };
+  if (!options?.legacyMode) return;
+  const rule = "the client must not have the option legacyMode";
+  throw new TypeError(errorMessage("create redisStore", rule, options.legacyMode));
+}
 
 /** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
 function requireNoPrefix(client: RedisClient): void {

@@ -72,7 +72,7 @@ export function clusterRouter(dials: ClusterDials, context: StoreContext): Route
     slots: { owners: [], nodes: [] },
     renewal: undefined,
     renewalAt: 0,
-    breaker: circuitBreaker(),
+    breaker: circuitBreaker(context.reportOutage),
     nodes: new Map(),
     context,
     unrouted: [],
@@ -193,7 +193,7 @@ async function findRoutes(cluster: Cluster): Promise<void> {
   const hasOwner = ({ slot }: Job) => cluster.slots.owners[slot] !== undefined;
   const homeless = jobs.filter((job) => !hasOwner(job));
   if (homeless.length === 0) recordSuccess(breaker);
-  else recordFailure(breaker);
+  else recordFailure(breaker, cause);
   failJobs(homeless, "no", cause);
   for (const job of jobs) if (hasOwner(job)) submit(cluster, job);
 }
