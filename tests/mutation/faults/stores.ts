@@ -38,7 +38,7 @@ export const STORE_FAULTS: readonly Fault[] = [
       "while ({~~~>false && ~~}ends[level] === ends[level + 1]) level++;",
   }),
   ...faultsIn("core/arithmetic/fresh_instant.ts", ["a full memoryStore"], {
-    "A key in debt counts as one with use left": "if ({~~debt > 0~>false~~}) return freshAt;",
+    "A key in debt counts as one with use left": "return {~~decision.debt <= 0~>true~~} && ",
   }),
   ...faultsIn("stores/memory/memory_store.ts", ["a full memoryStore"], {
     "A call on a known key does not say that it left nothing":
@@ -58,19 +58,19 @@ export const STORE_FAULTS: readonly Fault[] = [
     "Callers are answered before the commit":
       "if (changes.length === cells.length) return [{~~decided, []~>[], decided~~}];",
     "One of the changes of a batch is not written":
-      "for (const cell of {~~changes~>changes.slice(0, 1)~~}) commands.push(commandOf(cell));",
+      "for (const cell of {~~changes~>changes.slice(0, 1)~~}) commands.push(",
     "A key in Redis that is not deleted when all its use is given back":
       'return ["{~~DEL~>EXISTS~~}", key];',
   }),
   ...faultsIn("stores/redis/commit/compare_and_set.ts", ["redisStore by cas"], {
     "Compare and set that does not compare":
-      "if {~~(held[place] or '') ~= ARGV[at]~>false~~} then same = false end",
+      "if {~~claimed or text ~= ARGV[at]~>false~~} then same = false end",
     "Compare and set that compares only the first key of a batch":
-      "for place = key, {~~last~>key~~} do\n    if (held[place]",
+      "for place = key, {~~last~>key~~} do\n    local text, claimed",
   }),
   ...faultsIn("stores/redis/commit/cas_commit.ts", ["redisStore by cas"], {
     "Calls by compare and set that are answered though their guess was wrong": [
-      "lost.add(rootOf(group[0]!));",
+      "    lost.add(root);\n",
       "",
     ],
   }),
