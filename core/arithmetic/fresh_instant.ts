@@ -22,6 +22,16 @@ export const LEVELS = 10;
 /** The level of a key of which nothing is left; debt is above it. */
 export const USED_UP = 8;
 
+/**
+ * The most that a key takes off at each level: `level` eighths are in use, and the rest is left. A
+ * fraction has ten bits at least, so that half a bit more is allowed for.
+ */
+const MOST_OFF: readonly number[] = Array.from(
+  { length: LEVELS },
+  (_, level) =>
+    level > USED_UP ? NOTHING_LEFT / 2 : NOTHING_LEFT + ALL_LEFT * (1 - level / USED_UP) + 2 ** -11,
+);
+
 /** What a decision must say of a key: every `Decision` does. */
 type Leaving = Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
 /** What is asked of an algorithm: its capacity, and those of its parts. */
@@ -35,32 +45,51 @@ export function withShareLeft(freshAt: number, remaining: number, capacity: numb
 /** When a key is fresh after a decision of an algorithm, with the share of its capacity left. */
 export function freshInstant(now: number, decision: Leaving, algorithm: Capacities): number {
   const freshAt = Math.ceil(now + decision.resetAfter);
-  // Somebody's own algorithm may not know: then its keys are held while there is room.
-  if (Number.isNaN(freshAt)) return Infinity;
-  const share = shareLeft(decision, algorithm);
-  return decision.debt <= 0 && share >= 0 && share <= 1
-    ? withShareLeft(freshAt, share, 1)
-    : freshAt;
+  const share = decision.parts === undefined ? decision.remaining / algorithm.capacity : leastShare(
+    decision.remaining / algorithm.capacity,
+    decision.parts,
+    algorithm.internals?.parts,
+  );
+  const kept = withShareLeft(freshAt, share, 1);
+  return decision.debt <= 0 && kept > freshAt - 1 && kept < freshAt ? kept : withoutShare(freshAt);
 }
 
-/** The share of its capacity that a call left; of `all` the least that one of its parts has left. */
-function shareLeft({ remaining, parts }: Leaving, { capacity, internals }: Capacities): number {
-  if (parts === undefined) return remaining / capacity;
-  let least = remaining / capacity;
+/** The least share that a part of `all` has left. */
+function leastShare(
+  share: number,
+  parts: readonly Leaving[],
+  algorithms: readonly Capacities[] | undefined,
+): number {
+  let least = share;
   for (let index = 0; index < parts.length; index++) {
-    const algorithm = internals?.parts?.[index];
+    const { remaining, parts: further } = parts[index]!;
+    const algorithm = algorithms?.[index];
     if (algorithm === undefined) continue;
-    const share = shareLeft(parts[index]!, algorithm);
-    if (share < least) least = share;
+    const own = remaining / algorithm.capacity;
+    const left = further === undefined ? own : leastShare(own, further, algorithm.internals?.parts);
+    if (left < least) least = left;
   }
   return least;
+}
+
+/** An instant that protects its key: it is in debt, or somebody's own algorithm does not know. */
+function withoutShare(freshAt: number): number {
+  return Number.isNaN(freshAt) ? Infinity : freshAt;
+}
+
+/**
+ * Whether a key has left the level that it is listed at, as far as a store must know at once: it is
+ * used up, or has less use than that.
+ */
+export function leavesLevel(freshAt: number, level: number): boolean {
+  const off = Math.ceil(freshAt) - freshAt;
+  return off < MOST_OFF[USED_UP]! || off > MOST_OFF[level]!;
 }
 
 /** The level of use that an instant carries, from 0, with more than seven eighths left, to 9. */
 export function levelOf(freshAt: number): number {
   const off = Math.ceil(freshAt) - freshAt;
-  if (!(off > NOTHING_LEFT / 2)) return USED_UP + 1;
-  const used = USED_UP * (1 - (off - NOTHING_LEFT) / ALL_LEFT);
-  // A fraction has ten bits at least.
-  return used > USED_UP - 0.02 ? USED_UP : Math.max(0, Math.floor(used));
+  let level = 0;
+  while (level <= USED_UP && off <= MOST_OFF[level + 1]!) level++;
+  return off >= 0 ? level : USED_UP + 1;
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { levelOf, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
+import { leavesLevel, levelOf } from "../../core/arithmetic/fresh_instant.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import {
@@ -175,8 +175,7 @@ export function keepNumber(
   cells[cell + STATE] = state;
   cells[cell + FRESH_AT] = freshAt;
   if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
-  const level = levelOf(freshAt);
-  if (level >= USED_UP || level < slots.use.levels[slot]!) moveToLevel(slots.use, slot, level);
+  if (leavesLevel(freshAt, slots.use.levels[slot]!)) refreshLevel(slots, slot);
   if (now >= slots.sweepAt) sweep(slots, now);
 }
 

@@ -24,10 +24,6 @@ export const STORE_FAULTS: readonly Fault[] = [
       "if (levels[slot]! <= known) return slot;",
       "return slot;",
     ],
-    "A memory store does not see that a refund has lowered a key's use":
-      "if (level >= USED_UP{~~ || level < slots.use.levels[slot]!~>~~}) moveToLevel",
-    "A memory store finds a key that is used up only by chance":
-      "if ({~~level >= USED_UP || ~>~~}level < slots.use.levels[slot]!) moveToLevel",
   }),
   ...faultsIn("stores/memory/use_levels.ts", ["a full memoryStore"], {
     "A full memory store forgets the first of several keys with the least use":
@@ -38,6 +34,10 @@ export const STORE_FAULTS: readonly Fault[] = [
       "while ({~~~>false && ~~}ends[level] === ends[level + 1]) level++;",
   }),
   ...faultsIn("core/arithmetic/fresh_instant.ts", ["a full memoryStore"], {
+    "A memory store does not see that a refund has lowered a key's use":
+      "return off < MOST_OFF[USED_UP]!{~~ || off > MOST_OFF[level]!~>~~};",
+    "A memory store finds a key that is used up only by chance":
+      "return {~~off < MOST_OFF[USED_UP]! || ~>~~}off > MOST_OFF[level]!;",
     "A key in debt counts as one with use left": "return {~~decision.debt <= 0~>true~~} && ",
   }),
   ...faultsIn("stores/memory/memory_store.ts", ["a full memoryStore"], {
