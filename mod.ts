@@ -117,21 +117,28 @@ export { slidingCounter, type SlidingCounterState } from "./core/algorithms/slid
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";
 export type {
+  Answered,
   AsyncStore,
+  BoundVerb,
+  Family,
+  FamilySpec,
+  OlderOptions,
   Operation,
-  PreparedCall,
-  Replaced,
   ReplaceMode,
+  Steps,
   Store,
   StoreBase,
-  StoreInternals,
+  StoreMode,
   SyncStore,
+  Transition,
+  Verb,
+  VerbKind,
+  WatchedKey,
 } from "./core/store.ts";
 export { storedKey } from "./core/stored_key.ts";
 export type { FineInstant } from "./core/arithmetic/ticks.ts";
 export type { Timeline } from "./core/timeline/timeline.ts";
 export { tokenBucket, type TokenBucketOptions } from "./core/algorithms/token_bucket.ts";
-export { transact, type Transaction, type Write } from "./core/transact.ts";
 export type { WideUse } from "./core/arithmetic/window_use.ts";
 export {
   type MemoryStore,

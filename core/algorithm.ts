@@ -144,15 +144,6 @@ export interface AlgorithmInternals<State = unknown> {
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;
-  /**
-   * Of one that steps another otherwise, and keeps its states as that one does: the other, and how
-   * to do the same to a third. A store that puts an algorithm in the place of the one inside must
-   * wrap it again.
-   */
-  readonly wraps?: {
-    readonly inner: Algorithm;
-    around(inner: Algorithm): Algorithm;
-  } | undefined;
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "./algorithm.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
-import type { ReplaceMode } from "./store.ts";
+import type { FamilySpec, ReplaceMode } from "./store.ts";
 
 /** Whether one algorithm can take over from another: neither is an `all`, or both have like parts. */
 export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
@@ -14,6 +14,35 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
   if (parts === undefined || others === undefined) return parts === others;
   return parts.length === others.length &&
     parts.every((part, index) => haveLikeParts(part, others[index]!));
+}
+
+/** What a key takes over: the state under the new options, and which of the older ones it is from. */
+export interface TakenOver {
+  readonly state: unknown;
+  /** The index of the older options. */
+  readonly index: number;
+}
+
+/**
+ * What a key that holds no state takes over from older options: from the first of them under which it
+ * holds use.
+ *
+ * @param heldUnder The state under the older options of an index; `undefined` if there is none.
+ */
+export function takeOver(
+  { algorithm, older }: FamilySpec,
+  heldUnder: (index: number) => unknown,
+  now: number,
+): TakenOver | undefined {
+  for (let index = 0; index < older.length; index++) {
+    const held = heldUnder(index);
+    if (held === undefined) continue;
+    const { algorithm: old, mode } = older[index]!;
+    if (splitReducer(old).decide(held, held, now, 0).resetAfter === 0) continue;
+    const state = carryOver(old, held, algorithm, mode, now);
+    if (state !== algorithm.initial) return { state, index };
+  }
+  return undefined;
 }
 
 /**

@@ -1,33 +1,91 @@
 /*
- * The contract of a store: to replace a key's state by a pure function of it, atomically. Stores
- * differ in where states lie and whether they answer at once or by promises.
+ * The contract between limiters and stores.
+ *
+ * An algorithm says what a key's state means. A verb says what a call does to that state: a pair of
+ * pure functions, `next` for the state after the call and `answer` for what the caller receives.
+ * `consume`, `peek`, `refund`, `charge` and one attempt of `acquire` are verbs (`core/verbs/`). Verbs
+ * are data outside the algorithm: `verb.on(algorithm)` makes the pair for one algorithm, so a store
+ * made of stores can run the same verb on another one.
+ *
+ * A store opens a family, the keys of one prefix and one algorithm, and binds verbs to it. It runs a
+ * bound verb on one key, or several at one instant, all or nothing. In both cases it does the same
+ * four things:
+ *
+ *   load      the state of each key; a key that holds none may take over from older options
+ *   next      the state after the call; the same one (`===`) means that nothing is to be written
+ *   answer    what the caller receives, which also says for how long the state must be kept
+ *   commit    replace the states atomically; after a lost race, begin again
+ *
+ * What several calls come to is one more pure function, `transact` (`core/transact.ts`). Stores differ
+ * in where states are, and in whether they answer at once or by promises. Text for a key is made only
+ * where text is stored or shown: `Family.nameOf`.
  */
 
 import type { Algorithm } from "./algorithm.ts";
 import type { Decision } from "./decision.ts";
 
-/** One thing to do to one stored key: step its state by an algorithm. */
-export interface Operation<State = unknown> {
-  /** The whole stored key: prefix, key and algorithm id together, as `storedKey` makes it. */
-  readonly key: string;
-  /** The reducer to step, and how its states are kept. */
-  readonly algorithm: Algorithm<State>;
-  /** Units to take, a whole number; 0 looks, below 0 gives back. */
-  readonly cost: number;
-  /** Whether only to answer: the state is not replaced. */
-  readonly dry: boolean;
-  /** What to read when the key holds nothing: the same key under older options. */
-  readonly replaces?: Replaced | undefined;
+/**
+ * What a verb does, for everybody who must know that without knowing the verb: `"take"` takes units
+ * if they are free, `"charge"` takes them in any case, `"free"` gives units back, `"look"` changes
+ * nothing.
+ */
+export type VerbKind = "take" | "charge" | "free" | "look";
+
+/**
+ * The transition of an algorithm that a verb makes: of `units` that are taken if they are free, given
+ * back, or taken in any case. A store that computes these itself, as Redis does, can run the verb.
+ */
+export type Transition = "take" | "giveBack" | "charge";
+
+/**
+ * A verb on one algorithm: two pure functions of a state, and a third for neighbours in a batch.
+ * `now` is a whole number from 0 to 2^42. They may be called again after a lost race.
+ *
+ * @typeParam Argument What a call brings, such as its cost.
+ * @typeParam Answer What a call receives.
+ */
+export interface Steps<Argument, Answer> {
+  /** The state after the call: the same one (`===`) if nothing changes, `initial` if no use is left. */
+  next(state: unknown, now: number, argument: Argument): unknown;
+  /**
+   * The answer to the call, from the state before it and the state after it. It must not keep
+   * a timeline, which may be a view of memory that the store reuses: `detachState` copies one.
+   */
+  answer(state: unknown, next: unknown, now: number, argument: Argument): Answer;
+  /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
+  uncharged(state: unknown, now: number, argument: Argument): Answer;
 }
 
-/** The stored key that an operation's key takes over from, and how its use is carried over. */
-export interface Replaced {
-  /** The whole stored key under the old options. */
-  readonly key: string;
-  /** The algorithm with the old options. */
-  readonly algorithm: Algorithm;
-  /** How use is carried over: unit by unit, or as a share of the capacity. */
-  readonly mode: ReplaceMode;
+/**
+ * A verb: what can be done to a key's state, whatever the algorithm and the store.
+ *
+ * @typeParam Argument What a call brings, such as its cost.
+ * @typeParam Answer What a call receives.
+ */
+export interface Verb<Argument, Answer> {
+  /** Its name, for errors and telemetry. */
+  readonly name: string;
+  /** What it does: caches, queues and commits depend on that. */
+  readonly kind: VerbKind;
+  /** The units of a call, at least 0. */
+  units(argument: Argument): number;
+  /**
+   * The verb on an algorithm.
+   *
+   * @throws {TypeError} If the algorithm has no such verb.
+   */
+  on(algorithm: Algorithm): Steps<Argument, Answer>;
+  /** The decision in an answer. */
+  decisionOf(answer: Answer): Decision;
+  /**
+   * The answer that contains a decision which did not come from `answer`: that of a failure policy, or
+   * one that a store above has changed.
+   *
+   * @param answer The answer that the decision was made of, if there is one.
+   */
+  answerOf(decision: Decision, answer?: Answer): Answer;
+  /** The algorithm's own transition that this verb makes; `undefined` if it makes another one. */
+  transition(algorithm: Algorithm): Transition | undefined;
 }
 
 /**
@@ -36,78 +94,123 @@ export interface Replaced {
  */
 export type ReplaceMode = "keep" | "proportional";
 
+/** Options that others took the place of, and how use under them is carried over. */
+export interface OlderOptions {
+  /** The algorithm with the older options. */
+  readonly algorithm: Algorithm;
+  /** How use is carried over. */
+  readonly mode: ReplaceMode;
+}
+
+/** What makes a family: the keys of one prefix and one algorithm. */
+export interface FamilySpec {
+  /** What its stored keys begin with. */
+  readonly prefix: string;
+  /** The algorithm, whose id is part of its stored keys. */
+  readonly algorithm: Algorithm;
+  /**
+   * Older options, the newest first. A key that holds no state takes over from the first of them under
+   * which it holds use, before the call; that is written even if the call is then refused. A look
+   * writes nothing.
+   */
+  readonly older: readonly OlderOptions[];
+}
+
+/** Whether a store answers at once, or by promises. */
+export type StoreMode = "sync" | "async";
+
+/** A value as a store of a mode answers it. */
+export type Answered<Mode extends StoreMode, Value> = Mode extends "sync" ? Value : Promise<Value>;
+
+/** The keys of one prefix and one algorithm in a store. */
+export interface Family<Mode extends StoreMode = StoreMode> {
+  /** What it was opened with. */
+  readonly spec: FamilySpec;
+  /**
+   * Binds a verb to the family's keys. The same object each time.
+   *
+   * @throws {TypeError} If the algorithm has no such verb.
+   */
+  bind<Argument, Answer>(verb: Verb<Argument, Answer>): BoundVerb<Argument, Answer, Mode>;
+  /** Forgets a key, under its older options too. */
+  delete(key: string): Answered<Mode, void>;
+  /** The name under which a key is stored or shown. */
+  nameOf(key: string): string;
+  /**
+   * Begins to watch a key for units that are given back in another thread or process. Absent where a
+   * store cannot tell.
+   */
+  watch?(key: string): WatchedKey;
+}
+
 /**
- * A prepared call: what `run` does for a single operation, with the prefix and the algorithm bound
- * beforehand.
- *
- * @typeParam Answer `Decision`, or a promise of one.
- * @param key The limiter's key, not the stored one.
- * @param cost Units to take, checked by the limiter; 0 looks, below 0 gives back.
- * @param dry Whether only to answer.
- * @param now The instant, checked by the limiter; `undefined` for the store's own time.
+ * A key that is watched: calls `wake`, once and not at once, if units were given back since it was
+ * watched, or when the store is closed. Returns a function that cancels that.
  */
-export type PreparedCall<Answer> = (
-  key: string,
-  cost: number,
-  dry: boolean,
-  now: number | undefined,
-) => Answer;
+export type WatchedKey = (wake: () => void) => () => void;
+
+/** A verb bound to the keys of a family. */
+export interface BoundVerb<Argument, Answer, Mode extends StoreMode = StoreMode> {
+  /** Whose keys it runs on. */
+  readonly family: Family<Mode>;
+  /** The verb. */
+  readonly verb: Verb<Argument, Answer>;
+  /** The verb on the family's algorithm. */
+  readonly steps: Steps<Argument, Answer>;
+  /**
+   * Runs the verb on one key.
+   *
+   * @param key The limiter's key.
+   * @param argument Checked by the caller.
+   * @param now The instant, checked by the caller; `undefined` for the store's own time.
+   */
+  call(key: string, argument: Argument, now: number | undefined): Answered<Mode, Answer>;
+}
+
+/** One call of several: a bound verb, a key and what the call brings. */
+export interface Operation {
+  // Calls of different verbs stand in one list, so the list cannot know their types.
+  // deno-lint-ignore no-explicit-any
+  readonly bound: BoundVerb<any, any>;
+  /** The limiter's key. */
+  readonly key: string;
+  /** The verb's argument. */
+  readonly argument: unknown;
+}
 
 /** What every store has, whether it answers at once or by promises. */
-export interface StoreBase<Decisions, Answer, Done> {
+export interface StoreBase<Mode extends StoreMode = StoreMode> {
   /**
-   * Runs operations, all or nothing at one instant: when one of them is refused, none is charged,
-   * and the decisions are those that `all` gives its parts.
+   * Opens a family. Families of the same prefix and algorithm id share their keys.
    *
-   * @param operations At least one; no key twice.
-   * @param now The instant for all of them; without it the store's own time.
+   * @throws {RangeError} If states of the algorithm cannot fit the store.
    */
-  run(operations: readonly Operation[], now?: number): Decisions;
-  /** Throws a `RangeError` if states of the algorithm cannot fit the store. */
-  accepts(algorithm: Algorithm): void;
-  /** Forgets a stored key. */
-  delete(key: string): Done;
+  open(spec: FamilySpec): Family<Mode>;
   /**
-   * Forgets all keys of a prefix, whatever their algorithms: those whose stored keys begin with
-   * `storedKey(prefix, ...)` up to the opening brace. Only a limiter's `resetAll` needs it.
+   * Runs several operations, all or nothing at one instant: when one of them is refused, none is
+   * applied, and the answers are those that `transact` gives.
+   *
+   * @param operations At least one, all bound by this store; no key of a family twice.
+   * @param now The instant for all of them; without it the store's own time.
+   * @returns The answers, in order.
+   * @throws {RangeError} If `now` or a cost is out of range; nothing has changed.
    */
-  deleteAll?(prefix: string): Done;
+  run(operations: readonly Operation[], now?: number): Answered<Mode, readonly unknown[]>;
+  /** The most operations of one `run`; any number without it. */
+  readonly maxOperations?: number | undefined;
+  /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetAll` needs it. */
+  deleteAll?(prefix: string): Answered<Mode, void>;
   /** Lets go of what the store holds. A closed store answers no more. */
-  close(): Done;
+  close(): Answered<Mode, void>;
   /** Closes the store, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
-  /** What only limiters and stores made of stores read. */
-  readonly internals?: StoreInternals<Answer> | undefined;
 }
-
-/** What a store may bring beyond its operations. A store without any of it works as well. */
-export interface StoreInternals<Answer> {
-  /** A faster way for single operations. */
-  prepare?(prefix: string, algorithm: Algorithm): PreparedCall<Answer>;
-  /** How the store names a key, where `storedKey` will not do. */
-  keyOf?(prefix: string, id: string, key: string): string;
-  /**
-   * Begins to watch a stored key for units that are given back in another thread or process. What it
-   * returns calls `wake`, once and not at once, if that has happened since then, or the store is
-   * closed; it returns what cancels that.
-   */
-  watch?(stored: string): (wake: () => void) => () => void;
-  /** The most operations of one `run`. */
-  readonly mostOperations?: number | undefined;
-}
-
-/** A key that is watched: calls `wake` once units were given back; returns what cancels that. */
-export type WatchedKey = ReturnType<NonNullable<StoreInternals<unknown>["watch"]>>;
 
 /** A store that answers at once: memory, shared memory. */
-export type SyncStore = StoreBase<readonly Decision[], Decision, void>;
+export type SyncStore = StoreBase<"sync">;
 
 /** A store that answers by promises: Redis. */
-export type AsyncStore = StoreBase<
-  Promise<readonly Decision[]>,
-  Promise<Decision>,
-  Promise<void>
->;
+export type AsyncStore = StoreBase<"async">;
 
 /** A store of either kind. One job: to replace a key's state by a pure function of it, atomically. */
 export type Store = SyncStore | AsyncStore;

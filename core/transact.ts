@@ -1,103 +1,75 @@
 /*
- * What every store does with a batch of operations, as a pure function: step each state, and charge
- * all of them or none. A store only loads states and commits the writes.
+ * What several operations come to, as a pure function: step each state, and apply all of them or
+ * none. A store loads the states, calls `transact`, and commits the states that changed; after a lost
+ * race it does all three again.
  */
 
-import type { Algorithm } from "./algorithm.ts";
-import { carryOver } from "./carry_over.ts";
 import { checkCost, checkNow } from "./options/checks.ts";
-import type { Decision } from "./decision.ts";
-import { splitReducer } from "./algorithms/split_reducer.ts";
-import type { Operation, Replaced } from "./store.ts";
+import type { Operation } from "./store.ts";
 
-/** A state to be kept, or a key to be forgotten. */
-export interface Write {
-  /** The stored key. */
-  readonly key: string;
-  /** Whose state it is. */
-  readonly algorithm: Algorithm;
-  /** The state to keep; `algorithm.initial` when the key is to be forgotten. */
-  readonly state: unknown;
-  /** Milliseconds until the key is fresh: the least time that the state must be kept. */
-  readonly resetAfter: number;
-  /** What is left with that state: a store that is full forgets the key with the least use. */
-  readonly decision: Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
-}
-
-/** What a batch of operations comes to. */
+/** What several operations come to. */
 export interface Transaction {
-  /** Each operation's decision, in order. */
-  readonly decisions: readonly Decision[];
-  /**
-   * What to replace in the store, all of it at once and in order. If a call was refused, only what
-   * keys have taken over from older options.
-   */
-  readonly writes: readonly Write[];
+  /** Each operation's answer, in order. */
+  readonly answers: readonly unknown[];
+  /** Each key's state after it, in order: the same one (`===`) where nothing is to be written. */
+  readonly nexts: readonly unknown[];
 }
 
 /**
- * What a store does, without the store: it steps each operation's state, and charges all of them
- * or none. A store loads the states, calls this, and commits the writes; after a lost race it loads
- * and calls again.
+ * Steps the states of several operations, and applies all of them or none.
  *
- * When an operation is refused, an admitted one is answered by a look (cost 0), as `all` answers
- * for its parts, and nothing is charged. What a key takes over from older options is written all the
- * same.
+ * When an operation is refused, the states stay as they are. Operations that were admitted are then
+ * answered by a look, as `all` answers for its parts.
  *
- * @param operations At least one; no key twice.
- * @param stateOf The state held under a key; `undefined` if none is, or its shape is unknown.
+ * Linear in the operations.
+ *
+ * @param operations At least one; no key of a family twice.
+ * @param states The state of each operation's key, in order: `initial` where a key holds none.
  * @param now The instant: milliseconds since the Unix epoch, 0 to 2^42.
- * @throws {RangeError} If `now` or a cost is out of range; nothing is to be written.
+ * @throws {RangeError} If `now` or the units of an operation are out of range.
+ *
+ * @example
+ * ```ts
+ * import { gcra, memoryStore } from "tidegate";
+ * import { consume, transact } from "tidegate/toolkit";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = gcra({ limit: 2, period: "1m" });
+ * const bound = memoryStore().open({ prefix: "api", algorithm, older: [] }).bind(consume);
+ * const operations = ["a", "b"].map((key) => ({ bound, key, argument: 2 }));
+ * const { initial } = algorithm;
+ *
+ * const { nexts } = transact(operations, [initial, initial], 0);
+ * assert.deepEqual(nexts, [60_000, 60_000]);
+ * assert.deepEqual(transact(operations, [initial, 60_000], 0).nexts, [initial, 60_000]);
+ * ```
  */
 export function transact(
   operations: readonly Operation[],
-  stateOf: (key: string, algorithm: Algorithm) => unknown,
+  states: readonly unknown[],
   now: number,
 ): Transaction {
   const instant = checkNow(now);
-  for (const { cost } of operations) checkCost("run an operation", cost);
-  const conversions: Write[] = [];
-  const writes: Write[] = [];
-  const looks: (() => Decision)[] = [];
-  const decisions = operations.map((operation) => {
-    const { key, algorithm, cost, dry } = operation;
-    const { take, decide } = splitReducer(algorithm);
-    const held = stateOf(key, algorithm);
-    const state = held ?? takenOver(operation, stateOf, instant);
-    const next = take(state, instant, cost);
-    const decision = decide(state, next, instant, cost);
-    const look = () => decide(state, state, instant, 0);
-    looks.push(cost !== 0 && decision.allowed ? look : () => decision);
-    if (dry) return decision;
-    // Otherwise the next call would convert the older state again, and find no time passed.
-    if (held === undefined && state !== algorithm.initial) {
-      const decision = look();
-      conversions.push({ key, algorithm, state, resetAfter: decision.resetAfter, decision });
-      conversions.push(forgotten(operation.replaces!));
-    }
-    if (next !== state) {
-      writes.push({ key, algorithm, state: next, resetAfter: decision.resetAfter, decision });
-    }
-    return decision;
-  });
-  return decisions.every((decision) => decision.allowed)
-    ? { decisions, writes: [...conversions, ...writes] }
-    : { decisions: looks.map((look) => look()), writes: conversions };
-}
-
-/** The state of a key that holds none: fresh, or what it had used under its older options. */
-function takenOver(
-  { algorithm, replaces }: Operation,
-  stateOf: (key: string, algorithm: Algorithm) => unknown,
-  now: number,
-): unknown {
-  const old = replaces && stateOf(replaces.key, replaces.algorithm);
-  if (old === undefined || replaces === undefined) return algorithm.initial;
-  return carryOver(replaces.algorithm, old, algorithm, replaces.mode, now);
-}
-
-function forgotten({ key, algorithm }: Replaced): Write {
-  const { initial, capacity } = algorithm;
-  const decision = { resetAfter: 0, remaining: capacity, debt: 0, parts: undefined };
-  return { key, algorithm, state: initial, resetAfter: 0, decision };
+  for (const { bound: { verb }, argument } of operations) {
+    checkCost(verb.name, verb.units(argument), 0);
+  }
+  const nexts: unknown[] = [];
+  const answers: unknown[] = [];
+  let refusals = 0;
+  for (let index = 0; index < operations.length; index++) {
+    const { bound: { steps, verb }, argument } = operations[index]!;
+    const state = states[index];
+    const next = steps.next(state, instant, argument);
+    const answer = steps.answer(state, next, instant, argument);
+    if (!verb.decisionOf(answer).allowed) refusals++;
+    nexts.push(next);
+    answers.push(answer);
+  }
+  if (refusals === 0) return { answers, nexts };
+  for (let index = 0; index < operations.length; index++) {
+    const { bound: { steps, verb }, argument } = operations[index]!;
+    if (!verb.decisionOf(answers[index]).allowed) continue;
+    answers[index] = steps.uncharged(states[index], instant, argument);
+  }
+  return { answers, nexts: states };
 }

@@ -2,7 +2,8 @@
  * A store of one's own: states as text in SQLite. It loads, calls `transact` and commits.
  */
 import { DatabaseSync } from "node:sqlite";
-import { type Algorithm, type SyncStore, transact } from "../mod.ts";
+import type { FamilySpec, Operation, SyncStore } from "../mod.ts";
+import { namesOf, plainFamily, takeOver, transact } from "../core/authors.ts";
 
 /** A store in a file that several processes may share; `:memory:` by default. */
 export function sqliteStore(path = ":memory:"): SyncStore {
@@ -16,41 +17,58 @@ export function sqliteStore(path = ":memory:"): SyncStore {
   `);
   const load = database.prepare("SELECT state FROM states WHERE key = ?");
   const keep = database.prepare("INSERT OR REPLACE INTO states VALUES (?, ?, ?)");
-  const forget = database.prepare("DELETE FROM states WHERE key = ?");
+  const remove = database.prepare("DELETE FROM states WHERE key = ?");
   const sweep = database.prepare("DELETE FROM states WHERE fresh_at <= ?");
 
-  function stateOf(key: string, algorithm: Algorithm): unknown {
-    const row = load.get(key);
-    return row === undefined ? undefined : algorithm.codec.decode(String(row.state));
+  function stateUnder(name: string, { codec }: FamilySpec["algorithm"]): unknown {
+    const row = load.get(name);
+    return row === undefined ? undefined : codec.decode(String(row.state));
   }
-  const store: SyncStore = {
-    run(operations, now = Date.now()) {
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const { decisions, writes } = transact(operations, stateOf, now);
-        for (const { key, algorithm, state, resetAfter } of writes) {
-          if (state === algorithm.initial) forget.run(key);
-          else keep.run(key, algorithm.codec.encode(state), Math.floor(now) + resetAfter);
-        }
-        if (writes.length > 0) sweep.run(Math.floor(now));
-        database.exec("COMMIT");
-        return decisions;
-      } catch (error) {
-        database.exec("ROLLBACK");
-        throw error;
-      }
-    },
-    accepts() {},
-    delete(key) {
-      forget.run(key);
-    },
-    close() {
-      database.close();
-    },
-    [Symbol.asyncDispose]() {
-      store.close();
-      return Promise.resolve();
-    },
+
+  /** The state of an operation's key; one that holds none may take over from older options. */
+  function stateOf({ bound, key }: Operation, now: number): unknown {
+    const { spec } = bound.family;
+    const [name, ...older] = namesOf(spec, key) as [string, ...string[]];
+    const held = stateUnder(name, spec.algorithm);
+    if (held !== undefined) return held;
+    const from = (index: number) => stateUnder(older[index]!, spec.older[index]!.algorithm);
+    const taken = takeOver(spec, from, now);
+    if (taken === undefined) return spec.algorithm.initial;
+    if (bound.verb.kind !== "look") {
+      remove.run(older[taken.index]!);
+      write(name, spec.algorithm, taken.state, now);
+    }
+    return taken.state;
+  }
+
+  function write(name: string, algorithm: FamilySpec["algorithm"], state: unknown, now: number) {
+    if (state === algorithm.initial) return remove.run(name);
+    const [{ resetAfter }] = algorithm.step(state, now, 0);
+    return keep.run(name, algorithm.codec.encode(state), Math.floor(now) + resetAfter);
+  }
+
+  const run: SyncStore["run"] = (operations, now = Date.now()) => {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      const states = operations.map((operation) => stateOf(operation, now));
+      const { answers, nexts } = transact(operations, states, now);
+      operations.forEach(({ bound: { family }, key }, index) => {
+        const next = nexts[index];
+        if (next !== states[index]) write(family.nameOf(key), family.spec.algorithm, next, now);
+      });
+      if (nexts !== states) sweep.run(Math.floor(now));
+      database.exec("COMMIT");
+      return answers;
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
   };
-  return store;
+  const forget = (names: readonly string[]) => names.forEach((name) => remove.run(name));
+  return {
+    open: (spec) => plainFamily({ run, forget }, spec),
+    run,
+    close: () => database.close(),
+    [Symbol.asyncDispose]: () => Promise.resolve(database.close()),
+  };
 }

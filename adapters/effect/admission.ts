@@ -20,9 +20,9 @@ import type * as Fiber from "effect/Fiber";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import { withMaxDelay } from "../../core/limiter/wrapped_algorithm.ts";
-import type { MaybePromise } from "../../core/maybe_promise.ts";
+import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
+import { type Attempt, attempt } from "../../core/verbs/attempt.ts";
 import { refundOf } from "../http/gate/refunds.ts";
 import {
   type BoundLimit,
@@ -57,14 +57,16 @@ export interface UnitsCall {
 /** Takes units now, or fails; the delay of a queue is not waited out. */
 export function take(call: UnitsCall): Effect.Effect<Admission, RateLimited> {
   const { bound, verb, key, cost } = call;
-  let freshAt: number | undefined;
-  const answer = mayDelay(bound.limit.algorithm)
-    ? consumePlace(call, (instant) => freshAt = instant)
-    : bound.limiter.consume(key, cost);
+  const answer: MaybePromise<Attempt> = mayDelay(bound.limit.algorithm)
+    ? consumePlace(call)
+    : andThen<Decision, Attempt>(
+      bound.limiter.consume(key, cost),
+      (decision) => ({ decision, sight: undefined }),
+    );
   const settled = whenSettled(
     answer,
-    (decision): Effect.Effect<Admission, RateLimited> =>
-      decision.allowed ? admit(call, decision, freshAt) : refused(call, decision),
+    ({ decision, sight }): Effect.Effect<Admission, RateLimited> =>
+      decision.allowed ? admit(call, decision, sight?.freshAt) : refused(call, decision),
     `RateLimiter.${verb}`,
     bound.attributes,
   );
@@ -145,15 +147,11 @@ function waitInQueue(
   });
 }
 
-/** Takes a place in a queue, and reports when the key would be fresh: that marks the newest place. */
-function consumePlace(
-  { bound: { limit, internals }, key, cost }: UnitsCall,
-  report: (freshAt: number) => void,
-): MaybePromise<Decision> {
+/** Takes a place in a queue; what it saw marks the newest place. */
+function consumePlace({ bound: { internals }, key, cost }: UnitsCall): MaybePromise<Attempt> {
   checkText("decide", "key", key);
   checkCost("consume", cost, 0);
-  const algorithm = withMaxDelay(limit.algorithm, Infinity, ({ freshAt }) => report(freshAt));
-  return internals.run(key, algorithm, cost);
+  return internals.call(attempt, key, { cost, maxDelay: Infinity });
 }
 
 /** Gives units back, as far as they are there. */

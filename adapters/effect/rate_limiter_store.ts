@@ -19,11 +19,10 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
 import type { Codec } from "../../core/codec.ts";
 import type { Decision } from "../../core/decision.ts";
-import { storedKeyIn } from "../../core/limiter/prepare_call.ts";
 import { makeDecision } from "../../core/make_decision.ts";
-import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
+import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkText } from "../../core/options/checks.ts";
-import type { Store } from "../../core/store.ts";
+import type { Store, StoreBase, Verb } from "../../core/store.ts";
 import { timeOf, whenSettled } from "./bound_limit.ts";
 import {
   layerStoreMemory,
@@ -156,6 +155,38 @@ function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverfl
   };
 }
 
+/** A call's turn: from a slot and an instant to what it makes of the slot. */
+type TurnOf = (slot: Slot, now: number) => Turn;
+
+/** What a turn answers, and the decision by which a store keeps the slot. */
+interface TurnAnswer {
+  readonly answer: Turn["answer"];
+  readonly decision: Decision;
+}
+
+/** A turn as a verb. It admits everything. */
+const TURN: Verb<TurnOf, TurnAnswer> = Object.freeze({
+  name: "turn",
+  kind: "take",
+  units: () => 1,
+  on: () => ({
+    next: (slot: unknown, now: number, turn: TurnOf) => turn(slot as Slot, now).slot,
+    answer: (slot: unknown, _next: unknown, now: number, turn: TurnOf) =>
+      answerOf(turn(slot as Slot, now)),
+    uncharged: (slot: unknown, now: number, turn: TurnOf) => answerOf(turn(slot as Slot, now)),
+  }),
+  decisionOf: ({ decision }: TurnAnswer) => decision,
+  answerOf: (decision: Decision, answer?: TurnAnswer) => ({
+    answer: answer?.answer ?? [0, 0],
+    decision,
+  }),
+  transition: () => undefined,
+});
+
+function answerOf({ answer, freshAfter }: Turn): TurnAnswer {
+  return { answer, decision: kept(Math.max(0, Math.ceil(freshAfter))) };
+}
+
 /**
  * Makes what replaces a key's slot by what a turn makes of it, atomically, and answers. The time is
  * that of the fiber's clock, or of the store on the default one.
@@ -163,29 +194,17 @@ function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverfl
  * @throws {RangeError} If the store cannot hold its slots.
  */
 function stepperOn(store: Store, prefix: string, { id, fresh, codec }: Kind) {
-  function algorithmOf(step: Algorithm<Slot>["step"]): Algorithm {
-    const parts = { name: id, id, policies: [], capacity: 1, initial: fresh, codec };
-    return { ...parts, step, charge: step } as unknown as Algorithm;
-  }
-  store.accepts(algorithmOf((slot) => [kept(0), slot]));
+  const look: Algorithm<Slot>["step"] = (slot) => [kept(0), slot];
+  const parts = { name: id, id, policies: [], capacity: 1, initial: fresh, codec };
+  const algorithm = { ...parts, step: look, charge: look } as unknown as Algorithm;
+  const { call } = (store as StoreBase).open({ prefix, algorithm, older: [] }).bind(TURN);
 
-  function run(key: string, turn: (slot: Slot, now: number) => Turn, now: number | undefined) {
-    let last: Turn["answer"];
-    // It admits everything. A look is not a turn: it leaves the slot alone.
-    const algorithm = algorithmOf((state, at, cost) => {
-      if (cost === 0) return [kept(0), state];
-      const { answer, slot, freshAfter } = turn(state, at);
-      last = answer;
-      return [kept(Math.max(0, Math.ceil(freshAfter))), slot];
-    });
-    const stored = storedKeyIn(store, prefix, id, key);
-    const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
-    return andThen(ran as MaybePromise<unknown>, () => last);
-  }
-
-  return function step(key: string, turn: (slot: Slot, now: number) => Turn) {
+  return function step(key: string, turn: TurnOf) {
     const ran = Effect.withFiber<Turn["answer"]>((fiber) =>
-      whenSettled(run(key, turn, timeOf(fiber.getRef(Clock.Clock))), Effect.succeed)
+      whenSettled(
+        call(key, turn, timeOf(fiber.getRef(Clock.Clock))) as MaybePromise<TurnAnswer>,
+        ({ answer }) => Effect.succeed(answer),
+      )
     );
     return Effect.catchDefect(ran, failed);
   };

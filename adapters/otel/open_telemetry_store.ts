@@ -9,7 +9,8 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
-import type { Operation, PreparedCall, Store } from "../../core/store.ts";
+import type { Store, Verb } from "../../core/store.ts";
+import { wrapStore } from "../../core/wrap_store.ts";
 
 /** The options of `openTelemetryStore`. */
 export interface OpenTelemetryOptions {
@@ -20,7 +21,12 @@ export interface OpenTelemetryOptions {
 }
 
 /** The part of a call on the store that is reported. */
-type Call = Pick<Operation, "algorithm" | "cost" | "dry">;
+interface Call {
+  readonly algorithm: Algorithm;
+  /** Units to take; below 0 what is given back. */
+  readonly cost: number;
+  readonly isLook: boolean;
+}
 
 /** A call under way. */
 interface Started {
@@ -68,10 +74,10 @@ export function openTelemetryStore<Wrapped extends Store>(
 
   const report = guarded((calls: readonly Call[], all: readonly Decision[], at: Started) => {
     const index = Math.max(0, all.findIndex(({ allowed }) => !allowed));
-    const { cost, dry } = calls[index]!;
+    const { cost, isLook } = calls[index]!;
     const { allowed, remaining } = all[index]!;
     const labels = { ...labelsOf(calls[index]!), "tidegate.allowed": allowed };
-    const own = { "tidegate.cost": cost, "tidegate.dry": dry, "tidegate.remaining": remaining };
+    const own = { "tidegate.cost": cost, "tidegate.dry": isLook, "tidegate.remaining": remaining };
     endAfter(at.span, { ...labels, ...own, "tidegate.limits": calls.length }, () => {
       all.forEach(({ allowed }, index) =>
         decisions.add(1, { ...labelsOf(calls[index]!), "tidegate.allowed": allowed })
@@ -89,10 +95,11 @@ export function openTelemetryStore<Wrapped extends Store>(
   }, print);
 
   /** Decides in a span of its own, and reports what is answered. */
-  function observed(
+  function observed<Answers>(
     calls: readonly Call[],
-    decide: () => MaybePromise<readonly Decision[]>,
-  ): MaybePromise<readonly Decision[]> {
+    decide: () => MaybePromise<Answers>,
+    decisionsOf: (answers: Answers) => readonly Decision[],
+  ): MaybePromise<Answers> {
     if (calls.length === 0) return decide();
     const started = { start: performance.now(), span: begin() };
     const { span } = started;
@@ -101,9 +108,9 @@ export function openTelemetryStore<Wrapped extends Store>(
       span === undefined
         ? decide()
         : api.context.with(api.trace.setSpan(api.context.active(), span), decide);
-    const reported = (decisions: readonly Decision[]) => {
-      report(calls, decisions, started);
-      return decisions;
+    const reported = (answers: Answers) => {
+      report(calls, decisionsOf(answers), started);
+      return answers;
     };
     return orElse(() => andThen(run(), reported), (error) => {
       reportError(calls, error, started);
@@ -111,20 +118,34 @@ export function openTelemetryStore<Wrapped extends Store>(
     });
   }
 
-  const { internals } = store;
-  // Stores over stores, such as a deny cache, do their work in calls that they prepare.
-  const prepared = (prefix: string, algorithm: Algorithm): PreparedCall<MaybePromise<Decision>> => {
-    const call = internals!.prepare!(prefix, algorithm) as PreparedCall<MaybePromise<Decision>>;
-    return (key, cost, dry, now) => {
-      const decide = () => andThen(call(key, cost, dry, now), (decision) => [decision]);
-      return andThen(observed([{ algorithm, cost, dry }], decide), ([decision]) => decision!);
-    };
-  };
+  return wrapStore(store, {
+    call({ family: { spec: { algorithm } }, verb, call }) {
+      return (key, argument, now) => {
+        const calls = [callOf(algorithm, verb, argument)];
+        const decide = (): MaybePromise<unknown> => call(key, argument, now);
+        return observed(calls, decide, (answer) => [verb.decisionOf(answer)]);
+      };
+    },
+    run(operations, now) {
+      const calls = operations.map(({ bound: { family, verb }, argument }) =>
+        callOf(family.spec.algorithm, verb, argument)
+      );
+      return observed(
+        calls,
+        (): MaybePromise<readonly unknown[]> => store.run(operations, now),
+        (answers) =>
+          answers.map((answer, index) => operations[index]!.bound.verb.decisionOf(answer)),
+      );
+    },
+  }) as Wrapped;
+}
+
+function callOf(algorithm: Algorithm, verb: Verb<unknown, unknown>, argument: unknown): Call {
+  const units = verb.units(argument);
   return {
-    ...store,
-    run: (calls: readonly Operation[], now?: number) =>
-      observed(calls, () => store.run(calls, now) as MaybePromise<readonly Decision[]>),
-    internals: internals && { ...internals, prepare: internals.prepare && prepared },
+    algorithm,
+    cost: verb.kind === "free" ? -units : units,
+    isLook: verb.kind === "look",
   };
 }
 

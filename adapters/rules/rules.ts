@@ -88,15 +88,23 @@ export type { Codec } from "../../core/codec.ts";
 export type { Decision, DecisionSource } from "../../core/decision.ts";
 export type { Period } from "../../core/options/period.ts";
 export type {
+  Answered,
   AsyncStore,
+  BoundVerb,
+  Family,
+  FamilySpec,
+  OlderOptions,
   Operation,
-  PreparedCall,
-  Replaced,
   ReplaceMode,
+  Steps,
   Store,
   StoreBase,
-  StoreInternals,
+  StoreMode,
   SyncStore,
+  Transition,
+  Verb,
+  VerbKind,
+  WatchedKey,
 } from "../../core/store.ts";
 export type { DataPath } from "./files/rule_problem.ts";
 export type { ReadText, TextPlace } from "./files/read_yaml.ts";

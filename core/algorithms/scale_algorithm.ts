@@ -18,8 +18,7 @@ import { splitReducer } from "./split_reducer.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  const { wraps, parts } = algorithm.internals ?? {};
-  if (wraps !== undefined) return wraps.around(scaleAlgorithm(wraps.inner, share));
+  const { parts } = algorithm.internals ?? {};
   if (parts !== undefined) {
     return all(...parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
   }

@@ -61,7 +61,6 @@ export function takeInPlace(
   cell: number,
   now: number,
   cost: number,
-  dry: boolean,
 ): Decision {
   const tick = now * rate.perMillisecond;
   const tolerance = rate.burst * rate.interval;
@@ -71,7 +70,7 @@ export function takeInPlace(
   const allowed = left >= 0;
   const delay = rate.queues && allowed ? ahead : 0;
   const decision = decisionOf(rate, allowed, allowed ? left : room, cost, delay);
-  if (allowed && !dry) {
+  if (allowed) {
     cells[cell] = tick + tolerance - left;
     cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
   }

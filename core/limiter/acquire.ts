@@ -16,6 +16,7 @@ import {
 } from "../options/checks.ts";
 import { MIN_ANSWER_TIME, unanswered, waitInQueue } from "./wait_in_queue.ts";
 import { type QueueLimiter, rateLimited, type WaitRequest } from "./waiting_queue.ts";
+import { peek } from "../verbs/peek.ts";
 import { withTimeout } from "../with_timeout.ts";
 
 /** The options of `acquire`. */
@@ -77,7 +78,7 @@ async function admission(request: WaitRequest): Promise<Decision> {
 /** What `peek` answers, unless the store does not answer in time. */
 function look(request: WaitRequest): MaybePromise<Decision> {
   const { limiter, key, cost, maxWait } = request;
-  const answer = limiter.peek(key, cost);
+  const answer = limiter.call(peek, key, cost);
   if (maxWait === Infinity || !isPromise(answer)) return answer;
   const late = () => {
     throw unanswered(request, "no");

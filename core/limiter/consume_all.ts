@@ -3,7 +3,7 @@
  * several limits of one key.
  */
 
-import { andThen } from "../maybe_promise.ts";
+import { andThen, type MaybePromise } from "../maybe_promise.ts";
 import {
   checkCost,
   checkOptions,
@@ -14,7 +14,10 @@ import {
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
+import { repeatedOperation } from "../repeated_operation.ts";
 import type { Operation } from "../store.ts";
+import { charge } from "../verbs/charge.ts";
+import { consume } from "../verbs/consume.ts";
 
 /**
  * One key of several.
@@ -76,27 +79,31 @@ export function consumeAll(
   if (!Array.isArray(entries) || entries.length === 0) {
     throw typeError(ACTION, "it needs a list of at least one entry", entries);
   }
-  const parts = entries.map((entry) => partOf(entry));
-  requireTogether(entries, parts);
-  const capacity = Math.min(...entries.map(({ limiter }) => limiter.algorithm.capacity));
-  const answer = entries[0]!.limiter.store.run(
-    parts.map((part) => part.operation),
-    parts[0]!.limiter.now(),
-  );
-  return andThen(answer, reported) as Decision | Promise<Decision>;
-
-  function reported(decisions: readonly Decision[]): Decision {
-    decisions.forEach((decision, index) => {
-      const { limiter, operation } = parts[index]!;
-      limiter.report(decision, entries[index]!.key, operation.cost);
-    });
-    return combineDecisions(decisions, capacity);
+  const limiters: LimiterInternals[] = [];
+  const operations: UnitsOperation[] = [];
+  let capacity = Infinity;
+  for (const entry of entries as readonly Entry<Limiter | AsyncLimiter>[]) {
+    const limiter = requireLimiter(entry);
+    limiters.push(limiter);
+    operations.push(operationOf(limiter, entry));
+    capacity = Math.min(capacity, entry.limiter.algorithm.capacity);
   }
+  requireTogether(entries, limiters, operations);
+  const { store } = entries[0]!.limiter;
+  const answers: MaybePromise<readonly unknown[]> = store.run(operations, limiters[0]!.now());
+  return andThen(answers, (answers) => {
+    const decisions = answers as readonly Decision[];
+    for (let index = 0; index < decisions.length; index++) {
+      const { key, argument } = operations[index]!;
+      limiters[index]!.report(decisions[index]!, key, argument);
+    }
+    return combineDecisions(decisions, capacity);
+  }) as Decision | Promise<Decision>;
 }
 
-interface Part {
-  readonly limiter: LimiterInternals;
-  readonly operation: Operation;
+/** An operation whose argument is a number of units. */
+interface UnitsOperation extends Operation {
+  readonly argument: number;
 }
 
 const ENTRY_OPTIONS: OptionNames<Entry<unknown>> = {
@@ -106,35 +113,42 @@ const ENTRY_OPTIONS: OptionNames<Entry<unknown>> = {
   charge: true,
 };
 
-function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
+function requireLimiter(entry: Entry<Limiter | AsyncLimiter>): LimiterInternals {
   checkOptions(ACTION, entry ?? {}, ENTRY_OPTIONS);
-  const { limiter, key, cost = 1, charge = false } = entry ?? {};
+  const { limiter } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
     : undefined;
-  if (internals === undefined) {
-    throw typeError(ACTION, "each entry must have a limiter", limiter);
-  }
+  if (internals !== undefined) return internals;
+  throw typeError(ACTION, "each entry must have a limiter", limiter);
+}
+
+function operationOf(
+  limiter: LimiterInternals,
+  { key, cost = 1, charge: charges = false }: Entry<unknown>,
+): UnitsOperation {
   checkText(ACTION, "key", key);
   checkCost(ACTION, cost, 0);
-  return { limiter: internals, operation: internals.operation(key, cost, charge) };
+  return { bound: limiter.bind(charges ? charge : consume), key, argument: cost };
 }
 
 function requireTogether(
   entries: readonly Entry<Limiter | AsyncLimiter>[],
-  parts: readonly Part[],
+  limiters: readonly LimiterInternals[],
+  operations: readonly Operation[],
 ): void {
   const { store } = entries[0]!.limiter;
-  const { clock } = parts[0]!.limiter;
-  const seen = new Set<string>();
-  parts.forEach(({ limiter, operation: { key } }, index) => {
+  const { clock } = limiters[0]!;
+  for (let index = 1; index < entries.length; index++) {
     if (entries[index]!.limiter.store !== store) {
       throw typeError(ACTION, "all entries must be of one store", "several");
     }
-    if (limiter.clock !== clock) {
+    if (limiters[index]!.clock !== clock) {
       throw typeError(ACTION, "all entries must be of one clock", "several");
     }
-    if (seen.has(key)) throw typeError(ACTION, "no stored key may come twice", key);
-    seen.add(key);
-  });
+  }
+  const repeated = repeatedOperation(operations);
+  if (repeated === undefined) return;
+  const { bound: { family }, key } = repeated;
+  throw typeError(ACTION, "no stored key may come twice", family.nameOf(key));
 }

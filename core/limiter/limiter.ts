@@ -6,14 +6,24 @@
 import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
-import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
 import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
 import { type Clock, passingTime, timerOf } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
-import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
-import { charging } from "./wrapped_algorithm.ts";
+import type {
+  AsyncStore,
+  BoundVerb,
+  ReplaceMode,
+  Store,
+  StoreBase,
+  SyncStore,
+  Verb,
+} from "../store.ts";
+import { charge } from "../verbs/charge.ts";
+import { consume } from "../verbs/consume.ts";
+import { peek } from "../verbs/peek.ts";
+import { refund } from "../verbs/refund.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -138,10 +148,14 @@ export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncSt
 
 /** What adapters and `consumeAll` need of a limiter beside its public face. */
 export interface LimiterInternals {
-  /** The operation of a call. */
-  operation(key: string, cost: number, charges?: boolean): Operation;
-  /** Runs another algorithm, which keeps states in the same way, on one of the limiter's keys. */
-  run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
+  /** A verb on the limiter's keys. */
+  bind<Argument, Answer>(verb: Verb<Argument, Answer>): BoundVerb<Argument, Answer>;
+  /** Runs a verb on one of the keys; if it gives units back, whoever waits for the key tries again. */
+  call<Argument, Answer>(
+    verb: Verb<Argument, Answer>,
+    key: string,
+    argument: Argument,
+  ): MaybePromise<Answer>;
   /** The instant to decide at; `undefined` for the store's own time. */
   now(): number | undefined;
   readonly clock: Clock | undefined;
@@ -161,6 +175,9 @@ export function internalsOf(limiter: object): LimiterInternals | undefined {
   return internals.get(limiter);
 }
 
+/** A limiter on a store of either kind: its answers are promises if the store's are. */
+type LimiterOnAny = LimiterBase<MaybePromise<Decision>, MaybePromise<void>, Store>;
+
 /**
  * Makes a limiter of an algorithm and a store; `mod.ts` adds the default store.
  *
@@ -173,12 +190,11 @@ export function limiterOn(
   options: LimiterOptions,
 ): Limiter | AsyncLimiter {
   const { clock, replaces, maxWaiting = 10_000 } = options;
-  store.accepts(algorithm);
-  const calls = prepareCall(store, prefix, algorithm, replaces);
-  const { decide } = calls;
+  const older = replaces === undefined || replaces.algorithm.id === algorithm.id ? [] : [replaces];
+  const family = (store as StoreBase).open({ prefix, algorithm, older });
+  const consumed = family.bind(consume);
   const queues = queuesOf(store);
   const decided = decisionCallback(options);
-  const charged = charging(algorithm);
 
   /** The instant to decide at; `undefined` for the store's own time. */
   function instant(): number | undefined {
@@ -191,19 +207,27 @@ export function limiterOn(
   }
 
   /** The answer, reported to `onDecision` when it is there. */
-  function reported(answer: MaybeDecision, key: string, cost: number): MaybeDecision {
-    return andThen(answer, (decision) => report(decision, key, cost)) as MaybeDecision;
+  function reported(
+    answer: MaybePromise<Decision>,
+    key: string,
+    cost: number,
+  ): MaybePromise<Decision> {
+    return decided === undefined ? answer : andThen(answer, (it) => report(it, key, cost));
   }
 
   /** Runs a call that gives units back; when it has ended, whoever waits for the key tries again. */
-  function wakeAfter<Value>(call: () => MaybePromise<Value>, key: string): Value {
-    const wake = () => queues.size > 0 && wakeQueue(queues, calls.storedKey(key));
-    return andFinally(call, wake) as Value;
+  function wakeAfter<Value>(call: () => MaybePromise<Value>, key: string): MaybePromise<Value> {
+    return andFinally(call, () => queues.size > 0 && wakeQueue(queues, family.nameOf(key)));
   }
 
-  function run(key: string, stepped: Algorithm, cost: number): MaybePromise<Decision> {
-    const call = () => calls.run(key, stepped, cost, instant());
-    return cost < 0 ? wakeAfter(call, key) : call();
+  function call<Argument, Answer>(
+    verb: Verb<Argument, Answer>,
+    key: string,
+    argument: Argument,
+  ): MaybePromise<Answer> {
+    const bound = family.bind(verb);
+    if (verb.kind !== "free") return bound.call(key, argument, instant());
+    return wakeAfter(() => bound.call(key, argument, instant()), key);
   }
 
   const waiting: QueueLimiter = {
@@ -213,54 +237,53 @@ export function limiterOn(
     waiting: 0,
     passing: passingTime(clock),
     after: timerOf(clock),
-    run,
-    peek: (key, cost) => decide(key, cost, true, instant()),
-    storedKey: calls.storedKey,
+    call,
+    nameOf: family.nameOf,
     report,
-    watch: (key) => store.internals?.watch?.(calls.storedKey(key)),
+    watch: (key) => family.watch?.(key),
   };
 
-  const made: Limiter = Object.freeze({
+  const made: LimiterOnAny = Object.freeze({
     algorithm,
-    store: store as SyncStore,
+    store,
     prefix,
-    consume(key: string, cost = 1): Decision {
+    consume(key: string, cost = 1): MaybePromise<Decision> {
       // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
       if (typeof key !== "string" || key === "" || cost >>> 0 !== cost) {
         checkCall("consume", key, cost);
       }
-      const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
+      const answer = consumed.call(key, cost, clock === undefined ? undefined : instant());
       return decided === undefined ? answer : reported(answer, key, cost);
     },
-    peek(key: string, cost = 1): Decision {
+    peek(key: string, cost = 1): MaybePromise<Decision> {
       checkCall("peek", key, cost);
-      return decide(key, cost, true, instant());
+      return call(peek, key, cost);
     },
-    refund(key: string, cost = 1): Decision {
+    refund(key: string, cost = 1): MaybePromise<Decision> {
       checkCall("refund", key, cost, 1);
-      const refund = () => decide(key, -cost, false, instant());
-      return reported(wakeAfter(refund, key), key, -cost);
+      return reported(call(refund, key, cost), key, -cost);
     },
-    charge(key: string, cost = 1): Decision {
+    charge(key: string, cost = 1): MaybePromise<Decision> {
       checkCall("charge", key, cost);
-      return reported(calls.run(key, charged, cost, instant()), key, cost);
+      return reported(call(charge, key, cost), key, cost);
     },
-    reset(key: string): void {
+    reset(key: string): MaybePromise<void> {
       checkText("reset", "key", key);
-      return wakeAfter(() => calls.delete(key), key);
+      return wakeAfter(() => family.delete(key), key);
     },
     resetAll: () => deleteAll(store, prefix, queues),
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
-    operation: (key, cost, charges) => calls.operation(key, cost, charges ? charged : algorithm),
-    run,
+    bind: (verb) => family.bind(verb),
+    call,
     now: instant,
     clock,
     report,
     acquireOrUndo: (key, options) => acquire(waiting, key, true, options),
   });
-  return made;
+  // The answers of a store that answers at once are at hand, those of others promises.
+  return made as Limiter | AsyncLimiter;
 }
 
 /** Calls `onDecision`, if there is one; its failures go to `onFailure`. */
@@ -280,12 +303,12 @@ function queuesOf(store: Store): WaitingQueues {
 }
 
 /** Forgets all keys of a prefix; then whoever waits tries again. */
-function deleteAll(store: Store, prefix: string, queues: WaitingQueues): void {
+function deleteAll(store: Store, prefix: string, queues: WaitingQueues): MaybePromise<void> {
   if (store.deleteAll === undefined) {
     throw typeError("reset all keys", "its store must have deleteAll", store.deleteAll);
   }
-  const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
-  return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;
+  const wakeAll = () => [...queues.keys()].forEach((name) => wakeQueue(queues, name));
+  return andFinally<void>(() => store.deleteAll!(prefix), wakeAll);
 }
 
 function checkCall(action: string, key: string, cost: number, least: number = 0): void {

@@ -16,7 +16,9 @@
 import type { Decision } from "../decision.ts";
 import { StoreUnavailableError } from "../errors.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
-import { type Attempt, refundingNewest, withMaxDelay } from "./wrapped_algorithm.ts";
+import { type Attempt, attempt, type Sight } from "../verbs/attempt.ts";
+import { refund } from "../verbs/refund.ts";
+import { refundNewest } from "../verbs/refund_newest.ts";
 import {
   admitHead,
   countWaiting,
@@ -53,7 +55,7 @@ export const MIN_ANSWER_TIME = 250;
  */
 export function waitInQueue(request: WaitRequest): Promise<Decision | undefined> {
   const { limiter, maxWait, signal } = request;
-  const queue = queueFor(limiter.queues, limiter.storedKey(request.key));
+  const queue = queueFor(limiter.queues, limiter.nameOf(request.key));
   return new Promise((resolve, reject) => {
     const abort = () => leave(queue, waiter, signal!.reason);
     let isOver = false;
@@ -81,8 +83,8 @@ export function waitInQueue(request: WaitRequest): Promise<Decision | undefined>
 }
 
 /** Wakes the head of a key's queue, if there is one, as units were given back. */
-export function wakeQueue(queues: WaitingQueues, stored: string): void {
-  const queue = queues.get(stored);
+export function wakeQueue(queues: WaitingQueues, name: string): void {
+  const queue = queues.get(name);
   if (queue !== undefined) tryAgain(queue);
 }
 
@@ -123,22 +125,17 @@ function callStore(queue: WaitingQueue, head: Waiter): void {
   const { limiter, key, cost } = head;
   const call: HeadCall = {
     waiter: head,
-    attempt: undefined,
     watched: undefined,
     outdated: false,
     sentAt: limiter.passing(),
     onEnd() {},
   };
   queue.call = call;
-  const algorithm = withMaxDelay(
-    limiter.algorithm,
-    mayWait(head) ? timeLeft(head) : 0,
-    (attempt) => call.attempt = attempt,
-    () => queue.withDeadline > 0,
-  );
+  const argument = { cost, maxDelay: mayWait(head) ? timeLeft(head) : 0 };
   function send(): MaybePromise<unknown> {
     call.watched = limiter.watch(key);
-    return andThen(limiter.run(key, algorithm, cost), (decision) => settle(queue, call, decision));
+    const answer = limiter.call(attempt, key, argument);
+    return andThen(answer, (answer) => settle(queue, call, answer));
   }
   const settled = orElse<unknown>(send, (reason) => fail(queue, head, reason));
   if (!isPromise(settled)) return endCall(queue, call);
@@ -149,13 +146,15 @@ function callStore(queue: WaitingQueue, head: Waiter): void {
 }
 
 /** Does what follows from a decision; what it gives back may be answered later. */
-function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybePromise<unknown> {
+function settle(
+  queue: WaitingQueue,
+  call: HeadCall,
+  { decision, sight }: Attempt,
+): MaybePromise<unknown> {
   const { waiter } = call;
-  // A failure policy answers without the state, and takes nothing.
-  const attempt = decision.source === "policy" ? undefined : call.attempt;
-  if (queue.waiting[0] !== waiter) return undo(waiter, decision, attempt);
+  if (queue.waiting[0] !== waiter) return undo(waiter, decision, sight);
   if (decision.allowed) {
-    const isDelayed = admitHead(queue, decision, attempt);
+    const isDelayed = admitHead(queue, decision, sight);
     return isDelayed ? sleepUntilStart(queue, waiter, decision) : waiter.resolve(decision);
   }
   if (decision.retryAfter === Infinity) {
@@ -163,7 +162,7 @@ function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybeP
     return fail(queue, waiter, rateLimited(waiter, decision, rule));
   }
   // From the state of another store, which has a limit of its own, nothing can be projected.
-  const own = decision.source === undefined ? attempt : undefined;
+  const own = decision.source === undefined ? sight : undefined;
   observeRefusal(queue, waiter, decision, own);
   countWaiting(queue);
   if (queue.waiting[0] !== waiter || call.outdated) return;
@@ -173,13 +172,15 @@ function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybeP
 
 /** Gives back what was taken for a head that had left while its call was under way. */
 function undo(
-  { limiter: { algorithm, run }, key, cost }: Waiter,
+  { limiter, key, cost }: Waiter,
   decision: Decision,
-  attempt: Attempt | undefined,
+  sight: Sight | undefined,
 ): MaybePromise<unknown> {
-  if (!decision.allowed || attempt === undefined) return;
-  const refunding = decision.delay === 0 ? algorithm : refundingNewest(algorithm, attempt.freshAt);
-  return run(key, refunding, -cost);
+  // A failure policy answers without the state, and takes nothing.
+  if (!decision.allowed || sight === undefined) return;
+  return decision.delay === 0
+    ? limiter.call(refund, key, cost)
+    : limiter.call(refundNewest, key, { cost, freshAt: sight.freshAt });
 }
 
 function endCall(queue: WaitingQueue, call: HeadCall): void {
@@ -269,7 +270,7 @@ async function cancelStart(
     // The first one at once: a call that comes right after the abort may have the place.
     while (queue.delayed.at(-1)?.cancelled) {
       const { limiter, key, cost, freshAt } = queue.delayed.pop()!;
-      await limiter.run(key, refundingNewest(limiter.algorithm, freshAt!), -cost);
+      await limiter.call(refundNewest, key, { cost, freshAt: freshAt! });
     }
   } catch {
     // What could not be given back stays charged: the safe side.

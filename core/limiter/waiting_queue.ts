@@ -15,9 +15,9 @@ import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
-import type { WatchedKey } from "../store.ts";
+import type { Verb, WatchedKey } from "../store.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
-import type { Attempt, StateAt } from "./wrapped_algorithm.ts";
+import type { Sight, StateAt } from "../verbs/attempt.ts";
 
 /** What waiting needs of a limiter. */
 export interface QueueLimiter {
@@ -32,12 +32,14 @@ export interface QueueLimiter {
   passing(): number;
   /** Calls back after so many milliseconds have passed; returns what cancels it. */
   after(milliseconds: number, wake: () => void): () => void;
-  /** Runs one operation on one of the limiter's keys; what gives units back wakes the key's queue. */
-  run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
-  /** What a call would be answered. */
-  peek(key: string, cost: number): MaybePromise<Decision>;
-  /** A key as its store has it. */
-  storedKey(key: string): string;
+  /** Runs a verb on one of the limiter's keys; what gives units back wakes the key's queue. */
+  call<Argument, Answer>(
+    verb: Verb<Argument, Answer>,
+    key: string,
+    argument: Argument,
+  ): MaybePromise<Answer>;
+  /** The name of a key in its store. */
+  nameOf(key: string): string;
   /** Reports a verdict to the limiter's `onDecision`. */
   report(decision: Decision, key: string, cost: number): Decision;
   /** Watches a key for units that other threads give back, if the store can. */
@@ -71,7 +73,7 @@ export interface Waiter extends WaitRequest {
   counted: boolean;
   /** Its admission, and the state after it, if those before it are admitted first. */
   projection: Projection | undefined;
-  /** Once it is charged and waits for its start: what marks the newest place, see `Attempt`. */
+  /** Once it is charged and waits for its start: what marks the newest place, see `Sight`. */
   freshAt: number | undefined;
   /** Whether it has left its place, which could not be given back yet. */
   cancelled: boolean;
@@ -94,8 +96,6 @@ export interface ObservedState extends StateAt {
 /** A call of the head that is under way. */
 export interface HeadCall {
   readonly waiter: Waiter;
-  /** What its step found, once the store has run it. */
-  attempt: Attempt | undefined;
   /** The key, watched since before it was sent. */
   watched: WatchedKey | undefined;
   /** Whether units were given back since it was sent: the head must not sleep on its answer. */
@@ -186,19 +186,19 @@ export function fail(queue: WaitingQueue, waiter: Waiter, reason: unknown): void
 export function admitHead(
   queue: WaitingQueue,
   decision: Decision,
-  attempt: Attempt | undefined,
+  sight: Sight | undefined,
 ): boolean {
   const head = queue.waiting.shift()!;
   if (head.deadline < Infinity) queue.withDeadline--;
   const isProjected = queue.projected > 0 && decision.source === undefined;
   queue.observed = isProjected ? { ...queue.observed!, ...head.projection! } : undefined;
   queue.projected = isProjected ? queue.projected - 1 : 0;
-  if (attempt === undefined || decision.delay === 0) {
+  if (sight === undefined || decision.delay === 0) {
     uncount(head);
     return false;
   }
   count(head);
-  head.freshAt = attempt.freshAt;
+  head.freshAt = sight.freshAt;
   queue.delayed.push(head);
   return true;
 }
@@ -245,24 +245,24 @@ export function countWaiting(queue: WaitingQueue): void {
 /**
  * Keeps what a refused head saw, unless all is as projected or nobody has a deadline.
  *
- * @param attempt What it saw; `undefined` if the limiter's own store did not answer.
+ * @param sight What it saw; `undefined` if the limiter's own store did not answer.
  */
 export function observeRefusal(
   queue: WaitingQueue,
   waiter: Waiter,
   decision: Decision,
-  attempt: Attempt | undefined,
+  sight: Sight | undefined,
 ): void {
-  if (attempt === undefined) return refuseLate(queue, decision);
+  if (sight === undefined) return refuseLate(queue, decision);
   const asProjected = queue.projected > 0 &&
-    waiter.projection!.at === attempt.at + decision.retryAfter;
-  if (asProjected && storeTime(queue.observed!) - attempt.at <= LARGEST_JITTER) return;
+    waiter.projection!.at === sight.at + decision.retryAfter;
+  if (asProjected && storeTime(queue.observed!) - sight.at <= LARGEST_JITTER) return;
   forgetState(queue);
-  if (attempt.refusedState === undefined) return;
+  if (sight.refusedState === undefined) return;
   queue.observed = {
-    ...attempt.refusedState,
+    ...sight.refusedState,
     limiter: waiter.limiter,
-    ahead: attempt.at - passing(waiter),
+    ahead: sight.at - passing(waiter),
   };
 }
 

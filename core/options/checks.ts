@@ -147,8 +147,8 @@ function unknownOption(action: string, name: string, known: readonly string[]): 
 
 /** Requires a store, and not the function that makes one. */
 export function checkStore(action: string, option: string, store: unknown): void {
-  const { run, accepts } = (store ?? {}) as { readonly run?: unknown; readonly accepts?: unknown };
-  if (typeof run === "function" && typeof accepts === "function") return;
+  const { open, run } = (store ?? {}) as { readonly open?: unknown; readonly run?: unknown };
+  if (typeof open === "function" && typeof run === "function") return;
   throw typeError(action, `${option} must be a store, such as memoryStore()`, store);
 }
 

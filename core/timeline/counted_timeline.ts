@@ -183,3 +183,16 @@ export function bucketsOf(timeline: Timeline, oldest: number): number[] {
   }
   return buckets;
 }
+
+/** The same units at `oldest` and later, as a value that depends on no store's memory. */
+export function detachedTimeline(timeline: Timeline, oldest: number): Timeline {
+  if (timeline instanceof CountedTimeline) return timeline;
+  // The buckets come newest first, each as slot and units.
+  const buckets = bucketsOf(timeline, oldest).reverse();
+  for (let index = 0; index < buckets.length; index += 2) {
+    const units = buckets[index]!;
+    buckets[index] = buckets[index + 1]!;
+    buckets[index + 1] = units;
+  }
+  return timelineOf(buckets);
+}

@@ -4,16 +4,23 @@
  */
 
 import { fnv1a } from "../fnv1a.ts";
-import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkOptions, checkStore } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
-import { prepareCall } from "../../core/limiter/prepare_call.ts";
 import { andFinally, andThen, isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
-import type { AsyncStore, PreparedCall, Store, SyncStore } from "../../core/store.ts";
+import type {
+  AsyncStore,
+  BoundVerb,
+  FamilySpec,
+  Operation,
+  Store,
+  SyncStore,
+} from "../../core/store.ts";
+import { consume } from "../../core/verbs/consume.ts";
+import { peek } from "../../core/verbs/peek.ts";
+import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
 import { type KeyedCache, keyedCache } from "./keyed_cache.ts";
-import { wrapStore } from "./wrap_store.ts";
 
 /** The options of `denyCache`. */
 export interface DenyCacheOptions {
@@ -41,6 +48,15 @@ interface DenyCache {
    */
   readonly freed: Uint32Array;
 }
+
+/** A key of a family. */
+interface SpecKey {
+  readonly spec: FamilySpec;
+  readonly key: string;
+}
+
+type UnitsVerb = BoundVerb<number, Decision>;
+type AnyBound = Operation["bound"];
 
 /** How many counters there are; a power of two. */
 const COUNTERS = 1_024;
@@ -90,53 +106,69 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   const { maxKeys = 10_000 } = options;
   checkInteger("create denyCache", "maxKeys", maxKeys, 1);
   const cache: DenyCache = {
-    refusals: keyedCache(store, maxKeys),
+    refusals: keyedCache(maxKeys),
     freed: new Uint32Array(COUNTERS),
   };
-  return wrapStore(store, {
-    run(operations, now) {
-      // Units given back end a refusal, and a charge makes it longer.
-      const changed = operations.filter(({ cost, dry }) => cost !== 0 && !dry).map(({ key }) =>
-        key
-      );
-      return freeKeys(cache, changed, () => store.run(operations, now));
-    },
-    internals: { prepare: (prefix, algorithm) => cachedCall(cache, store, prefix, algorithm) },
-    delete: (key) => freeKeys(cache, [key], () => store.delete(key)),
-  }, () => {
+
+  function forgetAll(): void {
     cache.refusals.clear();
     cache.freed.forEach((count, counter) => cache.freed[counter] = count + 1);
+  }
+
+  return wrapStore(store, {
+    call: (inner) => isCached(inner.verb) ? cachedCall(cache, inner) : freeingCall(cache, inner),
+    run(operations, now) {
+      // Units given back end a refusal, and a charge makes it longer.
+      const changing = operations.filter(({ bound: { verb }, argument }) =>
+        verb.kind !== "look" && verb.units(argument) !== 0
+      );
+      const keys = changing.map(({ bound: { family: { spec } }, key }) => ({ spec, key }));
+      return freeKeys(cache, keys, () => store.run(operations, now));
+    },
+    delete: ({ spec, delete: forget }, key) =>
+      freeKeys<void>(cache, [{ spec, key }], () => forget(key)),
+    deleteAll: store.deleteAll && ((prefix) => {
+      // Again after it, because calls may have been under way.
+      forgetAll();
+      return andFinally<void>(() => store.deleteAll!(prefix), forgetAll);
+    }),
   });
 }
 
-/** The store's prepared call, for calls of which no refusal is known that still holds. */
-function cachedCall(
-  cache: DenyCache,
-  store: Store,
-  prefix: string,
-  algorithm: Algorithm,
-): PreparedCall<MaybePromise<Decision>> {
-  const { refusals, freed } = cache;
-  const { decide, storedKey } = prepareCall(store, prefix, algorithm);
-  const refused = refusals.of(prefix, algorithm.id);
+/** Whether a verb's refusals are remembered: those of calls that say all with their decision. */
+function isCached(verb: unknown): boolean {
+  return verb === consume || verb === peek;
+}
 
-  return function decideOne(key, cost, dry, now) {
+/** The inner call of a verb that may change what a refusal said. */
+function freeingCall(cache: DenyCache, { family: { spec }, verb, call }: AnyBound): AnyCall {
+  if (verb.kind === "look") return call;
+  return (key, argument, now) => freeKeys(cache, [{ spec, key }], () => call(key, argument, now));
+}
+
+/** The inner call of `consume` or `peek`, unless a refusal is known that still holds. */
+function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCall {
+  const { refusals, freed } = cache;
+  const { spec } = family;
+  const { capacity } = spec.algorithm;
+  const refused = refusals.of(family);
+  const takes = verb.kind === "take";
+
+  return function decideOne(key: string, cost: number, now): MaybePromise<Decision> {
     const refusal = refused.get(key);
-    if (refusal !== undefined && cost > 0 && cost <= algorithm.capacity) {
+    if (refusal !== undefined && cost > 0 && cost <= capacity) {
       const answer = answerOf(refusal, cost, now);
       if (answer !== undefined) return answer;
     }
-    if (key.length > LONGEST_KEY) return decide(key, cost, dry, now);
-    const stored = storedKey(key);
-    if (cost < 0) return freeKeys(cache, [stored], () => decide(key, cost, dry, now));
-    const counter = counterOf(stored);
+    if (key.length > LONGEST_KEY) return call(key, cost, now);
+    const counter = counterOf(key);
     const before = freed[counter];
     const at = now ?? performance.now();
-    const answer = decide(key, cost, dry, now) as MaybePromise<Decision>;
+    const answer: MaybePromise<Decision> = call(key, cost, now);
     const promised = isPromise(answer);
     return andThen(answer, (decision) => {
       // The balance of an earlier refusal is out of date.
-      if (decision.allowed && !dry && cost > 0) refusals.delete(stored);
+      if (decision.allowed && takes && cost > 0) refusals.delete(spec, key);
       else if (isWorthKeeping(decision) && freed[counter] === before) {
         refused.set(key, { decision, cost, at, ownTime: now === undefined, promised });
       }
@@ -148,13 +180,13 @@ function cachedCall(
 /** Does what may free units of keys, and forgets their refusals: those under way as well. */
 function freeKeys<Value>(
   { refusals, freed }: DenyCache,
-  keys: readonly string[],
+  keys: readonly SpecKey[],
   call: () => MaybePromise<Value>,
 ): MaybePromise<Value> {
   function forget(): void {
-    for (const key of keys) {
+    for (const { spec, key } of keys) {
       freed[counterOf(key)]!++;
-      refusals.delete(key);
+      refusals.delete(spec, key);
     }
   }
   forget();

@@ -8,10 +8,21 @@ import { scaleAlgorithm } from "../../core/algorithms/scale_algorithm.ts";
 import { checkOptions, checkStore, rangeError, typeError } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
-import { prepareCall } from "../../core/limiter/prepare_call.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
-import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
-import { wrapStore } from "./wrap_store.ts";
+import { rebindTo } from "../../core/rebind.ts";
+import type {
+  AsyncStore,
+  FamilySpec,
+  Operation,
+  Store,
+  StoreBase,
+  SyncStore,
+  Verb,
+} from "../../core/store.ts";
+import { peek } from "../../core/verbs/peek.ts";
+import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
+
+type AnyBound = Operation["bound"];
 
 /** The options of `fallback`. */
 export interface FallbackOptions {
@@ -77,47 +88,51 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   checkStore(ACTION, "its store", store);
   checkStore(ACTION, "the other store", other);
   const share = readShare(options);
-  const stores: FallbackStores = { first: store, second: other, scale: scaledBy(share) };
+  const scale = scaledBy(share);
 
-  function accepts(algorithm: Algorithm): void {
-    const scaled = stores.scale(algorithm);
-    if (scaled.capacity < 1) {
-      const rule = `its capacity times the share of ${share} must be at least 1`;
-      throw rangeError("fall back to a share of a limit", rule, algorithm.capacity);
-    }
-    store.accepts(algorithm);
-    other.accepts(scaled);
+  function scaledSpec({ prefix, algorithm }: FamilySpec): FamilySpec {
+    // What was used under older options is known to the first store alone.
+    return { prefix, algorithm: scale(algorithm), older: [] };
   }
 
-  const close = () => andThen<void, void>(store.close(), () => other.close());
+  const onOther = rebindTo(other, scaledSpec);
+
   return wrapStore(store, {
-    run: (operations, now) => run(stores, operations, now),
-    internals: { prepare: (prefix, algorithm) => fallbackCall(stores, prefix, algorithm) },
-    accepts,
-    delete: (key) => andThen<void, void>(other.delete(key), () => store.delete(key)),
+    open(spec) {
+      const { algorithm: { capacity } } = scaledSpec(spec);
+      if (capacity < 1) {
+        const rule = `its capacity times the share of ${share} must be at least 1`;
+        throw rangeError("fall back to a share of a limit", rule, spec.algorithm.capacity);
+      }
+      const family = (store as StoreBase).open(spec);
+      onOther.family(family);
+      return family;
+    },
+    call: (inner) => fallbackCall(inner, onOther.bound(inner)),
+    run(operations, now) {
+      const answers = () => store.run(operations, now);
+      return orElse<readonly unknown[]>(answers, (error) => {
+        rethrowUnlessUndecided(error);
+        const others = onOther.operations(operations);
+        const answered: MaybePromise<readonly unknown[]> = other.run(others, now);
+        return andThen(
+          answered,
+          (all) => all.map((answer, index) => markAnswer(operations[index]!.bound.verb, answer)),
+        );
+      });
+    },
+    delete: (family, key) =>
+      andThen<void, void>(onOther.family(family).delete(key), () => family.delete(key)),
     deleteAll: store.deleteAll && other.deleteAll &&
       ((prefix) => andThen<void, void>(other.deleteAll!(prefix), () => store.deleteAll!(prefix))),
-    close,
-    [Symbol.asyncDispose]: async () => await close(),
-  }, () => {});
+    close: () => andThen<void, void>(store.close(), () => other.close()),
+  });
 }
-
-/** The store that is asked first, the other one, and what that makes of a limit. */
-interface FallbackStores {
-  readonly first: Store;
-  readonly second: Store;
-  scale(algorithm: Algorithm): Algorithm;
-}
-
-type Decisions = MaybePromise<readonly Decision[]>;
 
 /** The share of an algorithm, made once for each. */
 function scaledBy(share: number): (algorithm: Algorithm) => Algorithm {
   const shares = new WeakMap<Algorithm, Algorithm>();
   return function scale(algorithm): Algorithm {
-    // A step of the caller's own, such as that of one who waits, goes around the share.
-    const wraps = algorithm.internals?.wraps;
-    if (wraps !== undefined) return wraps.around(scale(wraps.inner));
     const known = shares.get(algorithm);
     if (known !== undefined) return known;
     const made = scaleAlgorithm(algorithm, share);
@@ -126,70 +141,43 @@ function scaledBy(share: number): (algorithm: Algorithm) => Algorithm {
   };
 }
 
-/** A single call. */
-function fallbackCall(
-  stores: FallbackStores,
-  prefix: string,
-  algorithm: Algorithm,
-): PreparedCall<MaybePromise<Decision>> {
-  const { decide, operation } = prepareCall(stores.first, prefix, algorithm);
-  return function decideOne(key, cost, dry, now) {
-    const only = (decisions: Decisions) => andThen(decisions, ([decision]) => decision!);
-    const operations = () => [{ ...operation(key, cost), dry }];
-    if (cost < 0 && !dry) return only(run(stores, operations(), now));
-    return orElse<Decision>(() => decide(key, cost, dry, now), (error) => {
+/** A single call: on the other store where the first one could not decide. */
+function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
+  const { verb } = first;
+  const { call }: { readonly call: AnyCall } = other;
+  const onOther: AnyCall = (key, argument, now) =>
+    andThen(call(key, argument, now), (answer) => markAnswer(verb, answer));
+  const decide: AnyCall = (key, argument, now) =>
+    orElse<unknown>(() => first.call(key, argument, now), (error) => {
       rethrowUnlessUndecided(error);
-      return only(runOther(stores, operations(), now));
+      return onOther(key, argument, now);
+    });
+  return verb.kind === "free" ? freeing(first, other, onOther, decide) : decide;
+}
+
+/** Gives units back to the other store first, if that has lent any; then only looks at the first. */
+function freeing(first: AnyBound, other: AnyBound, onOther: AnyCall, decide: AnyCall): AnyCall {
+  const { verb } = first;
+  const lookAtOther = other.family.bind(peek).call as AnyCall;
+  const look = fallbackCall(first.family.bind(peek), other.family.bind(peek));
+  return function giveBack(key, argument, now) {
+    const holdsUse = orElse<boolean>(
+      () => andThen(lookAtOther(key, 0, now), ({ resetAfter }: Decision) => resetAfter > 0),
+      () => false,
+    );
+    return andThen(holdsUse, (holds) => {
+      if (!holds) return decide(key, argument, now);
+      return andThen(
+        onOther(key, argument, now),
+        () => andThen(look(key, 0, now), (decision: Decision) => verb.answerOf(decision)),
+      );
     });
   };
 }
 
-/** Runs operations; units are given back to the other store first. */
-function run(stores: FallbackStores, operations: readonly Operation[], now?: number): Decisions {
-  const [only] = operations;
-  if (operations.length > 1 || only!.cost >= 0 || only!.dry) return runAll(stores, operations, now);
-  const left = refundOther(stores, only!, now);
-  return andThen(left, (cost) => runAll(stores, [{ ...only!, cost }], now));
-}
-
-function runAll(stores: FallbackStores, operations: readonly Operation[], now?: number): Decisions {
-  return orElse<readonly Decision[]>(() => stores.first.run(operations, now), (error) => {
-    rethrowUnlessUndecided(error);
-    return runOther(stores, operations, now);
-  });
-}
-
-/** Runs operations on the other store, for its share of their limits. */
-function runOther(
-  { second, scale }: FallbackStores,
-  operations: readonly Operation[],
-  now?: number,
-): Decisions {
-  const scaled = operations.map((operation) => ({
-    ...operation,
-    algorithm: scale(operation.algorithm),
-    // What was used under older options is known to the first store alone.
-    replaces: undefined,
-  }));
-  const decisions: Decisions = second.run(scaled, now);
-  return andThen(decisions, (decisions) => decisions.map(markFallback));
-}
-
-/** Gives back to the other store what it lent; the cost that is left for the first one. */
-function refundOther(
-  stores: FallbackStores,
-  refund: Operation,
-  now?: number,
-): MaybePromise<number> {
-  const holdsUse = orElse<boolean>(
-    () =>
-      andThen(runOther(stores, [{ ...refund, cost: 0 }], now), ([look]) => look!.resetAfter > 0),
-    () => false,
-  );
-  return andThen(
-    holdsUse,
-    (holds) => holds ? andThen(runOther(stores, [refund], now), () => 0) : refund.cost,
-  );
+/** An answer that says who made it. */
+function markAnswer<Answer>(verb: Verb<never, Answer>, answer: Answer): Answer {
+  return verb.answerOf(markFallback(verb.decisionOf(answer)), answer);
 }
 
 function readShare(options: FallbackOptions): number {

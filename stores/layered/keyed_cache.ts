@@ -1,59 +1,86 @@
 /*
- * What stores made of stores remember of keys. A limiter reads it by its own keys, so that a stored
- * key is built only when one is added; a reset names the stored key.
+ * What a store made of stores remembers of keys: for each family a map of its own, so that a lookup
+ * takes the limiter's key as it is. All maps together are bounded.
  */
 
-import { storedKeyIn } from "../../core/limiter/prepare_call.ts";
-import type { Store } from "../../core/store.ts";
+import type { Family, FamilySpec } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 
-/** What is remembered of one limiter's keys. */
-export interface LimiterKeys<Value> {
+/** What is remembered of one family's keys. */
+export interface FamilyCache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
 }
 
 /** What is remembered of all keys: of at most so many, then a new one replaces the oldest. */
 export interface KeyedCache<Value> {
-  /** The keys of a prefix and an algorithm. */
-  of(prefix: string, id: string): LimiterKeys<Value>;
-  /** Forgets a stored key. */
-  delete(stored: string): void;
+  /** The keys of a family, and of every other family with its prefix and algorithm. */
+  of(family: Family): FamilyCache<Value>;
+  /** Forgets a key, under its older options too. */
+  delete(spec: FamilySpec, key: string): void;
   /** Forgets all keys. */
   clear(): void;
 }
 
-/** Makes an empty cache, for keys as `store` names them. */
-export function keyedCache<Value>(store: Store, maxKeys: number): KeyedCache<Value> {
-  const families = new Map<string, Map<string, Value>>();
-  const places = new Map<string, { readonly own: Map<string, Value>; readonly key: string }>();
+/** The keys of one prefix and algorithm; let go of when it has none. */
+interface Shelf<Value> {
+  readonly name: string;
+  readonly entries: Map<string, Entry<Value>>;
+}
 
-  function remove(stored: string): void {
-    const place = places.get(stored);
-    if (place === undefined) return;
-    place.own.delete(place.key);
-    places.delete(stored);
+interface Entry<Value> {
+  readonly shelf: Shelf<Value>;
+  readonly key: string;
+  value: Value;
+}
+
+/** Makes an empty cache. */
+export function keyedCache<Value>(maxKeys: number): KeyedCache<Value> {
+  const shelves = new Map<string, Shelf<Value>>();
+  const oldestFirst = new Set<Entry<Value>>();
+
+  function shelfOf(name: string): Shelf<Value> {
+    const shelf = shelves.get(name) ?? { name, entries: new Map() };
+    shelves.set(name, shelf);
+    return shelf;
+  }
+
+  function remove(entry: Entry<Value> | undefined): void {
+    if (entry === undefined) return;
+    const { shelf, key } = entry;
+    oldestFirst.delete(entry);
+    shelf.entries.delete(key);
+    if (shelf.entries.size === 0) shelves.delete(shelf.name);
   }
 
   return {
-    of(prefix, id) {
-      const family = keyFamily(prefix, id);
-      const own = families.get(family) ?? new Map<string, Value>();
-      families.set(family, own);
+    of({ spec: { prefix, algorithm } }) {
+      const name = keyFamily(prefix, algorithm.id);
       return {
-        get: (key) => own.get(key),
+        get: (key) => shelves.get(name)?.entries.get(key)?.value,
         set(key, value) {
-          own.set(key, value);
-          places.set(storedKeyIn(store, prefix, id, key), { own, key });
-          if (places.size <= maxKeys) return;
-          for (const oldest of places.keys()) return remove(oldest);
+          const shelf = shelfOf(name);
+          const known = shelf.entries.get(key);
+          if (known !== undefined) {
+            known.value = value;
+            return;
+          }
+          const entry = { shelf, key, value };
+          shelf.entries.set(key, entry);
+          oldestFirst.add(entry);
+          if (oldestFirst.size <= maxKeys) return;
+          for (const oldest of oldestFirst) return remove(oldest);
         },
       };
     },
-    delete: remove,
+    delete({ prefix, algorithm, older }, key) {
+      for (const { id } of [algorithm, ...older.map(({ algorithm }) => algorithm)]) {
+        remove(shelves.get(keyFamily(prefix, id))?.entries.get(key));
+      }
+    },
     clear() {
-      for (const own of families.values()) own.clear();
-      places.clear();
+      shelves.clear();
+      oldestFirst.clear();
     },
   };
 }

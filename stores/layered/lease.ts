@@ -6,13 +6,14 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
-import { prepareCall } from "../../core/limiter/prepare_call.ts";
 import { andFinally } from "../../core/maybe_promise.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
-import type { AsyncStore, Store, SyncStore } from "../../core/store.ts";
+import type { AsyncStore, Store, StoreBase, SyncStore } from "../../core/store.ts";
+import { consume } from "../../core/verbs/consume.ts";
+import { peek } from "../../core/verbs/peek.ts";
+import { wrapStore } from "../../core/wrap_store.ts";
 import { keyedCache } from "./keyed_cache.ts";
 import { leasedCall, type LeasedKey } from "./leased_call.ts";
-import { wrapStore } from "./wrap_store.ts";
 
 /** The options of `lease`. */
 export interface LeaseOptions {
@@ -83,28 +84,34 @@ export function lease(store: Store, options: LeaseOptions): Store {
   checkInteger(action, "units", units, 2);
   checkInteger(action, "maxKeys", maxKeys, 1);
   const ttl = parsePeriod(action, "ttl", options.ttl);
-  const keys = keyedCache<LeasedKey>(store, maxKeys);
+  const keys = keyedCache<LeasedKey>(maxKeys);
 
   return wrapStore(store, {
-    run: (operations, now) => store.run(operations, now),
-    internals: {
-      prepare: (prefix, algorithm) =>
-        leasedCall({
-          decide: prepareCall(store, prefix, algorithm).decide,
-          keys: keys.of(prefix, algorithm.id),
-          size: Math.min(units, algorithm.capacity),
-          ttl,
-        }),
+    open(spec) {
+      requireNoDelay(spec.algorithm);
+      return (store as StoreBase).open(spec);
     },
-    accepts(algorithm) {
-      requireNoDelay(algorithm);
-      store.accepts(algorithm);
+    call({ family, verb, call }) {
+      const isLook = (verb as unknown) === peek;
+      if (!isLook && (verb as unknown) !== consume) return call;
+      const decide = leasedCall({
+        take: family.bind(consume).call,
+        look: family.bind(peek).call,
+        keys: keys.of(family),
+        size: Math.min(units, family.spec.algorithm.capacity),
+        ttl,
+      });
+      return (key, cost: number, now) => decide(key, cost, isLook, now);
     },
-    delete(key) {
-      keys.delete(key);
-      return andFinally<void>(() => store.delete(key), () => keys.delete(key));
+    delete({ spec, delete: forget }, key) {
+      keys.delete(spec, key);
+      return andFinally<void>(() => forget(key), () => keys.delete(spec, key));
     },
-  }, keys.clear);
+    deleteAll: store.deleteAll && ((prefix) => {
+      keys.clear();
+      return andFinally<void>(() => store.deleteAll!(prefix), keys.clear);
+    }),
+  });
 }
 
 function requireNoDelay(algorithm: Algorithm): void {

@@ -20,9 +20,8 @@
 import type { Decision } from "../../core/decision.ts";
 import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
-import type { PreparedCall } from "../../core/store.ts";
 import { ageDecision } from "./age_decision.ts";
-import type { LimiterKeys } from "./keyed_cache.ts";
+import type { FamilyCache } from "./keyed_cache.ts";
 
 /** What is held of a key. */
 export interface LeasedKey {
@@ -67,23 +66,31 @@ interface Call {
   readonly at: number;
 }
 
+/** A call of so many units. */
+type UnitsCall = (key: string, cost: number, now: number | undefined) => MaybePromise<Decision>;
+
 /** How one limiter has its blocks. */
 export interface LimiterLease {
-  /** The store's prepared call. */
-  readonly decide: PreparedCall<MaybePromise<Decision>>;
-  readonly keys: LimiterKeys<LeasedKey>;
+  /** The store's `consume`. */
+  readonly take: UnitsCall;
+  /** The store's `peek`. */
+  readonly look: UnitsCall;
+  readonly keys: FamilyCache<LeasedKey>;
   /** The units of a block. */
   readonly size: number;
   /** For how many milliseconds a block may be used. */
   readonly ttl: number;
 }
 
-/** The store's prepared call, made for a block at a time. */
-export function leasedCall(lease: LimiterLease): PreparedCall<MaybePromise<Decision>> {
-  const { decide, keys, size, ttl } = lease;
+/** `consume` and `peek` of the store, for a block at a time. */
+export function leasedCall(
+  lease: LimiterLease,
+): (key: string, cost: number, dry: boolean, now: number | undefined) => MaybePromise<Decision> {
+  const { take, look, keys, size, ttl } = lease;
 
   return function decideOne(key, cost, dry, now) {
-    if (cost < 0 || cost > size || key.length > LONGEST_KEY) return decide(key, cost, dry, now);
+    const decide = dry ? look : take;
+    if (cost > size || key.length > LONGEST_KEY) return decide(key, cost, now);
     const at = now ?? performance.now();
     const leased = leasedKey(keys, key, now === undefined);
     const { block } = leased;
@@ -93,13 +100,13 @@ export function leasedCall(lease: LimiterLease): PreparedCall<MaybePromise<Decis
       const decision = decideFromBlock(block.given, left - cost, at - block.at, size);
       return isPromise(block.answered) ? Promise.resolve(decision) : decision;
     }
-    if (cost === 0) return peekWithBlock(decide(key, cost, dry, now), block, left, size);
-    if (left === 0 && (dry || at < leased.noBlockUntil)) return decide(key, cost, dry, now);
+    if (cost === 0) return peekWithBlock(decide(key, cost, now), block, left, size);
+    if (left === 0 && (dry || at < leased.noBlockUntil)) return decide(key, cost, now);
     return gather(lease, { leased, key, cost, dry, now, at }, left);
   };
 }
 
-function leasedKey(keys: LimiterKeys<LeasedKey>, key: string, ownTime: boolean): LeasedKey {
+function leasedKey(keys: FamilyCache<LeasedKey>, key: string, ownTime: boolean): LeasedKey {
   const known = keys.get(key);
   if (known !== undefined && known.ownTime === ownTime) return known;
   const made: LeasedKey = { block: undefined, noBlockUntil: -Infinity, ownTime };
@@ -129,12 +136,12 @@ function takeShare(block: Block, units: number, dry: boolean): Share {
 }
 
 /** Requests a block, for so many units of it. Calls that come before the answer have the others. */
-function requestBlock({ decide, size, ttl }: LimiterLease, call: Call, units: number): Share {
+function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: number): Share {
   const { leased, key, now, at } = call;
   const left = size - units;
   const block: Block = { left, at, answered: undefined, given: undefined, denied: undefined };
   const request = () =>
-    andThen(decide(key, size, false, now), (decision) => noteAnswer(decision, block, leased, ttl));
+    andThen(take(key, size, now), (decision) => noteAnswer(decision, block, leased, ttl));
   block.answered = orElse<void>(request, (error) => {
     block.left = 0;
     block.denied = { error };
@@ -176,13 +183,14 @@ function decideWithShares(
 
 /** Requests the units of a call that no block has given. */
 function requestRest(
-  { decide, size }: LimiterLease,
+  { take, look, size }: LimiterLease,
   call: Call,
   given: readonly Share[],
   units: number,
 ): MaybePromise<Decision> {
   const { key, cost, dry, now } = call;
-  const own = orElse<Decision>(() => decide(key, cost - units, dry, now), (error) => {
+  const decide = dry ? look : take;
+  const own = orElse<Decision>(() => decide(key, cost - units, now), (error) => {
     restore(call, given);
     throw error;
   });

@@ -1,41 +1,25 @@
 /*
  * The store of one process. A call looks its key up, takes the state that lies in the key's slot, and
- * puts the next one there; nothing is allocated for it but the decision.
+ * puts the next one there; nothing is allocated for it but the answer. Single calls are in
+ * `memory_family.ts`, several at once in `run_together.ts`.
  */
 
-import type { Algorithm, ArrivalRate } from "../../core/algorithm.ts";
-import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import { checkChoice, checkInteger, checkOptions, rangeError } from "../../core/options/checks.ts";
-import type { Decision } from "../../core/decision.ts";
-import { StoreUnavailableError } from "../../core/errors.ts";
-import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
-import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
-import { transact, type Write } from "../../core/transact.ts";
-import { freshInstant, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
-import { takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
-import { type ExpiryQueue, numberIn, WIDTH } from "./expiry_queue.ts";
-import {
-  addKey,
-  dropSlot,
-  keepNumber,
-  keepState,
-  makeRoom,
-  openSlots,
-  refreshLevel,
-  type Slots,
-  stateIn,
-  sweep,
-  tableOf,
-} from "./slots.ts";
-import { allSlots, isEmpty, slotOf, type Table } from "./table.ts";
+import type { SyncStore } from "../../core/store.ts";
+import { keyFamily } from "../../core/stored_key.ts";
+import { memoryFamily } from "./memory_family.ts";
+import { runTogether } from "./run_together.ts";
+import { dropSlot, openSlots, requireOpen, type Slots } from "./slots.ts";
+import { allSlots, type Table } from "./table.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
-   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets the one with
-   * the least share of its capacity in use, and counts it; `"throw"` throws a `StoreFullError`.
+   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets the one
+   * that would be fresh first, of those that it looks at, and counts it; `"throw"` throws a
+   * `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
 }
@@ -60,8 +44,7 @@ export interface MemoryStore extends SyncStore {
  * A store in the memory of one process: the store of a limiter that is given none.
  *
  * It never holds more than `maxKeys` keys, sets no timer, and drops keys that are fresh again as
- * others come. A key that holds use goes only when all of them do, and then one of those with the least
- * share of their capacity in use, to an eighth and as of their last calls. It looks for those that do not at a
+ * others come; a key that holds use goes only when all of them do. It looks for those that do not at a
  * few keys in each call, so that no call takes long: after a rush of calls on very many keys, a full
  * store may miss one that has just become fresh. Its time is `Date.now`. Limiters that share a store
  * should share a clock.
@@ -97,37 +80,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
   const slots = openSlots(maxKeys, onFull);
 
-  function run(operations: readonly Operation[], at?: number): readonly Decision[] {
-    requireOpen(slots);
-    const now = at ?? Date.now();
-    const { decisions, writes } = transact(
-      operations,
-      (key, of) => stateUnder(slots, key, of),
-      now,
-    );
-    write(slots, writes, now);
-    return decisions;
-  }
-
   function close(): void {
     slots.closed = true;
     for (const table of slots.tables.values()) dropTable(slots, table);
   }
 
   return {
-    run,
-    internals: {
-      prepare(prefix, algorithm) {
-        const table = tableOf(slots, keyFamily(prefix, algorithm.id), algorithm);
-        return memoryCall(slots, slots.queue, table, algorithm, algorithm.internals?.arrival);
-      },
-    },
-    accepts() {},
-    delete(stored) {
-      const { family, key } = splitStoredKey(stored);
-      const table = slots.tables.get(family);
-      const slot = table && slotOf(table, key);
-      if (slot !== undefined) dropSlot(slots, slot);
+    open: (spec) => memoryFamily(slots, spec),
+    run(operations, at) {
+      requireOpen(slots);
+      return runTogether(slots, operations, at ?? Date.now());
     },
     deleteAll(prefix) {
       const start = keyFamily(prefix, "");
@@ -144,116 +106,4 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 /** Forgets all keys of a limiter. */
 function dropTable(slots: Slots, table: Table): void {
   for (const slot of allSlots(table)) dropSlot(slots, slot);
-}
-
-function requireOpen({ closed }: Slots): void {
-  if (!closed) return;
-  throw new StoreUnavailableError("Cannot decide as the memoryStore must be open", "no");
-}
-
-/**
- * Single calls of one limiter. Those whose states are numbers have a function of their own, in which
- * engines keep the numbers in registers. So have calls that take units of a known key whose state is
- * an arrival time, as nearly all are: an engine inlines such a call whole, whatever the process does
- * beside it. V8 inlines 920 bytecodes at most, but no bound function; so the rest stands in one.
- */
-function memoryCall(
-  slots: Slots,
-  queue: ExpiryQueue,
-  table: Table,
-  algorithm: Algorithm,
-  rate: ArrivalRate | undefined,
-): PreparedCall<Decision> {
-  /** The slot of a key that the first map has not. */
-  function findSlot(key: string): number | undefined {
-    return table.slots.size > 0 && table.maps.length === 1 ? undefined : findFurther(key);
-  }
-
-  function findFurther(key: string): number | undefined {
-    requireOpen(slots);
-    // An empty table may have been let go, and another one opened for the same limiter.
-    if (isEmpty(table)) table = slots.tables.get(table.family) ?? table;
-    return slotOf(table, key);
-  }
-
-  const { initial } = algorithm;
-  const { take, decide } = splitReducer(algorithm);
-  if (!table.numeric) {
-    return function decideOne(key, cost, dry, at) {
-      const now = at === undefined ? Date.now() : at;
-      const slot = table.slots.get(key) ?? findSlot(key);
-      const state = slot === undefined ? initial : slots.objects[slot];
-      const next = take(state, now, cost);
-      const decision = decide(state, next, now, cost);
-      if (next !== state && !dry) {
-        const freshAt = freshInstant(now, decision, algorithm);
-        keepState(slots, table, key, slot, next, initial, freshAt, now);
-      }
-      return decision;
-    };
-  }
-  function decideNumber(
-    key: string,
-    cost: number,
-    dry: boolean,
-    at: number | undefined,
-    first: number | undefined,
-  ): Decision {
-    const now = at === undefined ? Date.now() : +at;
-    const slot = first ?? findSlot(key);
-    const state = slot === undefined ? +(initial as number) : numberIn(queue, slot);
-    const next = take(state, now, cost) as number;
-    const decision = decide(state, next, now, cost);
-    if (next === state || dry) return decision;
-    const freshAt = freshInstant(now, decision, algorithm);
-    if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
-    else if (next === initial) dropSlot(slots, slot);
-    else keepNumber(slots, slot, next, freshAt, now);
-    return decision;
-  }
-  const other = decideNumber.bind(undefined);
-  const { use } = slots;
-  const after = afterCall.bind(undefined, slots);
-  return function takeUnits(key, cost, dry, at) {
-    const slot = table.slots.get(key);
-    if (rate === undefined || slot === undefined || cost <= 0) {
-      return other(key, cost, dry, at, slot);
-    }
-    const now = at === undefined ? Date.now() : at;
-    const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost, dry);
-    const isUsedUp = use.levels[slot]! >= USED_UP;
-    if (now >= slots.sweepAt || (decision.remaining === 0) !== isUsedUp) {
-      after(slot, decision.allowed && !dry, now);
-    }
-    return decision;
-  };
-}
-
-/** What is seldom left to do after a call that wrote at most a cell. */
-function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
-  refreshLevel(slots, slot);
-  if (writes && now >= slots.sweepAt) sweep(slots, now);
-}
-
-function find(slots: Slots, stored: string, algorithm: Algorithm) {
-  const { family, key } = splitStoredKey(stored);
-  const table = tableOf(slots, family, algorithm);
-  return { table, key, slot: slotOf(table, key) };
-}
-
-function stateUnder(slots: Slots, stored: string, algorithm: Algorithm): unknown {
-  const { table, slot } = find(slots, stored, algorithm);
-  return slot === undefined ? undefined : stateIn(slots, table, slot);
-}
-
-/** Writes what a transaction came to. */
-function write(slots: Slots, writes: readonly Write[], now: number): void {
-  const isNew = ({ key, algorithm, state }: Write) =>
-    state !== algorithm.initial && find(slots, key, algorithm).slot === undefined;
-  if (slots.onFull === "throw") makeRoom(slots, () => writes.filter(isNew).length, now);
-  for (const { key: stored, algorithm, state, decision } of writes) {
-    const { table, key, slot } = find(slots, stored, algorithm);
-    const freshAt = freshInstant(now, decision, algorithm);
-    keepState(slots, table, key, slot, state, algorithm.initial, freshAt, now);
-  }
 }

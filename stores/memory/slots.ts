@@ -7,7 +7,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { leavesLevel, levelOf } from "../../core/arithmetic/fresh_instant.ts";
-import { StoreFullError } from "../../core/errors.ts";
+import { StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import {
   addSlot,
@@ -90,6 +90,12 @@ export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
     evictions: 0,
     closed: false,
   };
+}
+
+/** Throws a `StoreUnavailableError` if the store is closed. */
+export function requireOpen({ closed }: Slots): void {
+  if (!closed) return;
+  throw new StoreUnavailableError("Cannot decide as the memoryStore must be open", "no");
 }
 
 /** The limiter's table: the one that holds its keys, or one that is registered with the first. */

@@ -21,11 +21,13 @@
  * @module
  */
 
+import { adaptOldStore } from "../../core/old/adapt_old_store.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
+import type { Operation, PreparedCall } from "../../core/old/old_store.ts";
+import type { AsyncStore } from "../../core/store.ts";
 import { type Answer, isReadOnly, newJob, type Several, type Turn } from "./batches/job.ts";
 import { claimOwner, contendedKeys } from "./commit/claims.ts";
 import { valueCache } from "./batches/value_cache.ts";
@@ -159,12 +161,15 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return Promise.resolve();
   }
 
-  return {
+  return adaptOldStore({
     run,
-    internals: { prepare, keyOf: (prefix, id, key) => keyNamer(prefix, id, hashTag)(key) },
+    internals: {
+      prepare,
+      keyOf: (prefix: string, id: string, key: string) => keyNamer(prefix, id, hashTag)(key),
+    },
     accepts() {},
-    delete: (key) => submit<undefined>(key, undefined, undefined, undefined),
-    deleteAll(prefix) {
+    delete: (key: string) => submit<undefined>(key, undefined, undefined, undefined),
+    deleteAll(prefix: string): Promise<void> {
       if (!closed) return deletePrefix(router, prefix, given.connectDeadline);
       const message = "Cannot delete the keys of a prefix as the redisStore must be open";
       return Promise.reject(new StoreUnavailableError(message, "no"));
@@ -172,7 +177,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     close,
     [Symbol.asyncDispose]: close,
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),
-  };
+  }) as unknown as RedisStore;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Algorithm, SplitReducer } from "../../core/algorithm.ts";
 import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
-import type { PreparedCall } from "../../core/store.ts";
+import type { PreparedCall } from "../../core/old/old_store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";

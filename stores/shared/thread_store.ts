@@ -2,10 +2,12 @@
  * A store in shared memory as the limiters of one thread call it.
  */
 
+import { adaptOldStore } from "../../core/old/adapt_old_store.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { checkCost, checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
-import type { Operation, SyncStore, WatchedKey } from "../../core/store.ts";
+import type { Operation } from "../../core/old/old_store.ts";
+import type { SyncStore, WatchedKey } from "../../core/store.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
 import { fingerprints } from "./fingerprints.ts";
@@ -102,11 +104,11 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     signals.close();
   }
 
-  return {
+  return adaptOldStore({
     handle: Object.freeze({ kind: "tidegate/shared", buffer: memory.buffer }),
     run,
     internals: {
-      prepare: (prefix, algorithm) =>
+      prepare: (prefix: string, algorithm: Algorithm) =>
         preparedCall(view, decideOn, stepperOf(view, algorithm), () => {
           prints.renew();
           return prints.startOf(prefix, algorithm.id);
@@ -114,23 +116,23 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
       watch,
       mostOperations: MAX_OPERATIONS,
     },
-    accepts: (algorithm) => requireNodes(memory, algorithm),
+    accepts: (algorithm: Algorithm) => requireNodes(memory, algorithm),
     delete: forget,
-    deleteAll(prefix) {
+    deleteAll(prefix: string) {
       requireOpen(thread);
       prints.forgetAll(prefix);
       signals.signalAll();
     },
-    grow(capacity) {
+    grow(capacity: number) {
       requireOpen(thread);
       checkInteger("grow the shared store", "capacity", capacity, 1, memory.maxCapacity);
       growCapacity(memory, capacity);
     },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
-    statistics: (options = {}) =>
+    statistics: (options: StatisticsOptions | number = {}) =>
       statisticsOf(memory, typeof options === "number" ? { full: true, now: options } : options),
-  };
+  }) as unknown as SharedStore;
 }
 
 /** Throws a `RangeError` if the largest state of the algorithm fits no empty arena. */

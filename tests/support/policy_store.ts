@@ -1,16 +1,16 @@
-import { type AsyncStore, memoryStore } from "../../mod.ts";
+import type { AsyncStore } from "../../mod.ts";
 import { asyncMemoryStore } from "./async_memory_store.ts";
+import { interceptedStore } from "./intercepted_store.ts";
 
 /** A store that cannot be reached, and whose failure policy admits everything. */
 export function policyStore(): { store: AsyncStore; costs: number[] } {
   const costs: number[] = [];
-  const store: AsyncStore = {
-    ...asyncMemoryStore(),
-    run(operations, now) {
-      costs.push(...operations.map(({ cost }) => cost));
-      const decisions = memoryStore().run(operations.map((one) => ({ ...one, cost: 0 })), now);
-      return Promise.resolve(decisions.map((look) => ({ ...look, source: "policy" as const })));
-    },
-  };
+  const store = interceptedStore(asyncMemoryStore(), (calls) => {
+    costs.push(...calls.map(({ cost }) => cost));
+    return Promise.resolve(calls.map(({ bound: { verb, steps, family }, argument }) => {
+      const look = steps.uncharged(family.spec.algorithm.initial, 0, argument);
+      return verb.answerOf({ ...verb.decisionOf(look), source: "policy" });
+    }));
+  });
   return { store, costs };
 }

@@ -19,7 +19,7 @@ export function promised(inner: SyncStore): { store: AsyncStore; held: Held } {
     return new Promise((resolve) => waiting.push(() => resolve(value))) as never;
   };
   return {
-    store: probe(answers, true, inner).store as unknown as AsyncStore,
+    store: probe(answers, inner).store as unknown as AsyncStore,
     held: {
       release: () => waiting.splice(0).forEach((answer) => answer()),
       releaseLast: () => waiting.pop()?.(),

@@ -1,51 +1,71 @@
-import { type Algorithm, memoryStore, type Operation, type SyncStore } from "../../mod.ts";
+import { wrapStore } from "../../core/wrap_store.ts";
+import { memoryStore, type Steps, type SyncStore, type Timeline } from "../../mod.ts";
 
 /**
- * The memory store, but what reducers are given of it is good only until it answers: like the views
- * of a store in shared memory, which other threads write.
+ * The memory store, but what verbs are given of it is good only until they have answered: like the
+ * views of a store in shared memory, which other threads write.
  */
 export function viewStore(): SyncStore {
   const store = memoryStore();
+  return wrapStore(store, {
+    open: (spec) => {
+      const family = store.open(spec);
+      return {
+        ...family,
+        bind: (verb) => family.bind({ ...verb, on: (algorithm) => viewing(verb.on(algorithm)) }),
+      };
+    },
+  }) as SyncStore;
+}
+
+/** The same steps, on views that end with the answer. */
+function viewing<Argument, Answer>(
+  steps: Steps<Argument, Answer>,
+): Steps<Argument, Answer> {
   return {
-    run(operations, now) {
+    next(state, now, argument) {
       const lease = { ended: false };
-      const viewing = operations.map((operation): Operation => ({
-        ...operation,
-        algorithm: withViews(operation.algorithm, lease),
-      }));
+      const view = viewOf(state, lease);
+      const next = steps.next(view, now, argument);
+      return next === view ? state : next;
+    },
+    answer(state, next, now, argument) {
+      const lease = { ended: false };
+      const view = viewOf(state, lease);
+      const after = next === state ? view : next;
       try {
-        return store.run(viewing, now);
+        return steps.answer(view, after, now, argument);
       } finally {
         lease.ended = true;
       }
     },
-    accepts: (algorithm) => store.accepts(algorithm),
-    delete: (key) => store.delete(key),
-    close: () => store.close(),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    uncharged: steps.uncharged,
   };
 }
 
-function withViews(algorithm: Algorithm, lease: { readonly ended: boolean }): Algorithm {
-  return {
-    ...algorithm,
-    internals: { ...algorithm.internals, halves: undefined },
-    step(state, now, cost) {
-      const view = viewOf(state, lease);
-      const [decision, next] = algorithm.step(view, now, cost);
-      return [decision, next === view ? state : next];
-    },
-  };
-}
-
+/** A view of the timelines in a state. States of numbers are values. */
 function viewOf(state: unknown, lease: { readonly ended: boolean }): unknown {
-  if (typeof state !== "object" || state === null) return state;
-  // What is frozen may not be shown otherwise than it is: of an array a copy is.
-  return new Proxy(Array.isArray(state) ? [...state] : state, {
-    get(target, name) {
-      if (lease.ended) throw new Error(`Cannot read ${String(name)} of a state of an ended call`);
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : viewOf(value, lease);
+  if (Array.isArray(state)) return state.map((part) => viewOf(part, lease));
+  return isTimeline(state) ? timelineView(state, lease) : state;
+}
+
+function isTimeline(state: unknown): state is Timeline {
+  return typeof (state as Partial<Timeline> | undefined)?.since === "function";
+}
+
+function timelineView(timeline: Timeline, lease: { readonly ended: boolean }): Timeline {
+  function held(): Timeline {
+    if (lease.ended) throw new Error("Cannot read a state of an ended call");
+    return timeline;
+  }
+  return {
+    get newest() {
+      return held().newest;
     },
-  });
+    since: (slot) => held().since(slot),
+    leaves: (units) => held().leaves(units),
+    add: (slot, units, oldest) => held().add(slot, units, oldest),
+    takeBack: (units) => held().takeBack(units),
+    none: () => held().none(),
+  };
 }

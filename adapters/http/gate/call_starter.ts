@@ -7,9 +7,9 @@ import type { Decision } from "../../../core/decision.ts";
 import { isStoreError } from "../../../core/errors.ts";
 import { guarded } from "../../../core/guarded.ts";
 import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
-import { withMaxDelay } from "../../../core/limiter/wrapped_algorithm.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { sleep } from "../../../core/sleep.ts";
+import { attempt } from "../../../core/verbs/attempt.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import type { Awaitable, RateLimitOptions } from "./rate_limit_options.ts";
 import { refundOf } from "./refunds.ts";
@@ -79,18 +79,14 @@ export function callStarter(
    */
   async function waitForTurn(
     call: GateCall,
-    { run, report, clock }: LimiterInternals,
+    { call: run, report, clock }: LimiterInternals,
   ): Promise<Verdict> {
     const { request, info, plan: { limiter }, key, units } = call;
     const signal = source.signal(request, info);
     if (signal?.aborted) return refuse(GONE);
-    let freshAt = 0;
-    const noting = withMaxDelay(
-      limiter.algorithm,
-      Infinity,
-      (attempt) => freshAt = attempt.freshAt,
-    );
-    const decision = await run(key, noting, units);
+    const { decision, sight } = await run(attempt, key, { cost: units, maxDelay: Infinity });
+    // A failure policy answers without the state: there is no place to give back then.
+    const freshAt = sight?.freshAt ?? 0;
     report(decision, key, units);
     onDecision?.(decision, request, key);
     if (decision.delay === 0 || await sleep(clock, decision.delay, signal)) {

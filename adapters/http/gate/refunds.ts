@@ -3,13 +3,12 @@
  * calls nor become a way around the limit.
  */
 
-import type { Algorithm } from "../../../core/algorithm.ts";
-import { all } from "../../../core/algorithms/all.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { guarded } from "../../../core/guarded.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
-import { refundingNewest, withoutRefunds } from "../../../core/limiter/wrapped_algorithm.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { refundNewest } from "../../../core/verbs/refund_newest.ts";
+import { refundUnexpired } from "../../../core/verbs/refund_unexpired.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./rate_limit_options.ts";
 
 /** The status of a request whose client went away before there was a response; nginx's. */
@@ -76,30 +75,15 @@ export function refundOf(
   decision: Decision,
   freshAt?: number,
 ): () => unknown {
-  const { algorithm } = limiter;
   const internals = internalsOf(limiter);
   const time = () => internals?.now() ?? performance.now();
   const takenAt = time();
 
   return function giveBack() {
     const passed = time() - takenAt;
-    if (freshAt === undefined && passed >= decision.resetAfter) return undefined;
-    const refunding = freshAt === undefined
-      ? withoutExpiredParts(algorithm, decision, passed)
-      : refundingNewest(algorithm, freshAt);
-    return refunding === algorithm || internals === undefined
-      ? limiter.refund(key, units)
-      : internals.run(key, refunding, -units);
+    if (internals === undefined) return limiter.refund(key, units);
+    if (freshAt !== undefined) return internals.call(refundNewest, key, { cost: units, freshAt });
+    if (passed >= decision.resetAfter) return undefined;
+    return internals.call(refundUnexpired, key, { units, decision, passed });
   };
-}
-
-/** The same algorithm, except that parts which would be fresh by now give nothing back. */
-function withoutExpiredParts(algorithm: Algorithm, decision: Decision, passed: number): Algorithm {
-  if (passed >= decision.resetAfter) return withoutRefunds(algorithm);
-  const parts = algorithm.internals?.parts;
-  if (parts === undefined || decision.parts?.length !== parts.length) return algorithm;
-  const kept = parts.map((part, index) =>
-    withoutExpiredParts(part, decision.parts![index]!, passed)
-  );
-  return kept.every((part, index) => part === parts[index]) ? algorithm : all(...kept);
 }

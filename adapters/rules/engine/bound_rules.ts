@@ -31,11 +31,14 @@ export interface BoundRules {
  * @throws {RangeError} If the store cannot hold the states of a limit.
  */
 export function bindRules(
-  { store, instant }: RuleStore,
+  { store, prefix, instant }: RuleStore,
   set: RuleSet,
   before: BoundRules | undefined,
 ): BoundRules {
-  for (const { limits } of set.rules) for (const limit of limits) store.accepts(limit);
+  const distinct = new Map(
+    set.rules.flatMap(({ limits }) => limits).map((each) => [each.id, each]),
+  );
+  for (const algorithm of distinct.values()) store.open({ prefix, algorithm, older: [] });
   const rules = new Array<BoundVerdict | undefined>(set.rules.length).fill(undefined);
   const bound: BoundRules = { set, instant: instant(), before, rules, indices: undefined };
   let oldest: BoundRules | undefined = bound;

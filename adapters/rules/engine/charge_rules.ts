@@ -3,13 +3,12 @@
  *
  * Rules in quota mode refuse only all together, so `all or none` cannot hold among them: see
  * `chargeQuotas`. Shadows are charged last and by themselves. Most requests meet one rule with one
- * limit: they take the store's prepared call, without a list of operations.
+ * limit: that is a single call on the store.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,
@@ -19,14 +18,14 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
+import { isSameKey } from "../../../core/repeated_operation.ts";
 import type { Operation } from "../../../core/store.ts";
-import {
-  type BoundVerdict,
-  boundVerdict,
-  isChanging,
-  operationOn,
-  type RuleStore,
-} from "./bound_limits.ts";
+import { charge } from "../../../core/verbs/charge.ts";
+import { consume } from "../../../core/verbs/consume.ts";
+import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
+import { peek } from "../../../core/verbs/peek.ts";
+import { refund } from "../../../core/verbs/refund.ts";
+import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
 import { tooManyLimits } from "./rule_request.ts";
 
 /** A rule that holds for a request, and what decides for it on the store. */
@@ -37,6 +36,13 @@ export interface Charge {
 
 /** What is to be done with the units of a request. */
 export type ChargeAction = "consume" | "charge" | "peek" | "refund";
+
+const VERBS: Readonly<Record<ChargeAction, DecisionVerb>> = { consume, charge, peek, refund };
+
+/** A rule's operation on one of its limits, whose argument is a number of units. */
+interface UnitsOperation extends Operation {
+  readonly argument: number;
+}
 
 type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 
@@ -49,7 +55,7 @@ export function chargeRules(
 ): MaybePromise<Verdict> {
   if (charges.length === 1) {
     const { applied, verdict: bound } = charges[0]!;
-    const verdict = chargePrepared(on, applied, bound, action);
+    const verdict = chargeOnly(on, applied, bound, action);
     if (verdict !== undefined) return verdict;
   }
   if (mode === "each") {
@@ -68,28 +74,29 @@ export function chargeRules(
   });
 }
 
-/** One rule with one limit, by the store's prepared call; `undefined` where there is none. */
-export function chargePrepared(
+/** One rule with one limit, by a single call on the store; `undefined` of other rules. */
+export function chargeOnly(
   on: RuleStore,
   applied: AppliedRule,
   verdict: BoundVerdict,
   action: ChargeAction,
 ): MaybePromise<Verdict> | undefined {
-  if (verdict.limits.length !== 1 || action === "charge") return undefined;
-  const limit = verdict.limits[0]!;
-  if (limit.call === undefined || isChanging(limit, on)) return undefined;
-  const units = action === "refund" ? -applied.cost : applied.cost;
-  const answer = limit.call(applied.key, units, action === "peek", on.now());
+  if (verdict.limits.length !== 1) return undefined;
+  const bound = verdict.limits[0]!.family().bind(VERBS[action]);
+  const answer = bound.call(applied.key, applied.cost, on.now());
   return isPromise(answer)
     ? answer.then((decision) => verdictOf([ruleVerdictOf(applied, verdict, decision)]))
     : verdictOf([ruleVerdictOf(applied, verdict, answer)]);
 }
 
 /** A limit that came with its descriptor. */
-export function overriding(limit: Algorithm | "blocked"): BoundVerdict {
+export function overriding(
+  on: RuleStore,
+  domain: string,
+  limit: Algorithm | "blocked",
+): BoundVerdict {
   if (limit === "blocked") return boundVerdict(limit, []);
-  const only = { algorithm: limit, call: undefined, charged: charging(limit), older: [] };
-  return boundVerdict("limited", [only]);
+  return boundVerdict("limited", [bindLimit(on, domain, limit, [])]);
 }
 
 /** Charges rules that are enforced, all or none; several quotas, where at least one admits. */
@@ -150,16 +157,11 @@ function chargeTogether(
   action: ChargeAction,
   dry: boolean,
 ): Verdicts {
-  const operations = charges.flatMap(({ applied: { rule, key, cost }, verdict }) =>
-    verdict.limits.map((limit) => {
-      const units = action === "refund" ? -cost : cost;
-      const stepped = action === "charge" ? limit.charged : limit.algorithm;
-      return operationOn(on, rule.domain, limit, key, units, dry, stepped);
-    })
+  const verb = dry ? peek : VERBS[action];
+  const operations = charges.flatMap(({ applied: { key, cost }, verdict }) =>
+    verdict.limits.map((limit) => ({ bound: limit.family().bind(verb), key, argument: cost }))
   );
-  const decisions = operations.length === 0
-    ? []
-    : andThen(allOf(operations), (all) => runOperations(on, all));
+  const decisions = operations.length === 0 ? [] : runOperations(on, operations);
   return andThen(decisions, (all) => {
     let next = 0;
     return charges.map(({ applied, verdict }) => {
@@ -173,28 +175,28 @@ function chargeTogether(
 /** Runs operations; those on the same key as one, for a limit of a descriptor may be a rule's. */
 function runOperations(
   { store, now }: RuleStore,
-  operations: readonly Operation[],
+  operations: readonly UnitsOperation[],
 ): MaybePromise<readonly Decision[]> {
-  const places = new Map<string, number>();
-  const wanted: Operation[] = [];
-  for (const operation of operations) {
-    const twin = places.get(operation.key);
-    if (twin === undefined) places.set(operation.key, wanted.push(operation) - 1);
-    else wanted[twin] = merged(wanted[twin]!, operation);
-  }
-  const most = store.internals?.mostOperations ?? Infinity;
+  const wanted: UnitsOperation[] = [];
+  const places = operations.map((operation) => {
+    const twin = wanted.findIndex((each) => isSameKey(each, operation));
+    if (twin === -1) return wanted.push(operation) - 1;
+    wanted[twin] = merged(wanted[twin]!, operation);
+    return twin;
+  });
+  const { maxOperations: most = Infinity } = store;
   if (wanted.length > most) throw tooManyLimits(most, wanted.length);
-  const decisions: MaybePromise<readonly Decision[]> = store.run(wanted, now());
+  const answers = store.run(wanted, now()) as MaybePromise<readonly Decision[]>;
   return wanted.length === operations.length
-    ? decisions
-    : andThen(decisions, (all) => operations.map(({ key }) => all[places.get(key)!]!));
+    ? answers
+    : andThen(answers, (all) => places.map((place) => all[place]!));
 }
 
 /** Two operations on one key as one, with all of their units. */
-function merged(one: Operation, other: Operation): Operation {
-  const most = Number.MAX_SAFE_INTEGER;
-  const cost = Math.max(-most, Math.min(one.cost + other.cost, most));
-  return { ...one, cost, replaces: one.replaces ?? other.replaces };
+function merged(one: UnitsOperation, other: UnitsOperation): UnitsOperation {
+  const argument = Math.min(one.argument + other.argument, Number.MAX_SAFE_INTEGER);
+  const { older } = one.bound.family.spec;
+  return { ...(older.length > 0 ? one : other), argument };
 }
 
 /** Verdicts in the order of the rules that they are of. */

@@ -15,12 +15,12 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import { type RuleStore, storedKeys } from "./bound_limits.ts";
+import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
 import {
   type Charge,
   type ChargeAction,
-  chargePrepared,
+  chargeOnly,
   chargeRules,
   overriding,
 } from "./charge_rules.ts";
@@ -64,9 +64,7 @@ function verdictOn(
   if (applied === undefined) return NO_RULE_VERDICT;
   const { rule, limit } = applied;
   const isOwn = limit === undefined && (rule.lookup === undefined || decider.keys === undefined);
-  const verdict = isOwn
-    ? chargePrepared(on, applied, boundRule(on, bound, rule), action)
-    : undefined;
+  const verdict = isOwn ? chargeOnly(on, applied, boundRule(on, bound, rule), action) : undefined;
   return verdict ?? chargeAll(decider, domain, [applied], action);
 }
 
@@ -85,17 +83,16 @@ function chargeAll(
 
 /** Forgets the counters of a request; answers how many. */
 export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybePromise<number> {
-  const { on, bound } = decider;
+  const { bound } = decider;
   checkRuleRequest(request);
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return 0;
   const applied = matchRules(domain, request.descriptors, 0);
   return andThen(chargesOf(decider, domain, applied), (charges) => {
-    const counters = charges.flatMap(({ applied, verdict }) =>
-      verdict.limits.map((limit) => storedKeys(on, domain.name, limit, applied.key))
+    const deleted = charges.flatMap(({ applied, verdict }) =>
+      verdict.limits.map((limit) => limit.family().delete(applied.key))
     );
-    const deleted = counters.flat().map((key) => on.store.delete(key));
-    return andThen(allOf<void>(deleted), () => counters.length);
+    return andThen(allOf<void>(deleted), () => deleted.length);
   });
 }
 
@@ -115,7 +112,7 @@ function chargeOf(
   applied: AppliedRule,
 ): MaybePromise<Charge> {
   const { rule, key, limit } = applied;
-  if (limit !== undefined) return { applied, verdict: overriding(limit) };
+  if (limit !== undefined) return { applied, verdict: overriding(on, domain.name, limit) };
   const own = boundRule(on, bound, rule);
   if (keys === undefined || rule.lookup === undefined) return { applied, verdict: own };
   return andThen(

@@ -8,10 +8,10 @@ import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
-import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import { type Law, law } from "../law.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import { referenceStore } from "../stores/reference_store.ts";
+import { verbOf } from "../stores/store_slots.ts";
 import { costOf, schedules, waitOf } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { inWords } from "../table.ts";
@@ -39,18 +39,18 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
           const now = clock() + waitOf(wait, guide, clock(), last);
           clock.set(Math.min(Math.max(0, now), LAST_INSTANT));
           const units = costOf(cost, guide, last);
-          const stepped = charge ? charging(algorithm) : algorithm;
-          const operation = { key: "key", algorithm: stepped, cost: units, dry: false };
+          const [verb, size] = verbOf(units, { charge });
+          const call = { name: "key", algorithm, verb: verb.name, units: size };
           if (units >= 0 && !charge) {
             const look = await limiter.peek("key", units);
-            reference.expect([{ ...operation, dry: true }], clock(), [look]);
+            reference.expect([{ ...call, verb: "peek" }], clock(), [look]);
           }
           last = units < 0
             ? await limiter.refund("key", -units)
             : charge
             ? await limiter.charge("key", units)
             : await limiter.consume("key", units);
-          reference.expect([operation], clock(), [last]);
+          reference.expect([call], clock(), [last]);
           if (i === resetAt) {
             await limiter.reset("key");
             reference.delete("key");

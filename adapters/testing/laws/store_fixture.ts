@@ -115,6 +115,6 @@ export async function withKeys(
     const call: StoreCase["call"] = (cost, options) => runOn(store, slot, cost, now, options);
     await run({ store, slots, slot, now, call });
   } finally {
-    for (const { stored } of slots) await store.delete(stored);
+    for (const { family, key } of slots) await family.delete(key);
   }
 }

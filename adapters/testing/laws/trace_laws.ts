@@ -23,10 +23,10 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
   }),
   storeLaw({
     name: "a key that was deleted is fresh",
-    async holds({ store, slot: { algorithm, stored }, now, call }) {
-      await store.delete(stored);
+    async holds({ slot: { algorithm, family, key }, now, call }) {
+      await family.delete(key);
       await call(algorithm.capacity);
-      await store.delete(stored);
+      await family.delete(key);
       const fresh = algorithm.step(algorithm.initial, now, 0)[0];
       expectSame(inWords(await call(0)), inWords(fresh), "a fresh key:");
     },
@@ -47,7 +47,7 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
         expectSame(`${remaining}`, left, "left of a key beside it:");
       }
       expectSame(inWords(await call(algorithm.capacity)), inWords(full), "as at first:");
-      await store.delete(beside.stored);
+      await beside.family.delete(beside.key);
     },
   }),
   storeLaw({

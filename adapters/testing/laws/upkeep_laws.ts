@@ -6,8 +6,8 @@
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { haveLikeParts } from "../../../core/carry_over.ts";
-import type { ReplaceMode } from "../../../core/store.ts";
-import { operationOn, runOn } from "../stores/store_slots.ts";
+import type { ReplaceMode, StoreBase } from "../../../core/store.ts";
+import { runOn, storeSlot } from "../stores/store_slots.ts";
 import { inWords } from "../table.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import { type MakeStore, type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
@@ -32,21 +32,24 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
     draw: fc.record({
       mode: fc.constantFrom<ReplaceMode>("keep", "proportional"),
       share: fc.nat({ max: 100 }),
+      lane: fc.boolean(),
     }),
-    async holds({ store, slots: [old, slot], now }, { mode, share }) {
+    async holds({ store, slots: [old, slot], now }, { mode, share, lane }) {
       if (old === undefined || slot === undefined) return;
       const [before, { capacity }] = [old.algorithm.capacity, slot.algorithm];
       const used = Math.floor(before * share / 100);
       await runOn(store, old, used, now);
-      const replaces = { key: old.stored, algorithm: old.algorithm, mode };
-      const run = async (cost: number, dry: boolean) =>
-        (await store.run([{ ...operationOn(slot, cost, dry), replaces }], now))[0];
+      const older = [{ algorithm: old.algorithm, mode }];
+      const { prefix, algorithm, key } = slot;
+      const family = (store as StoreBase).open({ prefix, algorithm, older });
+      const run = (cost: number, dry: boolean) =>
+        runOn(store, { key, family }, cost, now, { dry, lane });
       const left = leftAfter(mode, used, old.algorithm, slot.algorithm);
-      expectSame((await run(1, true))?.allowed, left >= 1, "a dry run's allowed:");
+      expectSame((await run(1, true)).allowed, left >= 1, "a dry run's allowed:");
       // A refusal takes over, too: otherwise the next call would convert the older state again.
       await run(capacity + 1, false);
       expectSame((await runOn(store, old, 0, now)).remaining, before, "left of the older key:");
-      expectSame((await run(0, false))?.remaining, left, `left after ${mode}:`);
+      expectSame((await run(0, false)).remaining, left, `left after ${mode}:`);
       const taken = Math.min(left, 1);
       await run(1, false);
       expectSame((await runOn(store, slot, 0, now)).remaining, left - taken, "left after a call:");
@@ -75,9 +78,10 @@ export function closingLaw(make: MakeStore): MakeStoreLaw {
     draw: fc.boolean(),
     async holds({ slot }, dispose) {
       const store = await make();
+      const closed = storeSlot(store, slot.prefix, { algorithm: slot.algorithm }, slot.key);
       await (dispose ? store[Symbol.asyncDispose]() : store.close());
       for (const lane of [false, true]) {
-        await expectError(() => runOn(store, slot, 1, 0, { lane }), [Error], "a closed store");
+        await expectError(() => runOn(store, closed, 1, 0, { lane }), [Error], "a closed store");
       }
     },
   });

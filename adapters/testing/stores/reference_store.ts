@@ -9,16 +9,35 @@ import type { Operation } from "../../../core/store.ts";
 import { sameDecision } from "../laws/same_decision.ts";
 import { inWords, type Row, table } from "../table.ts";
 
+/** A call as the reference sees it. */
+export interface ReferenceCall {
+  /** The name under which the store keeps the key. */
+  readonly name: string;
+  /** The algorithm of its limiter. */
+  readonly algorithm: Algorithm;
+  /** `"consume"`, `"peek"`, `"refund"` or `"charge"`. */
+  readonly verb: string;
+  /** Units, at least 0. */
+  readonly units: number;
+}
+
 /** What a store should hold and answer, key by key. */
 export interface ReferenceStore {
   /**
-   * Records what a store answered to operations.
+   * Records what a store answered to calls that it ran together.
    *
    * @throws {Error} If that was wrong, with a table of all calls so far.
    */
-  expect(operations: readonly Operation[], now: number, decisions: readonly Decision[]): void;
+  expect(calls: readonly ReferenceCall[], now: number, decisions: readonly Decision[]): void;
   /** Records that a key was deleted. */
-  delete(key: string): void;
+  delete(name: string): void;
+}
+
+/** An operation as the reference sees it. */
+export function referenceCall({ bound, key, argument }: Operation): ReferenceCall {
+  const { family, verb } = bound;
+  const { algorithm } = family.spec;
+  return { name: family.nameOf(key), algorithm, verb: verb.name, units: argument as number };
 }
 
 /**
@@ -31,14 +50,16 @@ export interface ReferenceStore {
  * @example
  * ```ts
  * import { gcra, memoryStore } from "tidegate";
- * import { referenceStore } from "tidegate/testing";
+ * import { operationOn, referenceCall, referenceStore, storeSlot } from "tidegate/testing";
+ * import type { Decision } from "tidegate";
  *
  * const store = memoryStore();
  * const reference = referenceStore();
- * const algorithm = gcra({ limit: 10, period: "1s" });
+ * const slot = storeSlot(store, "test", { algorithm: gcra({ limit: 10, period: "1s" }) }, "key");
  * for (const now of [0, 50, 100]) {
- *   const operations = [{ key: "key", algorithm, cost: 4, dry: false }];
- *   reference.expect(operations, now, store.run(operations, now));
+ *   const operations = [operationOn(slot, 4)];
+ *   const decisions = store.run(operations, now) as Decision[];
+ *   reference.expect(operations.map(referenceCall), now, decisions);
  * }
  * ```
  */
@@ -47,44 +68,63 @@ export function referenceStore(): ReferenceStore {
   const rows: Row[] = [];
   let latest = 0;
 
-  /** The states that a store may hold under a key. */
-  function statesOf(key: string, algorithm: Algorithm): readonly unknown[] {
+  /** The states that a store may hold under a name. */
+  function statesOf(name: string, algorithm: Algorithm): readonly unknown[] {
     const { initial, step } = algorithm;
-    const states = held.get(key) ?? [initial];
+    const states = held.get(name) ?? [initial];
     const droppable = states.some((state) =>
       state !== initial && step(state, latest, 0)[0].resetAfter === 0
     );
     return droppable && !states.includes(initial) ? [...states, initial] : states;
   }
   return {
-    expect(operations, now, decisions) {
+    expect(calls, now, decisions) {
       latest = Math.max(latest, now);
       const charged = decisions.every((decision) => decision.allowed);
-      operations.forEach(({ key, algorithm, cost, dry }, i) => {
+      calls.forEach((call, i) => {
+        const { name, algorithm, verb, units } = call;
         const decision = decisions[i];
-        const answers = statesOf(key, algorithm).map((state) => {
-          const [alone, next] = algorithm.step(state, now, cost);
-          const spared = !charged && alone.allowed && cost !== 0;
+        const answers = statesOf(name, algorithm).map((state) => {
+          const [alone, next] = reduce(call, state, now);
+          const spared = !charged && alone.allowed;
           const answer = spared ? algorithm.step(state, now, 0)[0] : alone;
-          return { answer, state: charged && !dry ? next : state };
+          return { answer, state: charged ? next : state };
         });
         const fitting = answers.filter(({ answer }) =>
           decision !== undefined && sameDecision(decision, answer)
         );
-        const row = { now, cost, decision, key: dry ? `${key} (dry)` : key };
+        const row = { now, cost: units, decision, key: `${verb} ${name}` };
         if (fitting.length === 0) {
           const expected = answers.map(({ answer }) => inWords(answer)).join(" or ");
           throw new Error(`A store answers otherwise\n${table([...rows, { ...row, expected }])}`);
         }
         rows.push(row);
-        held.set(key, distinct(algorithm, fitting.map(({ state }) => state)));
+        held.set(name, distinct(algorithm, fitting.map(({ state }) => state)));
       });
     },
-    delete(key) {
-      held.delete(key);
-      rows.push({ now: undefined, cost: 0, key: `${key} (deleted)` });
+    delete(name) {
+      held.delete(name);
+      rows.push({ now: undefined, cost: 0, key: `${name} (deleted)` });
     },
   };
+}
+
+/** What the bare reducers make of a call. */
+function reduce(
+  { algorithm, verb, units }: ReferenceCall,
+  state: unknown,
+  now: number,
+): readonly [Decision, unknown] {
+  switch (verb) {
+    case "peek":
+      return [algorithm.step(state, now, units)[0], state];
+    case "refund":
+      return algorithm.step(state, now, -units);
+    case "charge":
+      return algorithm.charge(state, now, units);
+    default:
+      return algorithm.step(state, now, units);
+  }
 }
 
 function distinct(algorithm: Algorithm, states: readonly unknown[]): readonly unknown[] {

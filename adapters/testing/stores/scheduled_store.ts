@@ -4,7 +4,8 @@
  */
 
 import fc from "fast-check";
-import type { AsyncStore, Operation, SyncStore } from "../../../core/store.ts";
+import type { AsyncStore, SyncStore } from "../../../core/store.ts";
+import { wrapStore } from "../../../core/wrap_store.ts";
 import { algorithms, subjectArbitrary, type Subjects } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { expectOrder, races } from "../laws/race_laws.ts";
@@ -40,19 +41,20 @@ export function scheduledStore(store: SyncStore, scheduler: fc.Scheduler): Async
     await scheduler.schedule(Promise.resolve(), `${label}, answered`);
     return answer;
   }
-  return {
-    run: (operations: readonly Operation[], now?: number) =>
+  return wrapStore(store, {
+    call: ({ verb, call }) => (key, argument, now) =>
+      scheduled(`${verb.name} ${verb.units(argument)} of ${key}`, () => call(key, argument, now)),
+    run: (operations, now) =>
       scheduled(
-        operations.map(({ key, cost }) => `${cost} of ${key}`).join(", "),
+        operations.map(({ bound: { verb }, key, argument }) =>
+          `${verb.name} ${verb.units(argument)} of ${key}`
+        ).join(", "),
         () => store.run(operations, now),
       ),
-    accepts: (algorithm) => store.accepts(algorithm),
-    delete: (key) => scheduled(`delete ${key}`, () => store.delete(key)),
+    delete: (family, key) => scheduled<void>(`delete ${key}`, () => family.delete(key) as void),
     // Not scheduled: a test closes its store after the last step that the scheduler runs.
     close: () => store[Symbol.asyncDispose](),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    internals: store.internals?.keyOf && { keyOf: store.internals.keyOf },
-  };
+  }) as AsyncStore;
 }
 
 /**

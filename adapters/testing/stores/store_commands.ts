@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
-import { type ReferenceStore, referenceStore } from "./reference_store.ts";
+import { referenceCall, type ReferenceStore, referenceStore } from "./reference_store.ts";
 import {
   costOf,
   type Move,
@@ -99,7 +99,8 @@ function callCommand(index: number, move: Move, dry: boolean, lane: boolean): St
       const now = moved(model, slot, move.wait, last);
       const cost = costOf(move.cost, slot.guide, last);
       const decision = await runOn(store, slot, cost, now, { dry, lane, charge });
-      model.reference.expect([operationOn(slot, cost, dry, charge)], now, [decision]);
+      const operation = operationOn(slot, cost, { dry, charge });
+      model.reference.expect([referenceCall(operation)], now, [decision]);
       model.last.set(slot, decision);
     },
     toString: () => `${lane ? "lane" : "run"}(${index}, ${fc.stringify(move)}, dry: ${dry})`,
@@ -120,10 +121,10 @@ function batchCommand(calls: readonly BatchCall[], wait: Wait): StoreCommand {
       const slots = [...bySlot.keys()];
       const now = moved(model, slots[0] as StoreSlot, wait, model.last.get(slots[0] as StoreSlot));
       const operations = [...bySlot].map(([slot, { move: { cost, charge }, dry }]) =>
-        operationOn(slot, costOf(cost, slot.guide, model.last.get(slot)), dry, charge)
+        operationOn(slot, costOf(cost, slot.guide, model.last.get(slot)), { dry, charge })
       );
-      const decisions = await store.run(operations, now);
-      model.reference.expect(operations, now, decisions);
+      const decisions = await store.run(operations, now) as readonly Decision[];
+      model.reference.expect(operations.map(referenceCall), now, decisions);
       slots.forEach((slot, i) => model.last.set(slot, decisions[i] as Decision));
     },
     toString: () => `run(${fc.stringify(calls)}, ${fc.stringify(wait)})`,
@@ -133,9 +134,9 @@ function batchCommand(calls: readonly BatchCall[], wait: Wait): StoreCommand {
 function deleteCommand(index: number): StoreCommand {
   return {
     check: () => true,
-    async run(model, store) {
+    async run(model) {
       const slot = slotOf(model, index);
-      await store.delete(slot.stored);
+      await slot.family.delete(slot.key);
       model.reference.delete(slot.stored);
     },
     toString: () => `delete(${index})`,

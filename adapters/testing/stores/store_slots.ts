@@ -1,13 +1,16 @@
 /*
- * A key of a store together with its algorithm, and one way to call it: by `run`, or by the
- * prepared call that limiters use. Laws cover both paths with the same code.
+ * A key of a store together with its algorithm, and both ways to call it: several operations at once,
+ * and a bound verb on one key. Laws cover both ways with the same code.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { storedKeyIn } from "../../../core/limiter/prepare_call.ts";
-import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
-import type { Operation, PreparedCall, Store } from "../../../core/store.ts";
+import type { Family, Operation, Store, StoreBase } from "../../../core/store.ts";
+import { charge } from "../../../core/verbs/charge.ts";
+import { consume } from "../../../core/verbs/consume.ts";
+import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
+import { peek } from "../../../core/verbs/peek.ts";
+import { refund } from "../../../core/verbs/refund.ts";
 import type { Guide } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 
@@ -17,63 +20,77 @@ export interface StoreSlot {
   readonly prefix: string;
   /** The limiter's key. */
   readonly key: string;
-  /** The key under which the store keeps it. */
+  /** The name under which the store keeps it. */
   readonly stored: string;
   /** The limiter's algorithm. */
   readonly algorithm: Algorithm;
+  /** The keys of the limiter, on the store. */
+  readonly family: Family;
   /** Its numbers, for schedules. */
   readonly guide: Guide;
 }
 
-/** The slot of a key, with its stored key as the given store forms it. */
+/** The slot of a key on a store. */
 export function storeSlot(store: Store, prefix: string, subject: Subject, key: string): StoreSlot {
   const { algorithm } = subject;
-  const stored = storedKeyIn(store, prefix, algorithm.id, key);
+  const family = (store as StoreBase).open({ prefix, algorithm, older: [] });
   const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
-  return { prefix, key, stored, algorithm, guide };
+  return { prefix, key, stored: family.nameOf(key), algorithm, family, guide };
 }
 
-/** The operation of one call on a slot. */
-export function operationOn(
-  { stored, algorithm }: StoreSlot,
-  cost: number,
-  dry: boolean = false,
-  charge: boolean = false,
-): Operation {
-  return { key: stored, algorithm: charge ? charging(algorithm) : algorithm, cost, dry };
-}
-
-/** How `runOn` calls a store. */
+/** How a call is made. */
 export interface CallOptions {
-  /** Whether nothing is written; default false. */
-  readonly dry?: boolean;
-  /** Whether to use the store's prepared call, if it has one; default false. */
-  readonly lane?: boolean;
+  /** Whether it only looks; default false. */
+  readonly dry?: boolean | undefined;
+  /** Whether it is a single call of a bound verb, and not a list of one operation; default false. */
+  readonly lane?: boolean | undefined;
   /** Whether the units are charged, beyond the limit too; default false. */
   readonly charge?: boolean | undefined;
 }
 
-/** Runs one operation on a slot: by `run`, or by the store's prepared call. */
+/** One operation of units. */
+export interface UnitsOperation extends Operation {
+  readonly argument: number;
+}
+
+/** The operation of one call on a slot: a negative cost gives units back. */
+export function operationOn(
+  { key, family }: Pick<StoreSlot, "key" | "family">,
+  cost: number,
+  options: CallOptions = {},
+): UnitsOperation {
+  const [verb, argument] = verbOf(cost, options);
+  return { bound: family.bind(verb), key, argument };
+}
+
+/** The verb of a call, and its units. A look at a refund is a look at the balance. */
+export function verbOf(cost: number, { dry = false, charge: charges = false }: CallOptions = {}): [
+  verb: DecisionVerb,
+  units: number,
+] {
+  if (dry) return [peek, cost < 0 ? 0 : cost];
+  if (cost < 0) return [refund, -cost];
+  return [charges ? charge : consume, cost];
+}
+
+/** Runs one operation on a slot of the store. */
 export async function runOn(
   store: Store,
-  slot: StoreSlot,
+  { key, family }: Pick<StoreSlot, "key" | "family">,
   cost: number,
   now: number | undefined,
-  { dry = false, lane = false, charge = false }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<Decision> {
-  if (lane && !charge && store.internals?.prepare !== undefined) {
-    const call: PreparedCall<Decision | Promise<Decision>> = store.internals
-      .prepare(slot.prefix, slot.algorithm);
-    return await call(slot.key, cost, dry, now);
-  }
-  const [decision] = await store.run([operationOn(slot, cost, dry, charge)], now);
+  const operation = operationOn({ key, family }, cost, options);
+  if (options.lane) return await operation.bound.call(key, operation.argument, now);
+  const [decision] = await store.run([operation], now);
   return decision as Decision;
 }
 
-/** Whether a store accepts an algorithm; to reject it, it must throw a RangeError. */
+/** Whether a store accepts an algorithm; to reject it, `open` must throw a RangeError. */
 export function isAccepted(store: Store, algorithm: Algorithm): boolean {
   try {
-    store.accepts(algorithm);
+    store.open({ prefix: "accepted", algorithm, older: [] });
     return true;
   } catch (error) {
     if (error instanceof RangeError) return false;

@@ -3,9 +3,17 @@
  * faults between two connections or two threads.
  */
 
-import type { Decision } from "../../../core/decision.ts";
-import type { MaybePromise } from "../../../core/maybe_promise.ts";
-import type { AsyncStore, PreparedCall, Store } from "../../../core/store.ts";
+import { bindOnce } from "../../../core/bind_once.ts";
+import { rebindTo } from "../../../core/rebind.ts";
+import type {
+  AsyncStore,
+  BoundVerb,
+  Family,
+  FamilySpec,
+  Steps,
+  Store,
+  Verb,
+} from "../../../core/store.ts";
 
 /**
  * One store made of several that share what they hold, such as connections to one server or threads
@@ -26,32 +34,46 @@ import type { AsyncStore, PreparedCall, Store } from "../../../core/store.ts";
  * ```
  */
 export function storesInTurn(stores: readonly Store[]): AsyncStore {
-  const first = stores[0] as Store;
+  const rebinds = stores.map((store) => rebindTo(store));
   let calls = 0;
 
-  function next(): Store {
-    return stores[calls++ % stores.length] as Store;
+  /** The index of the next store. */
+  function next(): number {
+    return calls++ % stores.length;
   }
   async function close(): Promise<void> {
     await Promise.all(stores.map((store) => store.close()));
   }
+  function open(spec: FamilySpec): Family<"async"> {
+    const family: Family<"async"> = {
+      spec,
+      nameOf: (key) => rebinds[0]!.family(family).nameOf(key),
+      delete: async (key) => await rebinds[next()]!.family(family).delete(key),
+      bind: bindOnce<"async">((verb) => {
+        const bound: BoundVerb<unknown, unknown, "async"> = {
+          family,
+          verb: verb as Verb<unknown, unknown>,
+          steps: verb.on(spec.algorithm) as Steps<unknown, unknown>,
+          call: async (...call) => await rebinds[next()]!.bound(bound).call(...call),
+        };
+        return bound as never;
+      }),
+    };
+    // Throws now if the states cannot fit.
+    for (const { family: opened } of rebinds) opened(family);
+    return family;
+  }
   return {
-    run: async (operations, now) => await next().run(operations, now),
-    accepts: (algorithm) => first.accepts(algorithm),
-    delete: async (key) => await next().delete(key),
-    ...(first.deleteAll && { deleteAll: async (prefix) => await next().deleteAll!(prefix) }),
+    open,
+    async run(operations, now) {
+      const index = next();
+      return await stores[index]!.run(rebinds[index]!.operations(operations), now);
+    },
+    maxOperations: stores[0]!.maxOperations,
+    ...(stores[0]!.deleteAll && {
+      deleteAll: async (prefix: string) => await stores[next()]!.deleteAll!(prefix),
+    }),
     close,
     [Symbol.asyncDispose]: close,
-    internals: first.internals && {
-      ...first.internals,
-      prepare: first.internals.prepare && function prepare(prefix, algorithm) {
-        const prepared = stores.map((store) =>
-          store.internals?.prepare?.(prefix, algorithm) as PreparedCall<MaybePromise<Decision>>
-        );
-        return async (key, cost, dry, now) => {
-          return await prepared[calls++ % prepared.length]!(key, cost, dry, now);
-        };
-      },
-    },
   };
 }

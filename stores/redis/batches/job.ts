@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import type { Operation } from "../../../core/store.ts";
+import type { Operation } from "../../../core/old/old_store.ts";
 import type { Cell } from "./cell.ts";
 
 /** What a call returns: a decision, those of several operations, or nothing if it forgets a key. */

@@ -3,7 +3,7 @@
  * holds only calls that are committed in the same way.
  */
 
-import type { Operation } from "../../../core/store.ts";
+import type { Operation } from "../../../core/old/old_store.ts";
 import type { Job } from "../batches/job.ts";
 
 /** How batches are committed. */

@@ -3,7 +3,7 @@
  */
 
 import type { Algorithm, Formula } from "../../../core/algorithm.ts";
-import type { Operation } from "../../../core/store.ts";
+import type { Operation } from "../../../core/old/old_store.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";

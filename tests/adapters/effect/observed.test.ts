@@ -11,8 +11,9 @@ import {
   unitsMetric,
   waitMetric,
 } from "../../../adapters/effect/effect.ts";
-import { type AsyncStore, gcra, memoryStore } from "../../../mod.ts";
+import { gcra } from "../../../mod.ts";
 import { inTestTime } from "./support/in_test_time.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
 const api = limit("api", gcra({ limit: 2, period: "10s" }));
 
@@ -136,14 +137,7 @@ describe("spans", () => {
   });
 
   test("are made of calls on a store that answers by promises", async () => {
-    const memory = memoryStore();
-    const remote: AsyncStore = {
-      run: (operations, now) => Promise.resolve(memory.run(operations, now)),
-      accepts() {},
-      delete: (key) => Promise.resolve(memory.delete(key)),
-      close: () => Promise.resolve(),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
+    const remote = asyncMemoryStore();
     const program = RateLimiter.use((limiter) => limiter.consume(api, "secret"));
     const [request, call] = await spansOf(program, layerStore(remote));
     assert.deepEqual([call!.name, Object.fromEntries(call!.attributes)], [

@@ -27,6 +27,8 @@ import {
 import type { AsyncStore } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { inTestTime, withLimiter } from "./support/in_test_time.ts";
+import { byThenable, probe } from "../../stores/layered/probe.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 const api = limit("api", gcra({ limit: 2, period: "1m" }));
 
@@ -63,15 +65,10 @@ describe("RateLimiter", () => {
 
   test("leaves the time to the store on the default clock", async () => {
     const seen: (number | undefined)[] = [];
-    const memory = memoryStore();
-    const store = {
-      ...memory,
-      internals: undefined,
-      run: (operations: Parameters<typeof memory.run>[0], now?: number) => {
-        seen.push(now);
-        return memory.run(operations, now);
-      },
-    };
+    const store = interceptedStore(memoryStore(), ([call], proceed) => {
+      seen.push(call!.now);
+      return proceed();
+    });
     const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
     await Effect.runPromise(Effect.provide(consume, layerStore(store)));
     await inTestTime(consume, layerStore(store));
@@ -158,14 +155,7 @@ describe("RateLimiter", () => {
   });
 
   test("waits for promises of any kind", async () => {
-    const memory = memoryStore();
-    const thenable = <Value>(value: Value) =>
-      ({ then: (keep) => Promise.resolve(value).then(keep) }) as Promise<Value>;
-    const store: AsyncStore = {
-      ...asyncMemoryStore(),
-      run: (operations, now) => thenable(memory.run(operations, now)),
-      delete: (key) => thenable(memory.delete(key)),
-    };
+    const store = probe(byThenable).store as unknown as AsyncStore;
     const own = Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       assert.equal((yield* limiter.consume(api, "a")).remaining, 1);

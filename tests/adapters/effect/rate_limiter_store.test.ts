@@ -11,6 +11,7 @@ import { BUCKET, COUNTER } from "../../../adapters/effect/rate_limiter_store.ts"
 import { memoryStore, type SyncStore } from "../../../mod.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
+import { wrapStore } from "../../../core/wrap_store.ts";
 
 const { RateLimiterStore } = RateLimiter;
 
@@ -121,23 +122,29 @@ describe("layerRateLimiterStore", () => {
   test("writes nothing for a refusal", async () => {
     const memory = memoryStore();
     const states: unknown[] = [];
-    const watching = {
-      ...memory,
-      run: (operations: Parameters<typeof memory.run>[0], now?: number) => {
-        const watched = operations.map((operation) => ({
-          ...operation,
-          algorithm: {
-            ...operation.algorithm,
-            step(state: unknown, at: number, cost: number) {
-              const stepped = operation.algorithm.step(state, at, cost);
-              if (cost !== 0) states.push(stepped[1] === state);
-              return stepped;
-            },
-          },
-        }));
-        return memory.run(watched, now);
+    const watching = wrapStore(memory, {
+      open(spec) {
+        const family = memory.open(spec);
+        return {
+          ...family,
+          bind: (verb) =>
+            family.bind({
+              ...verb,
+              on(algorithm) {
+                const steps = verb.on(algorithm);
+                return {
+                  ...steps,
+                  next(state, now, argument) {
+                    const next = steps.next(state, now, argument);
+                    states.push(next === state);
+                    return next;
+                  },
+                };
+              },
+            }),
+        };
       },
-    };
+    });
     const program = Effect.gen(function* () {
       const store = yield* RateLimiterStore;
       const refillRate = Duration.seconds(1);

@@ -12,7 +12,15 @@ import {
   type RateLimitStoreError,
   withLimit,
 } from "../../../adapters/effect/effect.ts";
-import { all, fixedWindow, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
+import {
+  all,
+  fixedWindow,
+  gcra,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingLog,
+} from "../../../mod.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -87,7 +95,8 @@ describe("acquire", () => {
     const memory = memoryStore();
     const { store, held } = promised(memory);
     const balance = () =>
-      memory.internals!.prepare!("slow", slow.algorithm)("a", 0, true, 0).remaining;
+      limiter(slow.algorithm, { store: memory, prefix: "slow", clock: () => 0 }).peek("a", 0)
+        .remaining;
     await withLimiter(function* (limiter) {
       const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
         startImmediately: true,

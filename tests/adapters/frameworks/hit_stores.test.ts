@@ -32,6 +32,7 @@ import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { serveNode } from "../../support/serve_node.ts";
 import { testClock } from "../../support/test_clock.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 /** Starts an app of each framework with the middleware of others, which counts in the given store. */
 const apps: Record<string, (options: HitStoreOptions) => Promise<TestServer>> = {
@@ -122,16 +123,12 @@ for (const [name, start] of Object.entries(apps)) {
 
 /** A store that is away: what units a call takes decides what becomes of it. */
 function storeThatIsAway(answer: (cost: number) => Partial<Decision> | undefined): AsyncStore {
-  const store = asyncMemoryStore();
-  return {
-    ...store,
-    async run(operations, now) {
-      const answered = answer(operations[0]!.cost);
-      if (answered === undefined) throw new StoreUnavailableError("Cannot reach it", "no");
-      const decisions = await store.run(operations, now);
-      return decisions.map((decision) => ({ ...decision, ...answered }));
-    },
-  };
+  return interceptedStore(asyncMemoryStore(), async (calls, proceed) => {
+    const answered = answer(calls[0]!.cost);
+    if (answered === undefined) throw new StoreUnavailableError("Cannot reach it", "no");
+    const decisions = await proceed();
+    return decisions.map((decision) => ({ ...decision as Decision, ...answered }));
+  });
 }
 
 for (const [name, start] of Object.entries(apps)) {

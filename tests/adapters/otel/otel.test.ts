@@ -30,6 +30,7 @@ import { denyCache, lease } from "../../../stores/layered/layered.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { printedBy } from "../../support/failing_callbacks.ts";
 import { get, post, SHOP, withService } from "../service/support/running.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 const KEY = "user-of-a-secret-name";
 
@@ -188,12 +189,11 @@ test("stores over stores go on saving calls of the store below", () => {
   const lent = (store: SyncStore) => lease(store, { units: 50, ttl: 60_000 });
   for (const [over, limit, most] of [[denyCache, 100, 110], [lent, 1_000, 20]] as const) {
     let runs = 0;
-    const below = memoryStore();
-    const run: SyncStore["run"] = (calls, now) => {
+    const below = interceptedStore(memoryStore(), (_calls, proceed) => {
       runs++;
-      return below.run(calls, now);
-    };
-    const store = openTelemetryStore(over({ ...below, internals: undefined, run }));
+      return proceed();
+    });
+    const store = openTelemetryStore(over(below));
     const api = limiter(gcra({ limit, period: "1d" }), { store, prefix: "a" });
     for (let call = 0; call < 500; call++) api.consume("key");
     assert.ok(runs <= most, `${runs} runs`);

@@ -17,6 +17,8 @@ import {
   tokenBucket,
 } from "../../../mod.ts";
 import { outcome, settledOf } from "../../support/outcomes.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
+import { attempt } from "../../../core/verbs/attempt.ts";
 
 const rate = { limit: 10, period: 1_000 };
 
@@ -211,10 +213,11 @@ describe("acquire", () => {
   });
 
   test("sleeps longer than a timer can hold, in real time", async () => {
-    const store = memoryStore();
-    const { run } = store;
     let tries = 0;
-    store.run = (operations, now) => (tries++, run(operations, now));
+    const store = interceptedStore(memoryStore(), ([call], proceed) => {
+      if (call!.verb === attempt) tries++;
+      return proceed();
+    });
     const made = limiter(gcra({ limit: 1, period: "40d" }), { store, prefix: "a" });
     made.consume("a");
     const waiting = made.acquire("a", { signal: AbortSignal.timeout(20) });

@@ -14,21 +14,25 @@ import {
 import { makeDecision } from "../../../core/make_decision.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { outcome, settledOf } from "../../support/outcomes.ts";
+import { wrapStore } from "../../../core/wrap_store.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 /** A limiter on a store whose answers can be held back, and come one by one when released. */
 function slowLimiter(algorithm: Algorithm) {
   const clock = virtualClock(1_000_000);
-  const store = asyncMemoryStore();
   const held: (() => void)[] = [];
   let holding = false;
-  const { run } = store;
-  store.run = async (operations, now) => {
-    const decisions = await run(operations, now);
+  let failure: Error | undefined;
+  const store = interceptedStore(asyncMemoryStore(), async (_calls, proceed) => {
+    const failed = failure;
+    failure = undefined;
+    if (failed !== undefined) throw failed;
+    const answers = await proceed();
     if (holding) await new Promise<void>((resolve) => held.push(resolve));
-    return decisions;
-  };
+    return answers;
+  });
   return {
-    store,
+    failNext: (error: Error) => void (failure = error),
     clock,
     api: limiter(algorithm, { store, prefix: "slow", clock }),
     hold: () => void (holding = true),
@@ -101,17 +105,11 @@ describe("acquire on a store that answers later", () => {
   });
 
   test("a store's error fails the call that met it, and the others go on", async () => {
-    const { store, clock, api } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
+    const { failNext, clock, api } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
     await api.consume("key");
-    const run = store.run;
     const waiting = [api.acquire("key"), api.acquire("key")].map(outcome);
     await clock.pass(0);
-    let fail = true;
-    store.run = (operations, now) => {
-      if (!fail) return run(operations, now);
-      fail = false;
-      return Promise.reject(new Error("gone"));
-    };
+    failNext(new Error("gone"));
     await clock.pass(3_000);
     assert.deepEqual(await settledOf(waiting), ["Error", "admitted"]);
   });
@@ -295,13 +293,11 @@ describe("acquire on a store whose failure policy answers", () => {
     const decision = makeDecision(allowed, 1, 0, retryAfter, 0, 0, 0, 0, "policy", undefined);
     let away = true;
     const costs: number[] = [];
-    const store = asyncMemoryStore();
-    const { run } = store;
-    store.run = async (operations, now) => {
-      costs.push(...operations.map(({ cost }) => cost));
+    const store = interceptedStore(asyncMemoryStore(), async (calls, proceed) => {
+      costs.push(...calls.map(({ cost }) => cost));
       await Promise.resolve();
-      return away ? operations.map(() => decision) : run(operations, now);
-    };
+      return away ? calls.map(({ verb }) => verb.answerOf(decision)) : proceed();
+    });
     const api = limiter(algorithm, { store, prefix: "away", clock });
     return { api, clock, costs, back: () => void (away = false) };
   }
@@ -398,13 +394,15 @@ describe("acquire", () => {
     const clock = virtualClock(1_000_000);
     let looks = 0;
     const algorithm = leakyQueue({ limit: 1, period: 1_000, queue: 5 });
-    const store = memoryStore();
-    const api = limiter(algorithm, { store, prefix: "api", clock });
+    const inner = memoryStore();
     // A limiter looks for a queue to wake only while there is one.
-    Object.assign(store.internals!, {
-      keyOf: (_prefix: string, _id: string, key: string) =>
-        `${looks++}:{${key}}:x`.replace(/^\d+/, "n"),
+    const store = wrapStore(inner, {
+      open(spec) {
+        const family = inner.open(spec);
+        return { ...family, nameOf: (key) => (looks++, family.nameOf(key)) };
+      },
     });
+    const api = limiter(algorithm, { store, prefix: "api", clock });
     await api.acquire("key");
     const middle = new AbortController();
     const calls = [

@@ -28,18 +28,22 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/transact.ts", ["memoryStore"], {
     "A batch charges the keys that admit, though one refuses":
-      ": { decisions: looks.map((look) => look()), writes{~~: conversions~>~~} };",
+      "return { answers, nexts{~~: states~>~~} };",
     "A refused batch answers as if its admitted keys had been charged":
-      ": { decisions{~~: looks.map((look) => look())~>~~}, writes: conversions };",
-    "A refund in a refused batch is answered as if it had been made":
-      "looks.push(cost {~~!==~>>~~} 0 && decision.allowed",
-    "A dry run in a batch that is written": ["if (dry) return decision;", ""],
-    "A refused call that leaves the use under the older options":
-      ": { decisions: looks.map((look) => look()), writes: {~~conversions~>[]~~} };",
-    "A changed limit that forgets what was used":
-      "if (old {~~=~>!~~}== undefined || replaces === undefined) return algorithm.initial;",
+      "answers[index] = {~~steps.uncharged(states[index], instant, argument)~>answers[index]~~};",
+  }),
+  ...faultsIn("core/verbs/peek.ts", ["memoryStore"], {
+    "A look that takes": "next: {~~(state) => state~>take~~},",
+  }),
+  ...faultsIn("core/verbs/refund.ts", ["memoryStore"], {
+    "A refund that takes": "next: (state, now, units) => take(state, now, {~~-~>~~}units),",
+  }),
+  ...faultsIn("core/verbs/charge.ts", ["memoryStore"], {
+    "A charge that is answered by the balance before it":
+      "decide({~~next, next~>_state, _state~~}, now, 0)",
   }),
   ...faultsIn("core/carry_over.ts", ["memoryStore"], {
+    "A changed limit that forgets what was used": "if (held {~~=~>!~~}== undefined) continue;",
     "A changed limit that takes over its share rounded down":
       "(BigInt(used) * BigInt(capacity){~~ + old - 1n~>~~}) / old",
     "A smaller limit that forgets a key which had used more": [

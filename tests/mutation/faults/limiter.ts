@@ -3,12 +3,10 @@ import { type Fault, faultsIn } from "../fault.ts";
 /** Faults of the limiter and of waiting for one's turn. */
 export const LIMITER_FAULTS: readonly Fault[] = [
   ...faultsIn("core/limiter/limiter.ts", ["limiter"], {
-    "`peek` takes":
-      'checkCall("peek", key, cost);\n      return decide(key, cost, {~~true~>false~~}, instant());',
-    "`refund` takes": "const refund = () => decide(key, {~~-~>~~}cost, false, instant());",
-    "`refund` wakes nobody":
-      "return reported({~~wakeAfter(refund, key)~>refund() as MaybeDecision~~}, key, -cost);",
-    "`reset` forgets nothing": "return wakeAfter(() => {~~calls.delete(key)~>{}~~}, key);",
+    "`peek` takes": "return call({~~peek~>consume~~}, key, cost);",
+    "`refund` takes": "return reported(call({~~refund~>consume~~}, key, cost), key, -cost);",
+    "`refund` wakes nobody": 'if (verb.kind {~~!~>=~~}== "free")',
+    "`reset` forgets nothing": "return wakeAfter(() => {~~family.delete(key)~>{}~~}, key);",
     "The limiter's clock is not read":
       "clock === undefined ? undefined : {~~checkNow(clock())~>Date.now()~~}",
   }),

@@ -8,15 +8,20 @@ export const STORE_FAULTS: readonly Fault[] = [
       "dropSlot(slots, slot);",
     ],
   }),
-  ...faultsIn("stores/memory/memory_store.ts", ["memoryStore"], {
-    "The memory store's short way writes a dry run":
-      "if (next === state{~~ || dry~>~~}) return decision;",
+  ...faultsIn("stores/memory/memory_family.ts", ["memoryStore"], {
     "The memory store's `delete` does nothing":
-      "const slot = {~~table && slotOf(table, key)~>undefined~~};",
+      "if (slot {~~!~>=~~}== undefined) dropSlot(slots, slot!);",
     "The memory store keeps its own time where it is given one":
-      "const now = {~~at ?? ~>~~}Date.now();",
+      "const now = {~~at === undefined ? Date.now() : ~>~~}at;",
+    "A key that takes over from older options keeps them, too":
+      "{~~dropSlot(slots, findIn(slots, older[taken.index]!, key)!);~>~~}",
+    "A look under older options that sees none":
+      "return isPlain || {~~!~>~~}isLook ? initial : absentState(slots, keys, key, now);",
+  }),
+  ...faultsIn("stores/memory/memory_store.ts", ["memoryStore"], {
     "The memory store answers after it is closed": ["    slots.closed = true;\n", ""],
   }),
+<<<<<<< HEAD
   ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
     "A full memory store forgets the key that is fresh first, not the one with the least use":
       "dropSlot(slots, {~~leastUsed(slots)~>firstSlot(queue)~~});",
@@ -46,6 +51,13 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["memoryStore"], {
     "A dry run writes the state that lies in the store": "if (allowed{~~ && !dry~>~~}) {",
+=======
+  ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
+    "A batch on the memory store that writes nothing":
+      "if (next {~~=~>!~~}== states[index]) continue;",
+    "A batch on the memory store that has no time of its own":
+      "const { resetAfter } = {~~verb.decisionOf(answers[index])~>{ resetAfter: 0 }~~};",
+>>>>>>> 1194c6e (One contract: a store opens families and runs verbs, each a pair of pure functions of a state)
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":

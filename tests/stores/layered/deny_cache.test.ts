@@ -22,7 +22,7 @@ for (const law of storeLaws(() => denyCache(memoryStore()))) {
 
 /** A limiter on a cache of refusals, and the store under it. */
 function caching(options: DenyCacheOptions = {}, answers = atOnce, clock = () => 0) {
-  const inner = probe(answers, true);
+  const inner = probe(answers);
   const store = denyCache(inner.store, options);
   return { inner, api: limiter(hourly, { store, prefix: "a", clock }) };
 }
@@ -82,7 +82,7 @@ describe("denyCache", () => {
   });
 
   test("keeps limiters apart, and holds no more refusals of all than it may", () => {
-    const inner = probe(atOnce, true);
+    const inner = probe(atOnce);
     const store = denyCache(inner.store, { maxKeys: 3 });
     const other = gcra({ limit: 1, period: "1h", burst: 2 });
     const limiters = [["a", hourly], ["b", hourly], ["a", other], ["a", hourly]] as const;

@@ -98,24 +98,21 @@ describe("fallback", () => {
   });
 
   for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
-    for (const how of ["prepare", "run"] as const) {
-      test(`gives back what the other store lent to that: ${algorithm.id}, by ${how}`, () => {
-        const { first, store } = fallingBack(1 / 4);
-        const lent = how === "prepare" ? store : { ...store, internals: undefined };
-        const api = limiter(algorithm, { store: lent, prefix: "a", clock: () => 0 });
-        api.consume("k", 100);
-        first.failure = away;
-        assert.equal(api.consume("k", 5).remaining, 20);
-        assert.deepEqual([api.refund("k", 2).remaining, api.peek("k", 0).remaining], [22, 22]);
-        first.failure = undefined;
-        // Three were lent; whatever is given back first is theirs.
-        assert.deepEqual([api.refund("k").remaining, api.refund("k", 2).remaining], [0, 0]);
-        const { remaining, source } = api.refund("k", 4);
-        assert.deepEqual([remaining, source], [4, undefined]);
-        first.failure = away;
-        assert.equal(api.peek("k", 0).remaining, 25);
-      });
-    }
+    test(`gives back what the other store lent to that: ${algorithm.id}`, () => {
+      const { first, store } = fallingBack(1 / 4);
+      const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+      api.consume("k", 100);
+      first.failure = away;
+      assert.equal(api.consume("k", 5).remaining, 20);
+      assert.deepEqual([api.refund("k", 2).remaining, api.peek("k", 0).remaining], [22, 22]);
+      first.failure = undefined;
+      // Three were lent; whatever is given back first is theirs.
+      assert.deepEqual([api.refund("k").remaining, api.refund("k", 2).remaining], [0, 0]);
+      const { remaining, source } = api.refund("k", 4);
+      assert.deepEqual([remaining, source], [4, undefined]);
+      first.failure = away;
+      assert.equal(api.peek("k", 0).remaining, 25);
+    });
   }
 
   test("gives back to the first store when the other one is away", () => {
@@ -139,7 +136,7 @@ describe("fallback", () => {
   test("below a lease, an outage does not end the blocks", () => {
     let now = 0;
     const shared = memoryStore();
-    const first = probe(atOnce, false, shared);
+    const first = probe(atOnce, shared);
     const store = lease(fallback(first.store, memoryStore(), { share: 1 / 4 }), {
       units: 40,
       ttl: 50,

@@ -21,6 +21,7 @@ import { lease, type LeaseOptions } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { away, byPromise, hourly, probe } from "./probe.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 /** The rest of this turn of the event loop. */
 function turn(): Promise<void> {
@@ -231,12 +232,12 @@ describe("lease", () => {
   for (const allowed of [true, false]) {
     test(`hands out nothing of a policy that ${allowed ? "allows" : "denies"}`, async () => {
       const first = probe(byPromise);
-      const run: SyncStore["run"] = (operations, now) => {
-        const looks = first.store.run(operations.map((one) => ({ ...one, cost: 0 })), now);
-        const policy = (look: Decision): Decision => ({ ...look, allowed, source: "policy" });
-        return andThen(looks, (looks) => looks.map(policy)) as readonly Decision[];
-      };
-      const api = leased({ ...first.store, run });
+      const policy = (decision: Decision): Decision => ({ ...decision, allowed, source: "policy" });
+      const store = interceptedStore(
+        first.store,
+        (_calls, proceed) => andThen(proceed(), (all) => (all as Decision[]).map(policy)),
+      );
+      const api = leased(store);
       const decisions = await Promise.all(Array.from({ length: 100 }, () => api.consume("k")));
       assert.ok(decisions.every((one) => one.source === "policy" && one.allowed === allowed));
       assert.equal(first.calls, 10);

@@ -3,6 +3,7 @@
  * answers at once, by promises or by thenables.
  */
 
+import { wrapStore } from "../../../core/wrap_store.ts";
 import {
   type Algorithm,
   type ArrivalState,
@@ -35,12 +36,8 @@ export interface Probe {
   failure: Error | undefined;
 }
 
-/** A store around a memory store: by `run` alone, or by prepared calls, too. */
-export function probe(
-  answers: Answers = atOnce,
-  prepares = false,
-  inner: SyncStore = memoryStore(),
-): Probe {
+/** A store around a memory store. */
+export function probe(answers: Answers = atOnce, inner: SyncStore = memoryStore()): Probe {
   function call<Value>(make: () => Value): Value {
     made.calls++;
     return answers(() => {
@@ -51,18 +48,12 @@ export function probe(
   const made: Probe = {
     calls: 0,
     failure: undefined,
-    store: {
-      ...inner,
+    store: wrapStore(inner, {
+      call: (bound) => (...request) => call(() => bound.call(...request)),
       run: (operations, now) => call(() => inner.run(operations, now)),
-      delete: (key) => call(() => inner.delete(key)),
-      close: () => answers === atOnce ? inner.close() : Promise.resolve(inner.close()) as never,
-      internals: !prepares ? undefined : {
-        prepare(prefix, algorithm) {
-          const decide = inner.internals!.prepare!(prefix, algorithm);
-          return (...args) => call(() => decide(...args));
-        },
-      },
-    },
+      delete: (family, key) => call(() => family.delete(key)),
+      close: () => answers === atOnce ? inner.close() : Promise.resolve(inner.close()),
+    }) as SyncStore,
   };
   return made;
 }

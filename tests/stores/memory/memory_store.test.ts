@@ -6,11 +6,11 @@ import fc from "fast-check";
 
 import {
   type Algorithm,
+  consumeAll,
   gcra,
   limiter,
   memoryStore,
   slidingLog,
-  storedKey,
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
@@ -144,13 +144,8 @@ describe("memoryStore is bounded", () => {
     api.consume("two");
     assert.throws(() => api.consume("three"), StoreFullError);
     assert.equal(api.consume("one").allowed, true);
-    const operations = ["two", "three"].map((key) => ({
-      key: storedKey("a", algorithm.id, key),
-      algorithm,
-      cost: 1,
-      dry: false,
-    }));
-    assert.throws(() => store.run(operations, now), StoreFullError);
+    const entries = ["two", "three"].map((key) => ({ limiter: api, key }));
+    assert.throws(() => consumeAll(entries), StoreFullError);
     assert.equal(api.peek("two", 0).remaining, 1);
     now = 500;
     assert.equal(api.consume("three").allowed, true);
@@ -162,37 +157,27 @@ describe("memoryStore", () => {
   test("full, it makes room of a fresh key of the same batch, or charges nobody", () => {
     const store = memoryStore({ maxKeys: 2, onFull: "throw" });
     const algorithm = gcra({ limit: 1, period: 1_000 });
-    const operation = (key: string) => (
-      { key: storedKey("p", algorithm.id, key), algorithm, cost: 1, dry: false }
-    );
-    store.run([operation("a")], 0);
-    store.run([operation("b")], 900);
-    // At 1,000 "a" is fresh, and would have to stay for the batch to fit.
-    assert.throws(() => store.run([operation("a"), operation("c")], 1_000), StoreFullError);
-    const [look] = store.run([{ ...operation("a"), cost: 0, dry: true }], 1_000);
-    assert.equal(look!.remaining, 1);
+    let now = 0;
+    const api = limiter(algorithm, { store, prefix: "p", clock: () => now });
+    api.consume("a");
+    now = 900;
+    api.consume("b");
+    now = 1_000;
+    // "a" is fresh, and would have to stay for the batch to fit.
+    const entries = ["a", "c"].map((key) => ({ limiter: api, key }));
+    assert.throws(() => consumeAll(entries), StoreFullError);
+    assert.equal(api.peek("a", 0).remaining, 1);
   });
 
-  test("keys of another form than a limiter's are kept apart", () => {
-    const store = memoryStore();
-    const log = slidingLog({ limit: 2, period: 1_000 });
-    const rate = gcra({ limit: 3, period: 1_000 });
-    const first = store.run([{ key: "a", algorithm: rate, cost: 1, dry: false }], 0);
-    const other = store.run([{ key: "b", algorithm: log, cost: 1, dry: false }], 0);
-    assert.deepEqual([first[0]!.remaining, other[0]!.remaining], [2, 1]);
-  });
-
-  test("answers the same by prepared calls and by stored keys, of any characters", () => {
+  test("answers the same alone and with others, for keys of any characters", () => {
     const store = memoryStore();
     const algorithm = gcra({ limit: 5, period: "1m" });
     const api = limiter(algorithm, { store, prefix: "a:{b}%", clock: () => 0 });
     for (const key of ["plain", "{", "}", "%7B", "a}:{b", ":{}:", "\u{1F40B}", "\ud800"]) {
       api.consume(key, 2);
-      const stored = storedKey("a:{b}%", algorithm.id, key);
-      const [decision] = store.run([{ key: stored, algorithm, cost: 1, dry: false }], 0);
-      assert.equal(decision!.remaining, 2);
+      assert.equal(consumeAll([{ limiter: api, key }]).remaining, 2);
       assert.equal(api.peek(key, 0).remaining, 2);
-      store.delete(stored);
+      api.reset(key);
       assert.equal(api.peek(key, 0).remaining, 5);
     }
     assert.equal(store.statistics().keys, 0);

@@ -12,6 +12,7 @@ import { audit } from "./support/audit.ts";
 import type { Job } from "./support/jobs.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 const one = gcra({ limit: 1, period: "1h" });
 
@@ -65,21 +66,17 @@ describe("acquire is admitted before the time that its refusal said if another t
 test("a refund between a refusal and the sleep after it is not missed", async () => {
   const { stores, here, there } = twoViews();
   here.consume("key");
-  const { watch } = stores[0].internals!;
   // Right after the call of the store, before the caller sleeps.
   let isFirst = true;
-  const store = { ...stores[0], internals: { watch } };
-  const late = limiterOn({
-    ...store,
-    run(operations, now) {
-      const decisions = stores[0].run(operations, now);
-      if (isFirst && operations[0]!.cost > 0) {
-        isFirst = false;
-        there.refund("key");
-      }
-      return decisions;
-    },
-  }, one);
+  const store = interceptedStore(stores[0], ([call], proceed) => {
+    const answers = proceed();
+    if (isFirst && call!.cost > 0) {
+      isFirst = false;
+      there.refund("key");
+    }
+    return answers;
+  });
+  const late = limiterOn(store, one);
   assert.equal((await late.acquire("key")).allowed, true);
   for (const each of stores) each.close();
 });

@@ -452,11 +452,11 @@ test("a changed limit takes over older use, whoever has used equal options befor
   // Of so many units that a state is no single number.
   const made = (limit: number) => fixedWindow({ limit, period: 1 }) as Algorithm;
   const [older, other, newer] = [made(70_000), made(80_000), made(80_000)];
-  const on = (algorithm: Algorithm, key: string) => ({ key, algorithm, cost: 1, dry: false });
-  store.run([{ ...on(older, "older"), cost: 600 }], NOW);
-  store.run([on(other, "another key")], NOW);
-  const replaces = { key: "older", algorithm: older, mode: "keep" } as const;
-  store.run([{ ...on(newer, "newer"), replaces }], NOW);
-  const [look] = store.run([{ ...on(newer, "newer"), cost: 0 }], NOW);
-  assert.equal(look?.remaining, 80_000 - 601);
+  const options = { store, prefix: "test", clock: () => NOW };
+  limiter(older!, options).consume("key", 600);
+  limiter(other!, options).consume("another key");
+  const replaces = { algorithm: older!, mode: "keep" } as const;
+  const api = limiter(newer!, { ...options, replaces });
+  api.consume("key");
+  assert.equal(api.peek("key", 0).remaining, 80_000 - 601);
 });

@@ -27,6 +27,7 @@ import type { Decision } from "../../../../mod.ts";
 import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { promised } from "../../../support/promised_store.ts";
 import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
+import { interceptedStore } from "../../../support/intercepted_store.ts";
 
 const Failure = Schema.Struct({ why: Schema.String }).annotate({ httpApiStatus: 418 });
 
@@ -193,11 +194,11 @@ describe("the middleware of HttpApi", () => {
     test(`reports a client that leaves while the store decides: costs ${costs}`, async () => {
       const { store, held } = promised(memoryStore());
       const seen: number[] = [];
-      const run: typeof store.run = (operations, now) => {
-        seen.push(operations[0]!.cost);
-        return store.run(operations, now);
-      };
-      const limiter = layerStore({ ...store, internals: undefined, run });
+      const watched = interceptedStore(store, (calls, proceed) => {
+        seen.push(calls[0]!.cost);
+        return proceed();
+      });
+      const limiter = layerStore(watched);
       await serving({ ...forAll, refund }, async ({ handler }) => {
         const controller = new AbortController();
         const { signal } = controller;
@@ -278,7 +279,7 @@ describe("the middleware of HttpApi", () => {
     const memory = memoryStore();
     const [decision] = api.algorithm.step(api.algorithm.initial, 0, 3);
     const down: Decision = { ...decision, retryAfter: 1_000, source: "policy" };
-    const failing = { ...memory, internals: undefined, run: () => [down] };
+    const failing = interceptedStore(memory, () => [down]);
     return serving(forAll, async (ask) => {
       const { status, fields, body } = await ask("/users");
       assert.deepEqual([status, fields], [503, [null, null, "1", "no-store"]]);

@@ -6,7 +6,6 @@ import {
   type Algorithm,
   all,
   type AsyncLimiter,
-  type AsyncStore,
   type Decision,
   fixedWindow,
   gcra,
@@ -17,6 +16,7 @@ import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { testClock } from "../../../support/test_clock.ts";
 import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
+import { interceptedStore } from "../../../support/intercepted_store.ts";
 
 function fieldsOf(verdict: Verdict): Record<string, string> {
   return Object.fromEntries(verdict.headers);
@@ -260,12 +260,10 @@ describe("the gate", () => {
   }
 
   test("does not mind a refund that fails", async () => {
-    const store = asyncMemoryStore();
-    const failing: AsyncStore = {
-      ...store,
-      run: (operations, now) =>
-        operations[0]!.cost < 0 ? Promise.reject(new Error("gone")) : store.run(operations, now),
-    };
+    const failing = interceptedStore(
+      asyncMemoryStore(),
+      (calls, proceed) => calls[0]!.cost < 0 ? Promise.reject(new Error("gone")) : proceed(),
+    );
     const api = limiter(gcra({ limit: 1, period: "1h" }), { store: failing, prefix: "p" });
     const { settle } = await gateOf({ limiter: api, refund: "failed" })();
     settle!({ status: 500 });

@@ -16,6 +16,8 @@ import {
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
+import { wrapStore } from "../../../../core/wrap_store.ts";
+import { interceptedStore } from "../../../support/intercepted_store.ts";
 
 type Entry = readonly [string, string];
 
@@ -170,14 +172,13 @@ describe("a rule", () => {
 
   test("that is blocked beside quotas takes one call of the store", async () => {
     let calls = 0;
-    const inner = asyncMemoryStore();
-    const run: AsyncStore["run"] = (...call) => {
+    const store = interceptedStore(asyncMemoryStore(), (_calls, proceed) => {
       calls++;
-      return inner.run(...call);
-    };
+      return proceed();
+    });
     const quotas = ["user", "plan"].map((key) => ({ key, quota: true, limits: two() }));
     const rules = shop([...quotas, { key: "address", blocked: true }]);
-    const { engine } = engineOf(rules, { store: { ...inner, run } });
+    const { engine } = engineOf(rules, { store });
     const { allowed } = await engine.consume(asking(USER, ["plan", "free"], ADDRESS));
     assert.deepEqual([allowed, calls], [false, 1]);
   });
@@ -527,19 +528,12 @@ function foreignStore(): AsyncStore {
     const then: typeof promise.then = (...continuations) => promise.then(...continuations);
     return { then } as Promise<Value>;
   }
-  return {
+  return wrapStore(inner, {
+    call: ({ call }) => (...request) => later(call(...request)),
     run: (operations, now) => later(inner.run(operations, now)),
-    accepts: (algorithm) => inner.accepts(algorithm),
-    delete: (key) => later(inner.delete(key)),
+    delete: (family, key) => later<void>(family.delete(key) as void),
     close: () => later(inner.close()),
-    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
-    internals: {
-      prepare: (prefix, algorithm) => {
-        const call = inner.internals!.prepare!(prefix, algorithm);
-        return (...request) => later(call(...request));
-      },
-    },
-  };
+  }) as AsyncStore;
 }
 
 for (const [name, store] of [["", asyncMemoryStore()], [" of another realm", foreignStore()]]) {

@@ -3,13 +3,14 @@ import { connect } from "node:net";
 import { describe, test } from "node:test";
 
 import type { AsyncStore } from "../../../../core/store.ts";
-import { StoreUnavailableError } from "../../../../mod.ts";
+import { memoryStore, StoreUnavailableError } from "../../../../mod.ts";
 import { fileSource, objectSource, type RuleFile } from "../../../../adapters/rules/rules.ts";
 import { type LogEvent, serve, type ServeOptions } from "../../../../adapters/service/service.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { descriptor, get, oneRule, post, SHOP, until, withService } from "../support/running.ts";
+import { wrapStore } from "../../../../core/wrap_store.ts";
 
 const HALF_A_BODY = "POST /v1/consume HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{";
 
@@ -692,13 +693,11 @@ describe("a check for a proxy", () => {
 
 test("a store that does not answer is a 503, and is told in the log", async () => {
   const fail = () => Promise.reject(new StoreUnavailableError("the store is down", "no"));
-  const down: AsyncStore = {
+  const down = wrapStore(memoryStore(), {
+    call: () => fail,
     run: fail,
-    accepts() {},
     delete: fail,
-    close: () => Promise.resolve(),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+  }) as AsyncStore;
   const events: Record<string, unknown>[] = [];
   await withService(async (service) => {
     const { status, headers, body } = await post(service, "/v1/consume", asking("a"));

@@ -1,21 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storeLaws, storesInTurn } from "../../../../adapters/testing/testing.ts";
+import {
+  operationOn,
+  storeLaws,
+  storesInTurn,
+  storeSlot,
+} from "../../../../adapters/testing/testing.ts";
 import { gcra } from "../../../../core/algorithms/gcra.ts";
+import type { Decision, Store } from "../../../../mod.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
 const algorithm = gcra({ limit: 2, period: "1h" });
-const operation = { key: "key", algorithm, cost: 1, dry: false };
+const onKey = (store: Store) => operationOn(storeSlot(store, "turns", { algorithm }, "key"), 1);
 
 test("calls go to one store after the other", async () => {
   const [one, other] = [memoryStore(), memoryStore()];
   const store = storesInTurn([one, other]);
   for (let i = 0; i < 4; i++) {
-    const [decision] = await store.run([operation], 0);
+    const [decision] = await store.run([onKey(store)], 0) as Decision[];
     assert.equal(decision?.allowed, true);
   }
-  for (const each of [one, other]) assert.equal(each.run([operation], 0)[0]?.remaining, 0);
+  for (const each of [one, other]) {
+    const [decision] = each.run([onKey(each)], 0) as Decision[];
+    assert.equal(decision?.remaining, 0);
+  }
 });
 
 test("the laws see that stores in turn do not share what they hold", async () => {

@@ -10,6 +10,7 @@ import {
 import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { STATE_TRANSITIONS_SHA } from "../../../../stores/redis/script/state_transitions.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
+import { storedKey } from "../../../../core/stored_key.ts";
 
 const MODES = ["watch", "cas"] as const;
 
@@ -122,7 +123,7 @@ describe("a batch", () => {
       let now = 1_800_000_000_000;
       return withFake({ commit }, async ({ fake, store }) => {
         const api = limiter(gcra({ limit: 1, period: 900, burst: 100 }), { store, prefix: "api" });
-        const key = store.internals!.keyOf!("api", api.algorithm.id, "a");
+        const key = storedKey("api", api.algorithm.id, "a");
 
         /** Uses units, and answers whether the expiry was set anew. */
         async function sets(units: number): Promise<boolean> {
@@ -151,7 +152,7 @@ describe("a batch", () => {
         const options = { commit, deadline: 1_000 };
         const others = [1, 2, 3].map(() => redisStore(createClient({ url: fake.url }), options));
         const all = [store, ...others].map((store) => limiter(algorithm, { store, prefix: "api" }));
-        const key = store.internals!.keyOf!("api", algorithm.id, "a");
+        const key = storedKey("api", algorithm.id, "a");
         let random = 7;
         let used = (await all[0]!.consume("a", 3), 3);
         for (let step = 0; step < 200; step++) {
@@ -309,7 +310,7 @@ describe("a store", () => {
     for (const tag of ["", 5, null, undefined, {}]) {
       const store = redisStore(createClient(), { hashTag: () => tag as string });
       assert.throws(
-        () => store.internals!.keyOf!("api", "id", "a"),
+        () => limiter(gcra({ limit: 1, period: 1 }), { store, prefix: "api" }).consume("a"),
         /hashTag must be a non-empty string/,
       );
     }

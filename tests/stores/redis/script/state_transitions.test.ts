@@ -7,8 +7,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 
-import type { Formula } from "../../../../core/algorithm.ts";
-import { charging } from "../../../../core/limiter/wrapped_algorithm.ts";
+import type { Algorithm, Formula } from "../../../../core/algorithm.ts";
 import { stateTransitions } from "../../../../.ci/lua.mjs";
 import {
   algorithms,
@@ -44,6 +43,12 @@ const compiled = fc.tuple(algorithms(), fc.boolean()).filter(([{ algorithm }]) =
 ).map(([subject, charges]) =>
   charges ? { ...subject, algorithm: charging(subject.algorithm) } : subject
 );
+
+/** An algorithm whose step is the charge of another one. */
+function charging(algorithm: Algorithm): Algorithm {
+  const formula = ["charge", algorithm.internals!.formula!];
+  return { ...algorithm, step: algorithm.charge, internals: { formula } };
+}
 
 /** What the script is given to take a cost at an instant, of each key so many times. */
 function programOf(

@@ -12,7 +12,6 @@ import {
   slidingWindow,
   StoreFullError,
 } from "../../../../mod.ts";
-import { storedKey } from "../../../../core/stored_key.ts";
 import {
   attachMemory,
   header,
@@ -224,7 +223,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     let isRefused = false;
     const scripts = [
       script((store) => {
-        store.internals!.watch!(storedKey("test", single.id, "one"));
+        store.open({ prefix: "test", algorithm: single, older: [] }).watch!("one");
         isRefused = !limiterOn(store, single).consume("one").allowed;
       }),
       script((store) => void limiterOn(store, single).refund("one")),

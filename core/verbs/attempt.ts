@@ -1,0 +1,100 @@
+/*
+ * One attempt of a caller that waits its turn: `consume`, except that it refuses what would have to
+ * wait longer for its start than the caller can. The answer contains what waiting needs to know: the
+ * store's instant, what marks the newest place of a queue, and the state of a refusal, from which
+ * later admissions are projected.
+ */
+
+import type { Algorithm, SplitReducer } from "../algorithm.ts";
+import { detachState } from "../algorithms/detach_state.ts";
+import { mayDelay } from "../algorithms/may_delay.ts";
+import { splitReducer } from "../algorithms/split_reducer.ts";
+import type { Decision } from "../decision.ts";
+import type { Verb } from "../store.ts";
+import { queueResetAfter } from "./queue_reset_after.ts";
+
+/** What an attempt requests. */
+export interface AttemptArgument {
+  /** Units to take. */
+  readonly cost: number;
+  /** The longest delay before the start, in milliseconds; may be `Infinity`. */
+  readonly maxDelay: number;
+}
+
+/** A state, and the instant that it is seen from. */
+export interface StateAt {
+  readonly state: unknown;
+  readonly at: number;
+}
+
+/** What an attempt saw of the key's state. */
+export interface Sight {
+  /** The state of a refusal; `undefined` if the call was admitted. */
+  readonly refusedState: StateAt | undefined;
+  /** The instant of the attempt. */
+  readonly at: number;
+  /** When the queue that delays calls is empty after it, or the key fresh if there is none. */
+  readonly freshAt: number;
+}
+
+/** What an attempt is answered. */
+export interface Attempt {
+  readonly decision: Decision;
+  /** What it saw; `undefined` if another store, or a failure policy, answered without the state. */
+  readonly sight: Sight | undefined;
+}
+
+/** One attempt to take units whose start may be delayed. */
+export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
+  name: "acquire",
+  kind: "take",
+  units: ({ cost }: AttemptArgument) => cost,
+  on(algorithm: Algorithm) {
+    const split = splitReducer(algorithm);
+    const delays = mayDelay(algorithm);
+    const { take, decide } = split;
+
+    function sightOf(decision: Decision, isRefused: boolean, state: unknown, at: number): Sight {
+      const refusedState = isRefused ? { state: detachState(algorithm, state), at } : undefined;
+      return { refusedState, at, freshAt: at + queueResetAfter(algorithm, decision) };
+    }
+
+    return {
+      next(state: unknown, now: number, { cost, maxDelay }: AttemptArgument) {
+        const next = take(state, now, cost);
+        if (!delays || next === state) return next;
+        return decide(state, next, now, cost).delay <= maxDelay ? next : state;
+      },
+      answer(state: unknown, next: unknown, now: number, argument: AttemptArgument): Attempt {
+        const { cost } = argument;
+        const isTaken = next !== state;
+        const admitted = decide(state, isTaken ? next : take(state, now, cost), now, cost);
+        const decision = isTaken ? admitted : withMaxDelay(split, state, now, argument, admitted);
+        return { decision, sight: sightOf(admitted, !decision.allowed, state, now) };
+      },
+      uncharged: (state: unknown, now: number): Attempt => ({
+        decision: decide(state, state, now, 0),
+        sight: undefined,
+      }),
+    };
+  },
+  decisionOf: ({ decision }: Attempt) => decision,
+  answerOf: (decision: Decision, answer?: Attempt) => ({
+    decision,
+    sight: decision.source === "policy" ? undefined : answer?.sight,
+  }),
+  transition: (algorithm: Algorithm) => mayDelay(algorithm) ? undefined : "take",
+});
+
+/** The refusal of a call that would start too late: `retryAfter` is then that delay. */
+function withMaxDelay(
+  { decide }: SplitReducer<unknown>,
+  state: unknown,
+  now: number,
+  { maxDelay }: AttemptArgument,
+  decision: Decision,
+): Decision {
+  if (!decision.allowed || decision.delay <= maxDelay) return decision;
+  const look = decide(state, state, now, 0);
+  return { ...look, allowed: false, retryAfter: decision.delay };
+}

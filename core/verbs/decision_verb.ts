@@ -1,0 +1,43 @@
+/*
+ * Makes verbs whose answer is the decision itself, and whose argument is a number of units: all that
+ * differs between `consume`, `peek`, `refund` and `charge` is the pair of functions.
+ */
+
+import type { Algorithm, SplitReducer } from "../algorithm.ts";
+import { splitReducer } from "../algorithms/split_reducer.ts";
+import type { Decision } from "../decision.ts";
+import type { Steps, Verb } from "../store.ts";
+
+/** A verb of units that answers with a decision. */
+export type DecisionVerb = Verb<number, Decision>;
+
+/** The parts of such a verb that differ. */
+interface Parts extends Pick<DecisionVerb, "name" | "kind"> {
+  readonly transition: ReturnType<DecisionVerb["transition"]>;
+  steps(split: SplitReducer<unknown>): Pick<Steps<number, Decision>, "next" | "answer">;
+}
+
+/** Makes a verb of units that answers with a decision. */
+export function decisionVerb({ name, kind, transition, steps }: Parts): DecisionVerb {
+  return Object.freeze({
+    name,
+    kind,
+    units: itself,
+    on(algorithm: Algorithm) {
+      const split = splitReducer(algorithm) as SplitReducer<unknown>;
+      const { decide } = split;
+      return {
+        ...steps(split),
+        uncharged: (state: unknown, now: number) => decide(state, state, now, 0),
+      };
+    },
+    decisionOf: itself,
+    answerOf: itself,
+    transition: () => transition,
+  });
+}
+
+/** The value it is given: one function for all verbs, so that engines inline it. */
+function itself<Value>(value: Value): Value {
+  return value;
+}

@@ -1,0 +1,93 @@
+/*
+ * Stores made of stores. A wrapper opens a family of its own for each family, so that no call reaches
+ * the inner store past it: what it does not define itself, it passes on by hand.
+ *
+ * Such stores answer as the inner one does, at once or by promises. They are written once, for both,
+ * and typed as a store of either kind here.
+ */
+
+import { bindOnce } from "./bind_once.ts";
+import type { MaybePromise } from "./maybe_promise.ts";
+import type { BoundVerb, Family, FamilySpec, Operation, Store, StoreBase } from "./store.ts";
+
+// Calls of all verbs pass through a wrapper.
+// deno-lint-ignore no-explicit-any
+type AnyBound = BoundVerb<any, any>;
+
+/** A single call of any verb. */
+export type AnyCall = (
+  key: string,
+  // deno-lint-ignore no-explicit-any
+  argument: any,
+  now: number | undefined,
+  // deno-lint-ignore no-explicit-any
+) => MaybePromise<any>;
+
+/** What a store does differently from the one inside it. */
+export interface Wrapping {
+  /** Opens the inner family; the inner store's `open` without it. */
+  open?(spec: FamilySpec): Family;
+  /** Makes the calls of a verb, given the inner one; its own calls without it. */
+  call?(inner: AnyBound): AnyCall;
+  /** Runs operations that are bound by the inner store; the inner store's `run` without it. */
+  run?(operations: readonly Operation[], now: number | undefined): MaybePromise<readonly unknown[]>;
+  /** Forgets a key of an inner family; the family's `delete` without it. */
+  delete?(inner: Family, key: string): MaybePromise<void>;
+  /** Forgets all keys of a prefix; the inner store's `deleteAll`, if it has one, without it. */
+  deleteAll?: ((prefix: string) => MaybePromise<void>) | undefined;
+  /** Closes the store; the inner store's `close` without it. */
+  close?(): MaybePromise<void>;
+}
+
+/** A bound verb of a wrapper. */
+interface WrappedVerb extends AnyBound {
+  readonly inner: AnyBound;
+}
+
+/**
+ * A store that does some things differently from the one inside it. Everything else that the inner
+ * store has, such as statistics, it has as well.
+ */
+export function wrapStore(inner: Store, own: Wrapping): Store {
+  const base: StoreBase = inner;
+  const { open = base.open, run = base.run, close = base.close } = own;
+  const made: StoreBase = {
+    ...base,
+    open: (spec) => wrapFamily(open(spec), own),
+    run: (operations, now) =>
+      run(
+        operations.map((operation) => ({
+          ...operation,
+          bound: (operation.bound as WrappedVerb).inner,
+        })),
+        now,
+      ) as Promise<readonly unknown[]>,
+    close: () => close() as Promise<void>,
+    [Symbol.asyncDispose]: async () => await close(),
+  };
+  const { deleteAll = base.deleteAll } = own;
+  if (deleteAll === undefined) return made as Store;
+  return { ...made, deleteAll: (prefix: string) => deleteAll(prefix) as Promise<void> } as Store;
+}
+
+function wrapFamily(inner: Family, { call, delete: forget }: Wrapping): Family {
+  const family: Family = {
+    ...inner,
+    bind: bindOnce((verb) => {
+      const bound = inner.bind(verb);
+      const own = call === undefined ? bound.call : call(bound);
+      const { steps } = bound;
+      const made: WrappedVerb = {
+        family,
+        verb,
+        steps,
+        call: own as AnyBound["call"],
+        inner: bound,
+      };
+      return made;
+    }),
+    delete: (key) =>
+      (forget === undefined ? inner.delete(key) : forget(inner, key)) as Promise<void>,
+  };
+  return family;
+}

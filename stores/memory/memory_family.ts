@@ -1,0 +1,223 @@
+/*
+ * The keys of one limiter in the memory store, and single calls on them.
+ *
+ * Every verb runs by one of two functions, for states that are numbers and for other states: engines
+ * keep numbers in registers if a function sees nothing else. Calls that take units of a known key whose
+ * state is an arrival time, as nearly all are, have a third one: an engine inlines such a call whole,
+ * whatever the process does beside it. V8 inlines 920 bytecodes at most, but no bound function; so what
+ * is rare is in a bound function of its own.
+ */
+
+import { freshInstant, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
+import { takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
+import { bindOnce } from "../../core/bind_once.ts";
+import { takeOver } from "../../core/carry_over.ts";
+import type { Decision } from "../../core/decision.ts";
+import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
+import { keyFamily, storedKey } from "../../core/stored_key.ts";
+import { consume } from "../../core/verbs/consume.ts";
+import { numberIn, WIDTH } from "./expiry_queue.ts";
+import {
+  addKey,
+  dropSlot,
+  keepNumber,
+  keepState,
+  refreshLevel,
+  requireOpen,
+  type Slots,
+  stateIn,
+  sweep,
+  tableOf,
+} from "./slots.ts";
+import { isEmpty, slotOf, type Table } from "./table.ts";
+
+/** The keys of one limiter, as the memory store finds them. */
+export interface MemoryKeys {
+  readonly spec: FamilySpec;
+  /** The table of its keys. An empty one may be let go, and another one opened in its place. */
+  table: Table;
+  /** The tables of its older options, in order. */
+  readonly older: readonly { table: Table }[];
+}
+
+/** A verb bound to keys in memory. */
+export interface MemoryBoundVerb<Argument, Answer> extends BoundVerb<Argument, Answer, "sync"> {
+  readonly keys: MemoryKeys;
+}
+
+/** Opens a family in the memory store. */
+export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
+  const { prefix, algorithm, older } = spec;
+  const keys: MemoryKeys = {
+    spec,
+    table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
+    older: older.map(({ algorithm }) => ({
+      table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
+    })),
+  };
+  const family: Family<"sync"> = Object.freeze({
+    spec,
+    bind: bindOnce<"sync">(<Argument, Answer>(verb: Verb<Argument, Answer>) => {
+      const steps = verb.on(algorithm);
+      const call = callOf(slots, keys, verb, steps);
+      const bound: MemoryBoundVerb<Argument, Answer> = { family, verb, steps, call, keys };
+      return Object.freeze(bound);
+    }),
+    delete(key: string) {
+      for (const place of [keys, ...keys.older]) {
+        const slot = findIn(slots, place, key);
+        if (slot !== undefined) dropSlot(slots, slot);
+      }
+    },
+    nameOf: (key: string) => storedKey(prefix, algorithm.id, key),
+  });
+  return family;
+}
+
+/** The slot of a key in a table, which may have been let go meanwhile. */
+function findIn({ tables }: Slots, place: { table: Table }, key: string): number | undefined {
+  if (isEmpty(place.table)) place.table = tables.get(place.table.family) ?? place.table;
+  return slotOf(place.table, key);
+}
+
+/** The slot of a key, after it has taken over from older options if it held nothing. */
+export function findKey(
+  slots: Slots,
+  keys: MemoryKeys,
+  key: string,
+  now: number,
+  writes: boolean,
+): number | undefined {
+  const slot = findIn(slots, keys, key);
+  if (slot !== undefined || keys.older.length === 0 || !writes) return slot;
+  return adopt(slots, keys, key, now);
+}
+
+/** The state of a key that holds none under its own options: what a look sees of older ones. */
+export function absentState(slots: Slots, keys: MemoryKeys, key: string, now: number): unknown {
+  return olderState(slots, keys, key, now)?.state ?? keys.spec.algorithm.initial;
+}
+
+function olderState(slots: Slots, keys: MemoryKeys, key: string, now: number) {
+  const { spec, older } = keys;
+  return takeOver(spec, (index) => {
+    const slot = findIn(slots, older[index]!, key);
+    return slot === undefined ? undefined : stateIn(slots, older[index]!.table, slot);
+  }, now);
+}
+
+/** Lets a key take over from older options, under which it is then forgotten. */
+function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number | undefined {
+  const taken = olderState(slots, keys, key, now);
+  if (taken === undefined) return undefined;
+  const { table, older, spec: { algorithm } } = keys;
+  dropSlot(slots, findIn(slots, older[taken.index]!, key)!);
+  const look = consume.on(algorithm).uncharged(taken.state, now, 0);
+  addKey(slots, table, key, taken.state, freshInstant(now, look, algorithm), now);
+  return slotOf(table, key);
+}
+
+type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;
+
+/** Single calls of a verb. */
+function callOf<Argument, Answer>(
+  slots: Slots,
+  keys: MemoryKeys,
+  verb: Verb<Argument, Answer>,
+  { next: nextOf, answer: answerOf }: Steps<Argument, Answer>,
+): Call<Argument, Answer> {
+  const { queue } = slots;
+  const { older, spec: { algorithm } } = keys;
+  const { initial, internals } = algorithm;
+  const { decisionOf } = verb;
+  const isLook = verb.kind === "look";
+  const isPlain = older.length === 0;
+  let { table } = keys;
+
+  /** The slot of a key that the first map has not. */
+  function findSlot(key: string, now: number): number | undefined {
+    const isAbsent = isPlain && table.slots.size > 0 && table.maps.length === 1;
+    return isAbsent ? undefined : findFurther(key, now);
+  }
+
+  function findFurther(key: string, now: number): number | undefined {
+    requireOpen(slots);
+    const slot = findKey(slots, keys, key, now, !isLook);
+    table = keys.table;
+    return slot;
+  }
+
+  function stateWithoutSlot(key: string, now: number): unknown {
+    return isPlain || !isLook ? initial : absentState(slots, keys, key, now);
+  }
+
+  if (!table.numeric) {
+    return function callOther(key, argument, at) {
+      const now = at === undefined ? Date.now() : at;
+      const slot = table.slots.get(key) ?? findSlot(key, now);
+      const state = slot === undefined ? stateWithoutSlot(key, now) : slots.objects[slot];
+      const next = nextOf(state, now, argument);
+      const answer = answerOf(state, next, now, argument);
+      if (next !== state) {
+        const freshAt = freshInstant(now, decisionOf(answer), algorithm);
+        keepState(slots, table, key, slot, next, initial, freshAt, now);
+      }
+      return answer;
+    };
+  }
+
+  function callNumber(
+    key: string,
+    argument: Argument,
+    at: number | undefined,
+    first: number | undefined,
+  ): Answer {
+    const now = at === undefined ? Date.now() : +at;
+    const slot = first ?? findSlot(key, now);
+    const state = slot === undefined
+      ? +(stateWithoutSlot(key, now) as number)
+      : numberIn(queue, slot);
+    const next = nextOf(state, now, argument) as number;
+    const answer = answerOf(state, next, now, argument);
+    if (next === state) return answer;
+    const freshAt = freshInstant(now, decisionOf(answer), algorithm);
+    if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
+    else if (next === initial) dropSlot(slots, slot);
+    else keepNumber(slots, slot, next, freshAt, now);
+    return answer;
+  }
+
+  const rate = internals?.arrival;
+  if (rate === undefined || (verb as unknown) !== consume) {
+    return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
+  }
+  const { use } = slots;
+  const after = afterCall.bind(undefined, slots);
+  const other = callNumber.bind(undefined) as unknown as TakeSlowly;
+  function takeUnits(key: string, cost: number, at: number | undefined): Decision {
+    const slot = table.slots.get(key);
+    if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
+    const now = at === undefined ? Date.now() : at;
+    const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
+    const isUsedUp = use.levels[slot]! >= USED_UP;
+    if (now >= slots.sweepAt || (decision.remaining === 0) !== isUsedUp) {
+      after(slot, decision.allowed, now);
+    }
+    return decision;
+  }
+  return takeUnits as unknown as Call<Argument, Answer>;
+}
+
+/** What is seldom left to do after a call that wrote at most a cell. */
+function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
+  refreshLevel(slots, slot);
+  if (writes && now >= slots.sweepAt) sweep(slots, now);
+}
+
+/** `callNumber` of `consume`. */
+type TakeSlowly = (
+  key: string,
+  cost: number,
+  at: number | undefined,
+  first: number | undefined,
+) => Decision;

@@ -1,0 +1,64 @@
+/*
+ * Several operations on the memory store at one instant, all or none.
+ *
+ * All states are loaded before any is replaced, and slots may be freed or moved to another key as soon
+ * as one is: keys are looked up again once a key was added or dropped.
+ */
+
+import { freshInstant } from "../../core/arithmetic/fresh_instant.ts";
+import { checkNow } from "../../core/options/checks.ts";
+import type { Operation } from "../../core/store.ts";
+import { transact } from "../../core/transact.ts";
+import { absentState, findKey, type MemoryBoundVerb, type MemoryKeys } from "./memory_family.ts";
+import { keepState, makeRoom, type Slots, stateIn } from "./slots.ts";
+
+type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
+
+/** Runs operations, all or nothing; their answers, in order. */
+export function runTogether(
+  slots: Slots,
+  operations: readonly Operation[],
+  now: number,
+): readonly unknown[] {
+  checkNow(now);
+  const own = operations as readonly MemoryOperation[];
+  const states = own.map((operation) => stateOf(slots, operation, now));
+  const { answers, nexts } = transact(operations, states, now);
+  if (nexts === states) return answers;
+  if (slots.onFull === "throw") requireRoom(slots, own, nexts, now);
+  for (let index = 0; index < own.length; index++) {
+    const next = nexts[index];
+    if (next === states[index]) continue;
+    const { bound: { keys, verb }, key } = own[index]!;
+    const { algorithm } = keys.spec;
+    const freshAt = freshInstant(now, verb.decisionOf(answers[index]), algorithm);
+    const slot = findKey(slots, keys, key, now, true);
+    keepState(slots, keys.table, key, slot, next, algorithm.initial, freshAt, now);
+  }
+  return answers;
+}
+
+function stateOf(slots: Slots, { bound, key }: MemoryOperation, now: number): unknown {
+  const { keys, verb } = bound;
+  const slot = findKey(slots, keys, key, now, verb.kind !== "look");
+  return slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, keys.table, slot);
+}
+
+/** Makes room for all new keys, or throws before any state is replaced. */
+function requireRoom(
+  slots: Slots,
+  operations: readonly MemoryOperation[],
+  nexts: readonly unknown[],
+  now: number,
+): void {
+  const isNew = ({ bound: { keys }, key }: { bound: { keys: MemoryKeys }; key: string }) =>
+    findKey(slots, keys, key, now, false) === undefined;
+  makeRoom(
+    slots,
+    () =>
+      operations.filter((operation, index) =>
+        nexts[index] !== operation.bound.keys.spec.algorithm.initial && isNew(operation)
+      ).length,
+    now,
+  );
+}
