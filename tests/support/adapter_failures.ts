@@ -5,6 +5,7 @@ import { type AdapterTests, type AnyOptions, apiLimiter, statuses } from "./adap
 import { asyncMemoryStore } from "./async_memory_store.ts";
 import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "./failing_callbacks.ts";
 import { rawRequest } from "./raw_request.ts";
+import { interceptedStore } from "./intercepted_store.ts";
 
 /** What becomes of requests where something fails. */
 export const FAILURES: AdapterTests = {
@@ -146,11 +147,12 @@ function unavailableLimiter(rejects: boolean) {
     if (rejects) return Promise.reject(error);
     throw error;
   };
-  return limiter(algorithm, { store: { ...asyncMemoryStore(), run }, prefix: "p" });
+  return limiter(algorithm, { store: interceptedStore(asyncMemoryStore(), run), prefix: "p" });
 }
 
 function failingLimiter() {
   const { algorithm } = apiLimiter();
-  const store = { ...asyncMemoryStore(), run: () => Promise.reject(new Error("no store")) };
+  const failed = () => Promise.reject(new Error("no store"));
+  const store = interceptedStore(asyncMemoryStore(), failed);
   return limiter(algorithm, { store, prefix: "p" });
 }

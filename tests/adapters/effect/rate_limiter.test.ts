@@ -127,10 +127,8 @@ describe("RateLimiter", () => {
     );
     assert.equal(full.reason, "full");
 
-    const crowded: AsyncStore = {
-      ...asyncMemoryStore(),
-      run: () => Promise.reject(new StoreOverloadedError("Cannot decide as too many calls wait")),
-    };
+    const overload = new StoreOverloadedError("Cannot decide as too many calls wait");
+    const crowded = interceptedStore(asyncMemoryStore(), () => Promise.reject(overload));
     const overloaded = await inTestTime(Effect.flip(consume), layerStore(crowded));
     assert.equal(overloaded.reason, "overloaded");
   });

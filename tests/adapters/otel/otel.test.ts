@@ -137,13 +137,9 @@ test("limits that are charged together have one span, of the one that refuses", 
 test("a failure has its error's name, and reaches the caller as it is", async () => {
   const { tracer, meter, spans, points, end } = sdk();
   const message = `nothing is known of ${KEY}`;
-  const failing = {
-    ...memoryStore(),
-    internals: undefined,
-    run() {
-      throw new StoreUnavailableError(message, "no");
-    },
-  };
+  const failing = interceptedStore(memoryStore(), () => {
+    throw new StoreUnavailableError(message, "no");
+  });
   const store = openTelemetryStore(failing, { tracer, meter });
   const api = limiter(gcra({ limit: 2, period: "1h", name: "api" }), { store, prefix: "api" });
   assert.throws(() => api.consume(KEY), { message });

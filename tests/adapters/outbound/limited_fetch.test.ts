@@ -19,6 +19,7 @@ import { policyStore } from "../../support/policy_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
 import { testClock } from "../../support/test_clock.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
 
 /** A server whose answers are given one after the other; the last one again and again. */
 async function answering(
@@ -76,7 +77,7 @@ describe("limitedFetch", () => {
   const rate = gcra({ limit: 2, period: "1d" });
   const budget = limiter(rate, { clock: () => 0 });
   const away = () => Promise.reject(new StoreUnavailableError("Cannot reach Redis", "no"));
-  const store = { ...asyncMemoryStore(), run: away };
+  const store = interceptedStore(asyncMemoryStore(), away);
   const lost = limiter(rate, { store, prefix: "retries" });
   const remaining = "limit=1, remaining=0, reset=4";
   const vendor = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1764000005" };

@@ -10,9 +10,9 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["memoryStore"], {
     "The memory store's `delete` does nothing":
-      "if (slot {~~!~>=~~}== undefined) dropSlot(slots, slot!);",
+      "const slot = {~~findIn(slots, place, key)~>undefined~~};",
     "The memory store keeps its own time where it is given one":
-      "const now = {~~at === undefined ? Date.now() : ~>~~}at;",
+      "const now = at === undefined ? Date.now() : {~~+at~>Date.now()~~};",
     "A key that takes over from older options keeps them, too":
       "{~~dropSlot(slots, findIn(slots, older[taken.index]!, key)!);~>~~}",
     "A look under older options that sees none":

@@ -232,7 +232,7 @@ describe("the middleware of HttpApi", () => {
 
   test("answers 503 when the store cannot decide, and logs why", async () => {
     const failure = new StoreUnavailableError("Cannot reach Redis", "no");
-    const store = { ...asyncMemoryStore(), run: () => Promise.reject(failure) };
+    const store = interceptedStore(asyncMemoryStore(), () => Promise.reject(failure));
     const logged: unknown[] = [];
     await serving(forAll, async (ask) => {
       const { status, body } = await ask("/users");

@@ -445,7 +445,7 @@ function byPolicy(allowed: boolean): AsyncLimiter {
     parts: undefined,
   };
   return limiter(gcra({ limit: 10, period: "1m" }), {
-    store: { ...store, run: () => Promise.resolve([decision]) },
+    store: interceptedStore(store, () => Promise.resolve([decision])),
     prefix: "p",
   });
 }
