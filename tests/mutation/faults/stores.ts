@@ -21,7 +21,6 @@ export const STORE_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/memory/memory_store.ts", ["memoryStore"], {
     "The memory store answers after it is closed": ["    slots.closed = true;\n", ""],
   }),
-<<<<<<< HEAD
   ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
     "A full memory store forgets the key that is fresh first, not the one with the least use":
       "dropSlot(slots, {~~leastUsed(slots)~>firstSlot(queue)~~});",
@@ -45,19 +44,15 @@ export const STORE_FAULTS: readonly Fault[] = [
       "return {~~off < MOST_OFF[USED_UP]! || ~>~~}off > MOST_OFF[level]!;",
     "A key in debt counts as one with use left": "return {~~decision.debt <= 0~>true~~} && ",
   }),
-  ...faultsIn("stores/memory/memory_store.ts", ["a full memoryStore"], {
+  ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
     "A call on a known key does not say that it left nothing":
       "if (now >= slots.sweepAt{~~ || (decision.remaining === 0) !== isUsedUp~>~~}) {",
   }),
-  ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["memoryStore"], {
-    "A dry run writes the state that lies in the store": "if (allowed{~~ && !dry~>~~}) {",
-=======
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A batch on the memory store that writes nothing":
       "if (next {~~=~>!~~}== states[index]) continue;",
-    "A batch on the memory store that has no time of its own":
-      "const { resetAfter } = {~~verb.decisionOf(answers[index])~>{ resetAfter: 0 }~~};",
->>>>>>> 1194c6e (One contract: a store opens families and runs verbs, each a pair of pure functions of a state)
+    "A batch on the memory store that is fresh at once":
+      "const freshAt = {~~freshInstant(now, verb.decisionOf(answers[index]), algorithm)~>now~~};",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":

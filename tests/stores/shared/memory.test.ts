@@ -18,8 +18,6 @@ import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
-import { consume } from "../../../core/verbs/consume.ts";
-import { peek } from "../../../core/verbs/peek.ts";
 
 /** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
 const ROOMY = 262;
@@ -169,22 +167,6 @@ describe("a full store", () => {
     assert.throws(() => consumeKeys(other, "one", "two"), StoreFullError);
     assert.equal(narrow.statistics(NOW + 1).liveKeys, 2);
     assert.deepEqual(audit(narrow.handle), NOTHING);
-  });
-
-  test("does not make room in its arena by the key that needs it", () => {
-    const log = slidingLog({ limit: 1_000, period: "1h" });
-    const store = sharedStore({ capacity: 100, maxBytes: 128 * 20, threads: 2 });
-    // The arena is too small for one key of such a log, which the store must not notice here.
-    const small = slidingLog({ limit: 1, period: "1h" });
-    const disguised = { ...small, ...log, codec: { ...log.codec, maxWords: 2 } };
-    const family = store.open({ prefix: "test", algorithm: disguised as Algorithm, older: [] });
-    const take = (unit: number, cost: number) =>
-      family.bind(cost === 0 ? peek : consume).call("only", cost, NOW + unit).remaining;
-    assert.throws(() => {
-      for (let unit = 0; unit < 1_000; unit++) assert.equal(take(unit, 1), 999 - unit);
-    }, /^StoreFullError: .* maxBytes of sharedStore must be more .*: current value is 2560$/);
-    assert.ok(take(1_000, 0) < 900);
-    assert.deepEqual(audit(store.handle), NOTHING);
   });
 });
 
