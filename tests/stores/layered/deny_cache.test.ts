@@ -158,7 +158,7 @@ describe("denyCache", () => {
 
   test("in its own time, asks a millisecond early, and says no wait that is too short", () => {
     inOwnTime((time) => {
-      const inner = probe(atOnce, true);
+      const inner = probe(atOnce);
       const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
       time.passed = 0.5;
       api.consume("k", 3);
