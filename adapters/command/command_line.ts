@@ -108,8 +108,10 @@ async function run(args: readonly string[], tools: Tools, bold: Bold): Promise<n
 }
 
 function unknownCommand(name: string): Error {
-  if (name.startsWith("-")) return usageError(`a command comes before its options, as ${name}`);
-  return usageError(`there is no command ${name}${hintAt(name, COMMANDS.map(({ name }) => name))}`);
+  if (name.startsWith("-")) {
+    return usageError(`the command must come before its options, but ${name} comes first`);
+  }
+  return usageError(`unknown command ${name}${hintAt(name, COMMANDS.map(({ name }) => name))}`);
 }
 
 function onReload(reload: () => void): () => void {

@@ -78,21 +78,21 @@ export function defineCommand<const Table extends OptionTable>(
 
 /** The options that every command has. */
 export const COMMON_OPTIONS = {
-  help: { short: "h", text: "prints this help" },
-  version: { text: "prints the version" },
+  help: { short: "h", text: "print this help" },
+  version: { text: "print the version" },
 } as const;
 
 /** How rules are read, and the options of those who read them from elsewhere, too. */
 export const RULE_OPTIONS = {
   format: { choices: ["auto", "tidegate", "envoy"], text: "the format of the rules; default auto" },
-  "merge-domains": { text: "files may add to each other's domains" },
-  config: { value: "FILE", text: 'options in JSON or YAML: { "drain-delay": "5s" }' },
+  "merge-domains": { text: "let several files add rules to the same domain" },
+  config: { value: "FILE", text: 'a JSON or YAML file with options: { "drain-delay": "5s" }' },
 } as const;
 
 /** The token of a service that does not answer everybody. */
 export const TOKEN_OPTION = {
   value: "TEXT",
-  text: "the token that calls need to change anything or to see a key",
+  text: "the token required to change anything or to see keys",
 } as const;
 
 /**
@@ -140,7 +140,7 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
     if (option === undefined) {
       const hint = hintAt(name, Object.keys(options), "--");
-      throw usageError(`there is no option ${rawName}${hint}`, command);
+      throw usageError(`unknown option ${rawName}${hint}`, command);
     }
     if (!takesValue(option)) {
       if (value !== undefined) throw usageError(`${rawName} takes no value`, command);
@@ -192,14 +192,14 @@ async function readConfig(path: string, known: OptionTable): Promise<Record<stri
   const isJson = /^\s*\{/.test(text);
   const data: unknown = isJson ? readJson(path, text) : (await yamlReader()).read(text, false).data;
   if (typeof data !== "object" || data === null) {
-    throw usageError(`--config ${path} must hold a map of options`);
+    throw usageError(`--config ${path} must contain a map of options`);
   }
   return Object.fromEntries(
     Object.entries(data).map(([name, value]) => {
       if (Object.hasOwn(known, name)) {
         return [name, valueOf(name, known[name]!, String(value), path)];
       }
-      throw usageError(`there is no option ${name}, in ${path}${hintAt(name, Object.keys(known))}`);
+      throw usageError(`unknown option ${name} in ${path}${hintAt(name, Object.keys(known))}`);
     }),
   );
 }
@@ -216,7 +216,7 @@ function readJson(path: string, text: string): unknown {
 function valueOf(name: string, option: Option, text: string, from: string): string | boolean {
   if (takesValue(option)) return text;
   if (text === "true" || text === "false") return text === "true";
-  throw usageError(`${name} must be true or false, not ${text}, in ${from}`);
+  throw usageError(`${name} in ${from} must be true or false, not ${text}`);
 }
 
 /** The whole number of an option. */
@@ -229,7 +229,9 @@ export function integerOf(text: string | undefined, name: string): number | unde
 /** The milliseconds of an option: `300ms`, `5s`, `0`. */
 export function millisecondsOf(text: string, name: string): number {
   const match = /^(\d{1,9})(ms|s|m)$|^0$/.exec(text);
-  if (match === null) throw usageError(`--${name} must be like 300ms, 5s or 0, not ${text}`);
+  if (match === null) {
+    throw usageError(`--${name} must be a duration such as 300ms, 5s or 0, not ${text}`);
+  }
   return Number(match[1] ?? 0) * (match[2] === "m" ? 60_000 : match[2] === "s" ? 1_000 : 1);
 }
 
@@ -261,11 +263,11 @@ interface SystemError extends Error {
 
 /** What to do where the system says no, by the code of its error. */
 const ADVICE: Readonly<Record<string, (error: SystemError) => string>> = {
-  ENOENT: ({ path = "" }) => `there is no file or folder ${path} (ENOENT): check the path`,
-  EISDIR: () => `it is a folder (EISDIR): name a file in it`,
+  ENOENT: ({ path = "" }) => `${path} does not exist (ENOENT): check the path`,
+  EISDIR: () => `it is a folder (EISDIR): give a file in it instead`,
   EACCES: ({ message }) =>
-    `${message}: this user may not; change the permissions, or take a port above 1023`,
+    `${message}: permission denied; change the permissions, or use a port above 1023`,
   EADDRINUSE: ({ message, address, port }) =>
-    `${port === undefined ? message : `port ${port} of ${address} is taken`} (EADDRINUSE): ` +
-    "end the program that has it, or choose another by --port, 0 for any that is free",
+    `${port === undefined ? message : `port ${port} on ${address} is in use`} (EADDRINUSE): ` +
+    "stop the program that uses it, or choose another port with --port (0 picks a free one)",
 };

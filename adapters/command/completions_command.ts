@@ -31,16 +31,16 @@ export function completionsCommand(others: readonly Command[]): Command {
     name: "completions",
     operands: "SHELL",
     operandChoices: Object.keys(SHELLS),
-    summary: "prints completions for bash, zsh or fish",
+    summary: "print completions for bash, zsh or fish",
     about: `  bash: tidegate completions bash > ~/.local/share/bash-completion/completions/tidegate
   zsh:  tidegate completions zsh > a file _tidegate in a folder of $fpath
   fish: tidegate completions fish > ~/.config/fish/completions/tidegate.fish`,
     options: {},
-    statuses: ["it was printed", "it could not be printed"],
+    statuses: ["success", "failure"],
     run([shell = ""], _values, { print }) {
       const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
       if (script === undefined) {
-        throw usageError("completions takes bash, zsh or fish", "completions");
+        throw usageError("completions needs a shell: bash, zsh or fish", "completions");
       }
       print(script([...others, completions]));
       return Promise.resolve(0);

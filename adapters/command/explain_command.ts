@@ -28,9 +28,9 @@ import { readAt } from "./rules_at.ts";
 
 const OPTIONS = {
   ...RULE_OPTIONS,
-  domain: { value: "NAME", text: "the domain, if the rules have several" },
-  cost: { value: "1", text: "units that the call takes" },
-  redis: { value: "URL", text: "read the counters in Redis" },
+  domain: { value: "NAME", text: "the domain, if the rules define several" },
+  cost: { value: "1", text: "the cost of the call in units" },
+  redis: { value: "URL", text: "use the counters in Redis" },
   service: { value: "URL", text: "ask a running service" },
   token: TOKEN_OPTION,
 } as const;
@@ -41,13 +41,13 @@ type ExplainValues = ValuesOf<typeof OPTIONS>;
 export const explainCommand: Command = defineCommand({
   name: "explain",
   operands: "RULES key=value... [+ key=value...]",
-  summary: "shows which rules match a descriptor, and their limits",
-  about: "  A + begins another descriptor of the same call.",
+  summary: "show which rules match a descriptor, and what their limits say",
+  about: "  + starts another descriptor of the same call.",
   options: OPTIONS,
-  statuses: ["it was explained", "the rules cannot be used"],
+  statuses: ["success", "the rules are not valid"],
   async run([path, ...words], values, tools) {
     if (path === undefined || words.length === 0) {
-      const rule = "explain takes the rules and a descriptor: explain rules.yaml user=42";
+      const rule = "explain needs rules and a descriptor, such as explain rules.yaml user=42";
       throw usageError(rule, "explain");
     }
     const complaints: string[] = [];
@@ -68,7 +68,7 @@ export const explainCommand: Command = defineCommand({
     if (values.service === undefined) await explainCounters(rules, request, values, tools);
     else {
       const answer = await askService(values.service, values.token, request);
-      tools.print(`${values.service} says: ${answer}`);
+      tools.print(`${values.service} answers: ${answer}`);
     }
     return 0;
   },
@@ -86,7 +86,7 @@ async function explainCounters(
     ? memoryStore()
     : await storeOnRedis({ url: redis, deadline: 5_000 }, () => {});
   try {
-    print(redis === undefined ? "for keys never used:" : `with the counters of ${redis}:`);
+    print(redis === undefined ? "for unused keys:" : `with the counters in ${redis}:`);
     const { domain, descriptors } = request;
     explainReplaced(rules.domains.get(domain)!, descriptors).forEach(print);
     const verdict = await ruleEngine({ rules, store }).peek(request);
@@ -124,9 +124,11 @@ function descriptorsOf(words: readonly string[]): Descriptor[] {
       continue;
     }
     const equals = word.indexOf("=");
-    if (equals < 1) throw usageError(`a descriptor is made of key=value, not ${word}`);
+    if (equals < 1) throw usageError(`a descriptor must consist of key=value pairs, not ${word}`);
     groups.at(-1)!.push([word.slice(0, equals), word.slice(equals + 1)]);
   }
-  if (groups.some((entries) => entries.length === 0)) throw usageError("a descriptor is empty");
+  if (groups.some((entries) => entries.length === 0)) {
+    throw usageError("a descriptor must not be empty");
+  }
   return groups.map((entries) => ({ entries }));
 }

@@ -23,10 +23,10 @@ export function overviewText(commands: readonly Command[], bold: Bold): string {
     row(`tidegate ${name} ${operands}`, summary)
   );
   return [
-    `${bold("tidegate")}: limits from rule files, and what limits would do to a log`,
+    `${bold("tidegate")}: serves rate limits from rule files, and tries limits on logs`,
     ...["", ...rows, ""],
-    row("tidegate COMMAND --help", "the options of a command"),
-    row("tidegate --version", "the version"),
+    row("tidegate COMMAND --help", "show the options of a command"),
+    row("tidegate --version", "show the version"),
     ...["", ...statusRows(["success", "failure"], bold)],
   ].join("\n");
 }
@@ -57,7 +57,7 @@ function optionRows(options: OptionTable): string[] {
 }
 
 function statusRows([well, not]: Command["statuses"], bold: Bold): string[] {
-  const texts = [well, not, "the arguments are wrong"];
+  const texts = [well, not, "invalid arguments"];
   return [bold("Exit status"), ...texts.map((text, status) => row(`  ${status}`, text))];
 }
 

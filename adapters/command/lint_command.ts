@@ -9,12 +9,14 @@ import { readAt } from "./rules_at.ts";
 export const lintCommand: Command = defineCommand({
   name: "lint",
   operands: "RULES...",
-  summary: "checks rule files",
+  summary: "check rule files",
   about: "  RULES is a YAML or JSON file, a folder of them, or redis://host:port.",
-  options: { ...RULE_OPTIONS, strict: { text: "warnings count as errors" } },
-  statuses: ["the rules can be used", "they cannot"],
+  options: { ...RULE_OPTIONS, strict: { text: "treat warnings as errors" } },
+  statuses: ["the rules are valid", "they are not"],
   async run(operands, values, tools) {
-    if (operands.length === 0) throw usageError("lint takes the rules to check", "lint");
+    if (operands.length === 0) {
+      throw usageError("lint needs rules to check, such as lint rules.yaml", "lint");
+    }
     let status = 0;
     for (const path of operands) {
       const { rules, problems } = await readAt(path, values, tools);

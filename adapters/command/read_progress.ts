@@ -5,7 +5,7 @@
 
 import process from "node:process";
 
-import { count } from "../replay/output/format_numbers.ts";
+import { counted } from "../replay/output/format_numbers.ts";
 
 /** Shows on a terminal how far a log has been read. */
 export interface ReadProgress {
@@ -52,5 +52,5 @@ export function progressText(
 ): string {
   const speed = `${(bytes / 1e3 / milliseconds).toFixed(1)} MB/s`;
   const left = Math.ceil((size - bytes) * milliseconds / bytes / 1_000);
-  return `${count(lines)} lines, ${speed}${left >= 0 ? `, ${left} s left` : ""}`;
+  return `${counted(lines, "line", "lines")}, ${speed}${left >= 0 ? `, ${left} s left` : ""}`;
 }

@@ -36,36 +36,37 @@ import { candidateOf } from "./rule_option.ts";
 import { foundCandidates, sweepOf } from "./sweep_option.ts";
 
 const OPTIONS = {
-  rule: { value: "RULE", multiple: true, text: "a limit to try; several are compared" },
-  rules: { value: "RULES", text: "a rule file: what each of its rules would do" },
-  compare: { text: "what two rules would have done differently, and to which clients" },
+  rule: { value: "RULE", multiple: true, text: "a limit to try; give several to compare them" },
+  rules: { value: "RULES", text: "a rule file; shows what each of its rules would do" },
+  compare: { text: "show what two rules would have done differently, and to which clients" },
   sweep: {
     value: "PERIOD",
     text:
       "find the smallest limits for this period; 1m,burst=10 gives gcra that burst, and 60/1m " +
       "finds the smallest burst for that limit",
   },
-  format: { choices: FORMAT_NAMES, text: "of the log; detected by default" },
-  time: { value: "NAME", text: "the column, or the path in an object, that holds the time" },
+  format: { choices: FORMAT_NAMES, text: "the format of the log; detected by default" },
+  time: { value: "NAME", text: "the column, or the path in a JSON object, that holds the time" },
   key: {
     value: "NAME",
     text:
-      "what identifies a client: a column or a path, or ip/64 for addresses, with the IPv6 prefix; " +
-      "default the client's address",
+      "what identifies a client: a column, a path, or ip/56 to count IPv6 networks of 56 bits; " +
+      "default the client's address, with IPv6 networks of 64",
   },
   cost: {
     value: "NAME[,NAME]",
-    text: "columns or paths that hold what a request costs; default 1",
+    text: "the columns or paths whose sum is the cost of a request; default 1",
   },
   where: {
     value: "NAME=VALUE",
     multiple: true,
-    text: "only lines with this value: path=/api/*, method=POST, status=401, or a column; " +
-      "name!=value for the others; several must all hold, on one column any of them",
+    text:
+      "replay only lines with this value: path=/api/*, method=POST, status=401, or any column; " +
+      "name!=value excludes a value; of several, all must match, or any if the name is the same",
   },
-  threads: { value: "N", text: "extra threads that parse lines; default none" },
+  threads: { value: "N", text: "extra threads to parse lines with; default 0" },
   json: { text: "print the report as JSON" },
-  html: { value: "FILE", text: "write a page with plots" },
+  html: { value: "FILE", text: "also write the report as a page with plots" },
   title: { value: "TEXT", text: "the title of the page" },
 } as const;
 
@@ -75,12 +76,12 @@ type ReplayValues = ValuesOf<typeof OPTIONS>;
 export const replayCommand: Command = defineCommand({
   name: "replay",
   operands: "LOG... --rule RULE [--rule RULE ...] [--sweep PERIOD]",
-  summary: "shows what limits would have done to a log",
+  summary: "show what limits would have done to the traffic in a log",
   about: `  A LOG is a file, or - for standard input, plain or compressed with gzip or zstd.
-  A RULE is an algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
+  A RULE is an algorithm, a limit, a period and options: gcra:60/1m,burst=10 or
   slidingWindow:1000/1h,precision=1m`,
   options: OPTIONS,
-  statuses: ["there is a report", "the log cannot be read, or the rules cannot be used"],
+  statuses: ["success", "the log cannot be read, or the rules are not valid"],
   run: runReplay,
 });
 

@@ -89,5 +89,5 @@ export async function sourceOf(
 }
 
 function late(): never {
-  throw new Error(`Cannot dial as it took over ${FIRST_DIAL} ms`);
+  throw new Error(`no answer within ${FIRST_DIAL} ms`);
 }

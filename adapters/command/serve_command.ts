@@ -33,12 +33,12 @@ const OPTIONS = {
   hostname: { value: "127.0.0.1", text: "the address to listen on" },
   port: { value: "8080", text: "the port for HTTP; 0 picks a free one" },
   "grpc-port": { value: "8081", text: "the port for Envoy's gRPC, if its packages are installed" },
-  "no-grpc": { text: "do not serve gRPC" },
+  "no-grpc": { text: "turn gRPC off" },
   "tls-cert": { value: "FILE", text: "serve TLS with this certificate, in PEM" },
-  "tls-key": { value: "FILE", text: "its private key, in PEM" },
+  "tls-key": { value: "FILE", text: "the private key of the certificate, in PEM" },
   "tls-ca": {
     value: "FILE",
-    text: "authorities that must have signed client certificates, in PEM",
+    text: "require client certificates signed by these authorities, in PEM",
   },
   threads: {
     value: "N",
@@ -47,26 +47,27 @@ const OPTIONS = {
   capacity: { value: "1000000", text: "the number of keys in the embedded store" },
   "drain-delay": {
     value: "5s",
-    text: "how long to accept calls after SIGTERM, while no longer ready",
+    text: "how long to keep accepting calls after SIGTERM, when no longer ready",
   },
   redis: { value: "URL", text: "keep counters in Redis" },
   "on-unavailable": {
     choices: ["throw", "allow", "deny"],
-    text: "what to do with calls when Redis does not answer; default throw (503)",
+    text: "how to answer calls while Redis is unavailable; default throw (503)",
   },
   "on-lookup-failure": {
     choices: ["throw", "default"],
-    text: "whether a rule that waits for a key's own limits fails without them (503), which is " +
-      "the default, or decides by its own",
+    text:
+      "what to do when a key's own limits cannot be looked up: fail (throw, 503), which is the " +
+      "default, or use the limits of the rule",
   },
   token: TOKEN_OPTION,
   trust: {
     value: "loopback,10.0.0.0/8",
     text: "proxies that are trusted to report client addresses",
   },
-  "ipv6-prefix": { value: "64", text: "the bits of an IPv6 address that identify a client" },
+  "ipv6-prefix": { value: "64", text: "how many bits of an IPv6 address identify a client" },
   "log-level": { choices: ["info", "error", "off"], text: "which events to print; default info" },
-  shadow: { text: "refuse nothing, and report what would have been refused" },
+  shadow: { text: "refuse nothing, but report what would have been refused" },
   "open-telemetry": {
     text: "record a span and metrics for each decision, with @opentelemetry/api",
   },
@@ -79,12 +80,12 @@ type ServeValues = ValuesOf<typeof OPTIONS>;
 export const serveCommand: Command = defineCommand({
   name: "serve",
   operands: "[RULES]",
-  summary: "serves decisions from these rules over HTTP, and to Envoy and other proxies",
+  summary: "serve decisions from rules over HTTP, to Envoy and to other proxies",
   about:
     `  RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
-  Without it serve looks for ${FILES.join(", ")} in this folder, in this order.`,
+  Without it, serve looks for ${FILES.join(", ")} in this folder, in that order.`,
   options: OPTIONS,
-  statuses: ["a signal ended it", "it could not start, or stopped by itself"],
+  statuses: ["it was stopped by a signal", "it could not start, or failed later"],
   run: runServe,
 });
 
@@ -96,7 +97,9 @@ async function runServe(
 ): Promise<number> {
   const [rules = FILES.find((file) => existsSync(file)), ...more] = operands;
   if (rules === undefined || more.length > 0) {
-    const rule = `serve takes one operand, the rules, or finds them in ${FILES.join(", ")}`;
+    const rule = `serve needs rules: give one file, folder or URL, or create one of ${
+      FILES.join(", ")
+    }`;
     throw usageError(rule, "serve");
   }
   // Asked for before the start, so that no signal comes too soon.
@@ -165,7 +168,7 @@ function tlsOf(values: ServeValues): ServeOptions["tls"] {
   const { "tls-cert": cert, "tls-key": key, "tls-ca": ca } = values;
   if (cert === undefined && key === undefined && ca === undefined) return undefined;
   if (cert !== undefined && key !== undefined) return { cert, key, ca };
-  throw usageError("TLS takes both --tls-cert and --tls-key", "serve");
+  throw usageError("TLS needs both --tls-cert and --tls-key", "serve");
 }
 
 function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {

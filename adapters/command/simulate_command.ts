@@ -22,19 +22,19 @@ export const simulateCommand: Command = defineCommand({
   name: "simulate",
   operands: "KIND",
   operandChoices: TRAFFIC_KINDS,
-  summary: "prints generated traffic, to test limits with",
+  summary: "print generated traffic to try limits on",
   about: `  KIND is ${TRAFFIC_KINDS.join(", ")}.
   tidegate simulate attack | tidegate replay - --rule gcra:60/1m`,
   options: {
     clients: { value: "100", text: "the number of clients" },
     rate: { value: "20", text: "requests a second, over all clients" },
-    duration: { value: "10m", text: "the length of the traffic" },
-    seed: { value: "1", text: "the same seed makes the same traffic" },
+    duration: { value: "10m", text: "how long the traffic lasts" },
+    seed: { value: "1", text: "the seed; the same seed gives the same traffic" },
   },
-  statuses: ["all of it was printed", "it could not be generated"],
+  statuses: ["success", "the traffic could not be generated"],
   async run([kind], { clients, rate, duration = "10m", seed }, tools) {
     if (kind === undefined) {
-      throw usageError(`simulate takes a kind: ${TRAFFIC_KINDS.join(", ")}`, "simulate");
+      throw usageError(`simulate needs a kind of traffic: ${TRAFFIC_KINDS.join(", ")}`, "simulate");
     }
     const traffic = simulate(kind as TrafficKind, {
       clients: integerOf(clients, "clients"),

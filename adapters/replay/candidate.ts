@@ -31,7 +31,7 @@ export function readCandidates(
     throw new TypeError(errorMessage(action, "it needs at least one candidate", candidates));
   }
   if (candidates.length > MAX_CANDIDATES) {
-    const rule = `there may be at most ${MAX_CANDIDATES} candidates`;
+    const rule = `there must be at most ${MAX_CANDIDATES} candidates`;
     throw new RangeError(errorMessage(action, rule, candidates.length));
   }
   const taken = new Set<string>();

@@ -73,7 +73,7 @@ export async function replay(
   const bins = Math.ceil((options.bins ?? 240) / 2) * 2;
   const named = readCandidates(candidates);
   if (compare && named.length !== 2) {
-    const rule = "two candidates are needed to compare them";
+    const rule = "compare needs exactly two candidates";
     throw new RangeError(errorMessage("replay a log", rule, named.length));
   }
   const trace = await traceOf("replay a log", source, maxClients);

@@ -111,7 +111,7 @@ function levelOf(
     const own = entryText(key, value);
     const label = `${above}${own}`;
     if (labels.has(label)) {
-      const message = `no two rules of a level may match the same: ${label}`;
+      const message = `two rules at one level match the same descriptors: ${label}`;
       faults.push({ path: here, message });
     }
     labels.add(label);

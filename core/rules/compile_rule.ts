@@ -85,7 +85,7 @@ function compileLimits(
     try {
       const limit = makeLimit(options);
       if (limits.some(({ id }) => id === limit.id)) {
-        const message = "the limits of a rule must differ: this one is there already";
+        const message = "this rule has the same limit twice";
         faults.push({ path: here, message });
       }
       limits.push(limit);
@@ -103,13 +103,14 @@ function addVerdictFaults(
 ): void {
   const given = [limits !== undefined, unlimited === true, blocked === true];
   if (given.filter(Boolean).length > 1) {
-    faults.push({ path, message: "a rule has either limits, or unlimited, or blocked" });
+    faults.push({ path, message: "a rule may have only one of limits, unlimited and blocked" });
   }
   if (limits !== undefined && limits.length === 0) {
-    faults.push({ path: [...path, "limits"], message: "limits must hold at least one" });
+    faults.push({ path: [...path, "limits"], message: "limits must not be empty" });
   }
   if (lookup !== undefined && !given.includes(true)) {
-    const message = "lookup needs limits, unlimited or blocked for the keys without their own";
+    const message =
+      "lookup needs limits, unlimited or blocked, for keys that have no limits of their own";
     faults.push({ path: [...path, "lookup"], message });
   }
   if (name !== undefined && replaces.includes(name)) {

@@ -116,17 +116,17 @@ function layoutParser(
   let client = 0;
   let units = 1;
   const names = namesOf(layout.key) || "its key";
-  const noClient = `no client is named in ${names}`;
+  const noClient = `it names no client in ${names}`;
   const mayBeOther = layout.requires.length > 0;
-  const noRequest = `it has no ${layout.requires.join(" and ")}, as a request has`;
+  const noRequest = `it does not record a request: it has no ${layout.requires.join(" or no ")}`;
 
   /** Reads a line; returns why it cannot be read. */
   function read(bytes: Buffer, from: number, to: number): string | undefined {
     if (to - from > layout.maxLine) return `it is longer than ${layout.maxLine} bytes`;
-    if (!fields.open(bytes, from, to)) return `it has not the form ${layout.format}`;
+    if (!fields.open(bytes, from, to)) return `it is not in the format ${layout.format}`;
     if (mayBeOther && !fields.isRequest()) return noRequest;
     at = fields.time();
-    if (at < 0) return `no time can be read in ${namesOf(layout.time)}`;
+    if (at < 0) return `no valid time in column ${namesOf(layout.time)}`;
     if (isWanted !== undefined && !isWanted()) return LEFT_OUT;
     const record = usesRecord ? recordOf() : undefined;
     if (costOf !== undefined) units = costOf(record!);
@@ -134,7 +134,7 @@ function layoutParser(
       units = 0;
       for (const field of layout.cost) units += Number(fields.text(field) || NaN);
     }
-    if (!Number.isSafeInteger(units) || units < 1) return "its cost is no positive integer";
+    if (!Number.isSafeInteger(units) || units < 1) return "its cost is not a positive integer";
     client = keyOf === undefined ? fields.client(table) : table.idOfText(keyOf(record!));
     if (client >= 0) return undefined;
     return client === NOBODY

@@ -90,7 +90,7 @@ function requireText(name: string, text: unknown): void {
   if (typeof text === "string") return;
   const source = (text ?? {}) as { [Symbol.iterator]?: unknown; [Symbol.asyncIterator]?: unknown };
   if (source[Symbol.iterator] !== undefined || source[Symbol.asyncIterator] !== undefined) return;
-  const rule = "it must be text, or pieces of it such as a file's stream";
+  const rule = "it must be text, or an iterable of text or bytes, such as a file's stream";
   throw new TypeError(errorMessage(`read ${name}`, rule, text));
 }
 
@@ -116,7 +116,7 @@ async function* decompressed(
   }
   const opened = form.open();
   if (opened === undefined) {
-    const rule = `this runtime must have ${form.name}, as Node has since 22.15`;
+    const rule = `this runtime must support ${form.name}, as Node does since 22.15`;
     throw new TypeError(errorMessage(`read ${name}`, rule, `${form.name} data`));
   }
   try {

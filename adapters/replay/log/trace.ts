@@ -267,7 +267,7 @@ export async function traceOf(
     );
   }
   if (trace.requests === 0) {
-    throw new RangeError(errorMessage(action, "the log must hold at least one request", 0));
+    throw new RangeError(errorMessage(action, "the log must contain at least one request", 0));
   }
   return trace;
 }

@@ -35,8 +35,8 @@ export function noLayout(
     return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
   }
   const forms = format === undefined
-    ? `one of the forms ${FORMAT_NAMES.join(", ")}`
-    : `the form ${format}`;
+    ? `one of the formats ${FORMAT_NAMES.join(", ")}`
+    : `the format ${format}`;
   const lines = sample.toString("utf8").split(/\r?\n/).filter((line) => line !== "");
   return new TypeError(`Cannot read ${name} as its lines must have ${forms}:${shown(lines)}`);
 }
@@ -88,9 +88,9 @@ export function nothingRead(
   );
   const hint = FORMS[format].columns === undefined
     ? `${own}; name those of the time and the client with ${FLAGS.time} and ${FLAGS.key}`
-    : `the forms are ${FORMAT_NAMES.join(", ")}`;
+    : `the formats are ${FORMAT_NAMES.join(", ")}`;
   return new TypeError(
-    `Cannot read ${name} as its lines must have the form ${format}: ` +
+    `Cannot read ${name} as its lines must have the format ${format}: ` +
       `none of ${unread} could be read${reasons.join("")}\n${hint}`,
   );
 }

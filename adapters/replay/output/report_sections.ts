@@ -78,7 +78,7 @@ function answerOf(
   const least = smallest === undefined
     ? ""
     : smallest === Infinity
-    ? "; no limit refuses nobody with these options"
+    ? "; with these options, every limit refuses somebody"
     : `; the smallest limit that refuses nobody is ${count(smallest)}`;
   return `With ${name}, ${whom}${least}.`;
 }
@@ -130,11 +130,11 @@ function comparisonSections({ comparison, candidates }: ReplayReport): readonly 
   const { onlyFirst, onlySecond, both, clientsApart, clients } = comparison;
   const [first, second] = candidates;
   return [{
-    heading: "What the two would have done differently",
+    heading: "Differences between the two",
     lines: [
-      `Requests refused by ${first!.name} (first) alone: ${count(onlyFirst)}; ` +
-      `by ${second!.name} (second) alone: ${count(onlySecond)}; by both: ${count(both)}.`,
-      `Clients on whose requests they differ: ${count(clientsApart)}.`,
+      `Requests refused only by ${first!.name} (first): ${count(onlyFirst)}; ` +
+      `only by ${second!.name} (second): ${count(onlySecond)}; by both: ${count(both)}.`,
+      `Clients affected by the difference: ${count(clientsApart)}.`,
     ],
     rows: [
       ["client", "requests", "only first", "only second", "both"],

@@ -24,7 +24,7 @@ export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]
     const [node, why] = chosen(level, key, value);
     lines.push(`${indent}${key}=${value}: ${why}`);
     if (node === undefined) {
-      return [...lines, `${indent}so nothing holds, and the descriptor is admitted uncounted`];
+      return [...lines, `${indent}no rule applies: the descriptor is allowed and not counted`];
     }
     level = node.children;
   }
@@ -32,7 +32,7 @@ export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]
   return [
     ...lines,
     match === undefined
-      ? "  the rule has no limits, so the descriptor is admitted uncounted"
+      ? "  the rule has no limits: the descriptor is allowed and not counted"
       : `  its counter is ${match.key}`,
   ];
 }
@@ -45,17 +45,20 @@ function chosen(
 ): readonly [RuleNode | undefined, string] {
   const rules = level?.get(key);
   if (rules === undefined) {
-    const known = level === undefined ? "nothing" : [...level.keys()].join(", ");
-    return [undefined, `no rule for the key ${key} here; there are: ${known}`];
+    if (level === undefined || level.size === 0) {
+      return [undefined, "the rule above has no rules inside"];
+    }
+    const known = [...level.keys()].join(", ");
+    return [undefined, `no rule at this level has the key ${key}; its keys are ${known}`];
   }
   const node = nodeOf(rules, value);
   if (node === undefined) {
     const values = [...rules.exact.keys(), ...rules.wildcards.map(({ pattern }) => pattern.text)];
-    return [undefined, `no rule for this value; there are: ${values.join(", ")}`];
+    return [undefined, `no rule matches this value; the values are ${values.join(", ")}`];
   }
   const found = rules.wildcards.find((each) => each.node === node);
-  const why = node === rules.bare ? "as every value does" : "by its exact value";
-  const how = found === undefined ? why : `by the pattern ${found.pattern.text}`;
+  const why = node === rules.bare ? "any value" : "this exact value";
+  const how = found === undefined ? why : `the pattern ${found.pattern.text}`;
   return [node, `the rule ${node.rule.label} matches ${how}`];
 }
 
@@ -68,7 +71,7 @@ export function explainReplaced(domain: Domain, descriptors: readonly Descriptor
     const by = matched.find(({ replaces }) => name !== undefined && replaces.includes(name));
     return by === undefined
       ? []
-      : [`rule ${name} does not apply, as ${by.name ?? by.label} replaces it`];
+      : [`rule ${name} does not apply, because ${by.name ?? by.label} replaces it`];
   });
 }
 
@@ -77,9 +80,9 @@ export function explainVerdict(
   { allowed, rules }: Verdict,
   descriptors: readonly Descriptor[],
 ): string[] {
-  if (rules.length === 0) return ["admitted, as no rule with limits holds"];
+  if (rules.length === 0) return ["allowed, because no rule with limits applies"];
   const lines = rules.flatMap((each) => explainRule(each, descriptors));
-  if (allowed) return [...lines, "admitted"];
+  if (allowed) return [...lines, "allowed"];
   const by = rules.flatMap(({ rule, allowed }) => allowed ? [] : rule.name ?? rule.label);
   return [...lines, `refused by ${by.join(" and ")}`];
 }
@@ -88,7 +91,7 @@ function explainRule(
   { rule, key, cost, decision, limits, allowed }: RuleVerdict,
   descriptors: readonly Descriptor[],
 ): string[] {
-  const shadow = rule.shadow ? ", in the shadow" : "";
+  const shadow = rule.shadow ? " (shadow)" : "";
   const ofKey = descriptors.length > 1 ? ` for ${key}` : "";
   const head = `rule ${rule.name ?? rule.label}${ofKey}${shadow}`;
   if (decision === undefined) return [`${head}: unlimited`];
@@ -102,17 +105,17 @@ function explainRule(
     }`;
     return `  ${limit.name} (${what}): ${stateText(parts[index]!, cost, burst)}`;
   });
-  return [`${head}: ${allowed ? "admits" : "refuses"}`, ...lines];
+  return [`${head}: ${allowed ? "allows" : "refuses"}`, ...lines];
 }
 
 function stateText(decision: Decision, cost: number, burst: number): string {
   const { allowed, remaining, retryAfter, resetAfter } = decision;
-  const fresh = resetAfter === 0 ? "fresh" : `fresh in ${spanText(resetAfter)}`;
-  if (allowed) return `admits; ${remaining} of ${burst} left, ${fresh}`;
+  const fresh = resetAfter === 0 ? "unused" : `full again in ${spanText(resetAfter)}`;
+  if (allowed) return `allows; ${remaining} of ${burst} left, ${fresh}`;
   if (retryAfter === Infinity) {
-    return `refuses, as a cost of ${cost} is above its capacity ${burst}`;
+    return `refuses, because the cost of ${cost} exceeds the capacity of ${burst}`;
   }
-  return `refuses a cost of ${cost} as ${remaining} of ${burst} are left; again in ${
+  return `refuses: the cost is ${cost}, and ${remaining} of ${burst} are left; retry in ${
     spanText(retryAfter)
   }, ${fresh}`;
 }

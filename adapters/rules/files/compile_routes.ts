@@ -94,7 +94,10 @@ function compileRoute(
     Object.entries(descriptor).map(([key, value]): TemplateEntry => {
       const here = [...place, "descriptors", index, key];
       if (/^\d+$/.test(key)) {
-        faults.push({ path: here, message: "a key of digits alone would lose its place" });
+        faults.push({
+          path: here,
+          message: "a key must not consist of digits alone, because JavaScript would reorder it",
+        });
       }
       return [key, piecesOf(value, here, faults)];
     })

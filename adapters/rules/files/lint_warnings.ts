@@ -31,7 +31,7 @@ export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFau
       yield* ruleWarnings(options, compiled.next().value!, names, here);
       const wider = widerPattern(earlier, options);
       if (wider !== undefined) {
-        const message = `nothing reaches this pattern, as ${wider.text} comes before it`;
+        const message = `this pattern never matches, because ${wider.text} comes before it`;
         yield { path: [...here, "value"], message };
       }
       yield* walk(options.rules ?? [], [...here, "rules"]);
@@ -57,15 +57,17 @@ function* routeWarnings(
   place: RuleFault["path"],
 ): Generator<RuleFault> {
   if (cost > most) {
-    const message = `no limit of this domain can ever admit a cost of ${cost}`;
+    const message = `every limit of this domain is too small for a cost of ${cost}`;
     yield { path: [...place, "cost"], message };
   }
   const hasLetters = [...path?.matchAll(LETTERS_REGEXP) ?? []].some(([, letter]) =>
     letter !== undefined
   );
   if (hasLetters && ignoreCase === undefined) {
-    const message = "case decides here, and Express, Koa and others ignore it, so that another " +
-      "spelling passes: set ignoreCase to true, or to false if your server does not ignore case";
+    const message =
+      "this path is case-sensitive, but Express, Koa and others ignore case, so a client " +
+      "can avoid the limit by another spelling: set ignoreCase to true, or to false if your server " +
+      "is case-sensitive";
     yield { path: [...place, "path"], message };
   }
 }
@@ -78,16 +80,16 @@ function* ruleWarnings(
 ): Generator<RuleFault> {
   for (const { unreachable, reachedFirst } of unreachableLimits(limits)) {
     const [one, other] = [limits[unreachable]!.name, limits[reachedFirst]!.name];
-    const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
+    const message = `this limit (${one}) has no effect, because ${other} is always reached first`;
     yield { path: [...path, "limits", unreachable], message };
   }
   for (const [index, name] of replaces.entries()) {
     if (names.has(name)) continue;
-    const message = `no rule of this domain is called ${name}`;
+    const message = `this domain has no rule named ${name}`;
     yield { path: [...path, "replaces", index], message };
   }
   if (shadow && kind !== "limited" && kind !== "blocked") {
-    yield { path: [...path, "shadow"], message: "a shadow needs limits to report on" };
+    yield { path: [...path, "shadow"], message: "a shadow rule needs limits" };
   }
 }
 

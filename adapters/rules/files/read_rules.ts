@@ -102,7 +102,7 @@ export function readRules(
     sourceOf(document, yaml, options.format ?? "auto", problems) ?? []
   );
   if (documents.length === 0) {
-    const message = "there must be at least one file of rules";
+    const message = "there are no rule files";
     problems.push(problemAt("rules", undefined, [], message, "error"));
   }
   const rules = assemble(sources, options.mergeDomains ?? false);

@@ -53,11 +53,11 @@ describe("tidegate explain", () => {
     assert.equal(status, 0);
     for (
       const line of [
-        "  route=login: the rule route=login matches by its exact value",
+        "  route=login: the rule route=login matches this exact value",
         "  its counter is route=login,address=192.0.2.7",
-        "  user=bot-7: the rule user=bot-* matches by the pattern bot-*",
+        "  user=bot-7: the rule user=bot-* matches the pattern bot-*",
         "rule user=mallory for user=mallory: blocked",
-        "  5-in-60s (slidingLog 5 per 1 min): refuses, as a cost of 6 is above its capacity 5",
+        "  5-in-60s (slidingLog 5 per 1 min): refuses, because the cost of 6 exceeds the capacity of 5",
         "refused by logins and user=bot-* and user=mallory",
       ]
     ) {
@@ -68,7 +68,7 @@ describe("tidegate explain", () => {
   test("says which rules are replaced, and by which", async () => {
     const login = ["route=login", "address=192.0.2.7"];
     const { printed } = await run("explain", EXAMPLE, ...login, "+", "address=192.0.2.7");
-    assert.match(printed, /^rule per-address does not apply, as logins replaces it$/m);
+    assert.match(printed, /^rule per-address does not apply, because logins replaces it$/m);
     assert.doesNotMatch((await run("explain", EXAMPLE, ...login)).printed, /does not apply/);
   });
 
@@ -77,7 +77,7 @@ describe("tidegate explain", () => {
       const file = join(folder, "rules.json");
       const limits = [{ limit: 3, period: "1h" }, { limit: 5, period: "1h" }];
       writeFileSync(file, JSON.stringify({ domain: "shop", rules: [{ key: "user", limits }] }));
-      assert.match((await run("lint", file)).complaints, /warning: .*can never bind/);
+      assert.match((await run("lint", file)).complaints, /warning: .*has no effect/);
       assert.equal((await run("explain", file, "user=1")).complaints, "");
     }));
 
@@ -85,9 +85,9 @@ describe("tidegate explain", () => {
     const { printed } = await run("explain", EXAMPLE, "path=/", "user=1");
     assert.match(
       printed,
-      /no rule for the key path here; there are: address, masked_remote_address, user, route/,
+      /no rule at this level has the key path; its keys are address, masked_remote_address, user, route/,
     );
-    assert.match(printed, /admitted, as no rule with limits holds/);
+    assert.match(printed, /allowed, because no rule with limits applies/);
   });
 
   test("asks a running service for the state of its counters", () =>
@@ -99,7 +99,7 @@ describe("tidegate explain", () => {
       const { printed } = await run(
         ...["explain", EXAMPLE, "address=192.0.2.7", "--service", service.url],
       );
-      assert.match(printed, /says: \{"allowed":true,"limit":60,"remaining":18/);
+      assert.match(printed, /answers: \{"allowed":true,"limit":60,"remaining":18/);
     }, { rules: EXAMPLE }));
 });
 
@@ -149,11 +149,11 @@ withRedis("tidegate with Redis", (redis) => {
       const file = join(folder, "rules.json");
       writeFileSync(file, JSON.stringify(rules));
       const { printed } = await run("explain", file, "user=42", "--redis", redis().url);
-      assert.match(printed, /with the counters of redis:/);
-      assert.match(printed, /refuses a cost of 1 as 0 of 2 are left; again in \d/);
+      assert.match(printed, /with the counters in redis:/);
+      assert.match(printed, /refuses: the cost is 1, and 0 of 2 are left; retry in \d/);
       assert.match(printed, /refused by user$/);
       const other = await run("explain", file, "user=43", "--redis", redis().url);
-      assert.match(other.printed, /admits; 1 of 2 left/);
+      assert.match(other.printed, /allows; 1 of 2 left/);
     });
   });
 });
@@ -187,23 +187,23 @@ describe("tidegate says", () => {
     assert.equal(config.status, 1);
     assert.equal(
       config.complaints,
-      "Cannot read --config /nowhere.json: there is no file or folder /nowhere.json (ENOENT): " +
+      "Cannot read --config /nowhere.json: /nowhere.json does not exist (ENOENT): " +
         "check the path",
     );
     const folder = await run("lint", EXAMPLE, "--config", rootPath);
     assert.match(
       folder.complaints,
-      /^Cannot read --config .*: it is a folder \(EISDIR\): name a file/,
+      /^Cannot read --config .*: it is a folder \(EISDIR\): give a file/,
     );
     const served = await run("serve", "/nowhere.yaml", "--no-grpc", "--log-level", "off");
     assert.equal(
       served.complaints,
-      "Cannot load rules from /nowhere.yaml: there is no file or folder /nowhere.yaml (ENOENT): " +
+      "Cannot load rules from /nowhere.yaml: /nowhere.yaml does not exist (ENOENT): " +
         "check the path",
     );
     const log = await run("replay", "/nowhere.log", "--rule", "gcra:1/1m");
     assert.deepEqual([log.status, log.complaints.split("\n").length], [1, 1]);
-    assert.match(log.complaints, /there is no file or folder \/nowhere.log \(ENOENT\)/);
+    assert.match(log.complaints, /\/nowhere.log does not exist \(ENOENT\)/);
   });
 
   test("in a line what to do about a port that is taken", async () => {
@@ -218,7 +218,10 @@ describe("tidegate says", () => {
           ...["--log-level", "off"],
         );
         assert.equal(status, 1);
-        assert.match(complaints, /\(EADDRINUSE\): end the program .* choose another by --port/);
+        assert.match(
+          complaints,
+          /\(EADDRINUSE\): stop the program .* choose another port with --port/,
+        );
         assert.ok(complaints.includes(String(port)), complaints);
         assert.equal(complaints.split("\n").length, 1);
       }
@@ -284,29 +287,32 @@ test("options come from arguments, or else from variables, or else from the file
     assert.equal(await statuses({ TIDEGATE_FORMAT: "envoy" }, "--format", "auto"), 0);
     const unknown = await run("lint", rules, "--config", bad!);
     assert.equal(unknown.status, 2);
-    assert.match(unknown.complaints, /no option fromat, in .*c.json: did you mean format\?/);
+    assert.match(unknown.complaints, /unknown option fromat in .*c.json: did you mean format\?/);
     const flag = await runWith({ TIDEGATE_STRICT: "yes" }, "lint", rules);
-    assert.match(flag.complaints, /strict must be true or false, not yes, in TIDEGATE_STRICT/);
+    assert.match(flag.complaints, /strict in TIDEGATE_STRICT must be true or false, not yes/);
   }));
 
 describe("tidegate refuses, with a status of 2 and a hint,", () => {
   const cases: readonly [args: readonly string[], message: RegExp][] = [
-    [["dance"], /no command dance/],
-    [["serve"], /one operand/],
+    [["dance"], /unknown command dance/],
+    [["serve"], /serve needs rules/],
     [["lint"], /rules to check/],
     [["explain", EXAMPLE], /a descriptor/],
-    [["explain", EXAMPLE, "user"], /key=value, not user/],
+    [["explain", EXAMPLE, "user"], /key=value pairs, not user/],
     [["explain", EXAMPLE, "user=1", "--domain", "x"], /--domain must be one of shop/],
     [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
-    [["serve", EXAMPLE, "--prot", "80"], /there is no option --prot: did you mean --port\?/],
+    [["serve", EXAMPLE, "--prot", "80"], /unknown option --prot: did you mean --port\?/],
     [["serve", EXAMPLE, "--port"], /--port needs a value, such as 8080/],
     [["serve", EXAMPLE, "--port", "--shadow"], /--port needs a value/],
     [["serve", EXAMPLE, "--shadow=yes"], /--shadow takes no value/],
-    [["lint", EXAMPLE, "--port", "80"], /there is no option --port/],
-    [["repaly"], /there is no command repaly: did you mean replay\?/],
-    [["--port", "80", "serve"], /a command comes before its options/],
-    [["completions", "tcsh"], /completions takes bash, zsh or fish/],
-    [["serve", EXAMPLE, "--drain-delay", "soon"], /--drain-delay must be like 300ms, 5s or 0/],
+    [["lint", EXAMPLE, "--port", "80"], /unknown option --port/],
+    [["repaly"], /unknown command repaly: did you mean replay\?/],
+    [["--port", "80", "serve"], /the command must come before its options/],
+    [["completions", "tcsh"], /completions needs a shell: bash, zsh or fish/],
+    [
+      ["serve", EXAMPLE, "--drain-delay", "soon"],
+      /--drain-delay must be a duration such as 300ms, 5s or 0/,
+    ],
     [["serve", EXAMPLE, "--log-level", "loud"], /--log-level must be info, error or off/],
     [
       ["serve", EXAMPLE, "--on-lookup-failure", "no"],

@@ -154,7 +154,8 @@ describe("a log, wherever it comes from,", () => {
       for (const log of [[], () => [], await readTrace("")]) {
         await assert.rejects(read(log), {
           name: "RangeError",
-          message: `Cannot ${action} as the log must hold at least one request: current value is 0`,
+          message:
+            `Cannot ${action} as the log must contain at least one request: current value is 0`,
         });
       }
     });

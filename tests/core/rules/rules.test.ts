@@ -64,7 +64,7 @@ describe("matchDescriptor", () => {
 
 describe("compileDomain says what is wrong, and where", () => {
   const cases: readonly [name: string, rules: readonly RuleOptions[], fault: RegExp][] = [
-    ["two rules for the same", [{ key: "a" }, { key: "a" }], /^rules.1: no two rules/],
+    ["two rules for the same", [{ key: "a" }, { key: "a" }], /^rules.1: two rules at one level/],
     [
       "an option out of range",
       [{ key: "a", limits: [{ limit: 0, period: 1 }] }],
@@ -75,7 +75,11 @@ describe("compileDomain says what is wrong, and where", () => {
       [{ key: "a", limits: [{ algorithm: "constructor" as never, limit: 1, period: 1 }] }],
       /^rules.0.limits.0: .*algorithm must be one of gcra/,
     ],
-    ["limits and none", [{ key: "a", unlimited: true, limits: LIMITS }], /^rules.0: a rule has/],
+    [
+      "limits and none",
+      [{ key: "a", unlimited: true, limits: LIMITS }],
+      /^rules.0: a rule may have only one/,
+    ],
     ["sharing without a pattern", [{ key: "a", value: "b", share: true }], /^rules.0.share/],
     [
       "a rule that replaces itself",
@@ -100,7 +104,7 @@ describe("compileDomain says what is wrong, and where", () => {
 test("a limit that is there twice is found at its own place, behind one that is wrong", () => {
   const faults = faultsOf([{ key: "a", limits: [{ limit: 0, period: 1 }, ...LIMITS, ...LIMITS] }]);
   assert.match(faults[0]!, /^rules.0.limits.0: /);
-  assert.match(faults[1]!, /^rules.0.limits.2: the limits of a rule must differ/);
+  assert.match(faults[1]!, /^rules.0.limits.2: this rule has the same limit twice/);
 });
 
 describe("matchesWildcard", () => {

@@ -63,19 +63,19 @@ describe("a log of which too little is known", () => {
       "names the columns where no time can be read",
       "time,user\nnoon,ada\n",
       { format: "csv" },
-      /none of 1 could be read\n {2}line 2: "noon,ada": no time can be read in time\nits columns are time, user; name those of the time and the client with --time NAME .* --key NAME/,
+      /none of 1 could be read\n {2}line 2: "noon,ada": no valid time in column time\nits columns are time, user; name those of the time and the client with --time NAME .* --key NAME/,
     ],
     [
       "shows its first lines",
       "one\ntwo\nthree\nfour\n",
       {},
-      /^Cannot read a log as its lines must have one of the forms common, vhost, .*\n {2}"one"\n {2}"two"\n {2}"three"$/,
+      /^Cannot read a log as its lines must have one of the formats common, vhost, .*\n {2}"one"\n {2}"two"\n {2}"three"$/,
     ],
     [
       "says why lines do not have a form that was named",
       'h - - [22/Foo/2016:22:32:31 +0300] "-" 408 -\nnonsense\n',
       { format: "common" },
-      /form common: none of 2 could be read\n {2}line 1: "h - .*: no time can be read in time\n {2}line 2: "nonsense": it has not the form common\nthe forms are common, /,
+      /format common: none of 2 could be read\n {2}line 1: "h - .*: no valid time in column time\n {2}line 2: "nonsense": it is not in the format common\nthe formats are common, /,
     ],
   ];
   for (const [what, text, options, message] of cases) {
@@ -120,7 +120,7 @@ describe("a log of which too little is known", () => {
     ["a program", elf, /it is binary, and begins with the bytes 7f 45 4c 46 02 01 01 00$/],
     ["a zip archive", zip, /it is a zip archive: unpack it/],
     ["random bytes", Buffer.from(objects.map((_, at) => at * 77 % 256)), /it is binary/],
-    ["one long line", "x,\u001b ".repeat(8_000), /must have one of the forms|is binary/],
+    ["one long line", "x,\u001b ".repeat(8_000), /must have one of the formats|is binary/],
     [
       "a table without a time",
       "some,".repeat(8_000),
@@ -151,10 +151,10 @@ describe("a log of which too little is known", () => {
       `${good}a\n\n${good}${noDay}c\nd\n${good.slice(0, 60)}`,
     );
     assert.equal(requests, 2);
-    const reason = "it has not the form common";
+    const reason = "it is not in the format common";
     assert.deepEqual([log?.lines, log?.unread, log?.firstUnread], [8, 5, [
       { line: 2, text: "a", reason },
-      { line: 5, text: noDay.trim(), reason: "no time can be read in time" },
+      { line: 5, text: noDay.trim(), reason: "no valid time in column time" },
       { line: 6, text: "c", reason },
     ]]);
   });

@@ -67,7 +67,7 @@ describe("readLog", () => {
     assert.deepEqual((await entriesOf(text, { key: "url", onBadLine })).map(({ key }) => key), [
       "/",
     ]);
-    assert.deepEqual(bad, ["no client is named in url"]);
+    assert.deepEqual(bad, ["it names no client in url"]);
   });
 
   for (const threads of [0, 2]) {
@@ -86,7 +86,7 @@ describe("readLog", () => {
     assert.equal((await entriesOf(text, { maxLine: 500, onBadLine })).length, 2);
     assert.deepEqual(bad, [
       "xxxxxxxx: it is longer than 500 bytes",
-      "nonsense: it has not the form common",
+      "nonsense: it is not in the format common",
     ]);
   });
 
@@ -118,7 +118,7 @@ describe("readLog", () => {
     for (const text of [undefined, null, 5, {}]) {
       await assert.rejects(entriesOf(text as never), {
         name: "TypeError",
-        message: /^Cannot read a log as it must be text, or pieces of it .*: current value is /,
+        message: /^Cannot read a log as it must be text, or an iterable .*: current value is /,
       });
     }
     for (const maxLine of [0, NaN]) {

@@ -107,7 +107,7 @@ describe("replayPage", () => {
       await replay(await readTrace(text), [{ algorithm: families[0]!.make(1) }]),
     );
     assert.match(page, /1 of 3 lines could not be read as csv\./);
-    assert.match(page, /<p class="note">line 3: &#60;b&#62;,c: no time can be read in time<\/p>/);
+    assert.match(page, /<p class="note">line 3: &#60;b&#62;,c: no valid time in column time<\/p>/);
     assert.match(
       page,
       /<p class="note">The columns are time, client; --time and --key choose others\./,

@@ -278,34 +278,34 @@ describe("a warning, and the rules hold:", () => {
         "  - { limit: 1, period: 1s }",
         "  - { algorithm: slidingLog, limit: 100000, period: 1d }",
       ),
-      "rules.yaml:6:9: warning: rules[0].limits[1]: this limit (100000-in-86400s) can never bind, as 1-in-1s is always reached first",
+      "rules.yaml:6:9: warning: rules[0].limits[1]: this limit (100000-in-86400s) has no effect, because 1-in-1s is always reached first",
     ],
     [
       "a pattern that nothing reaches",
       "domain: shop\nrules:\n  - { key: a, value: b*, unlimited: true }\n  - { key: a, value: bc*, unlimited: true }\n",
-      "rules.yaml:4:22: warning: rules[1].value: nothing reaches this pattern, as b* comes before it",
+      "rules.yaml:4:22: warning: rules[1].value: this pattern never matches, because b* comes before it",
     ],
     [
       "a name that is no rule's",
       ruleOf("limits: [{ limit: 1, period: 1s }]", "replaces: [other]"),
-      "rules.yaml:5:16: warning: rules[0].replaces[0]: no rule of this domain is called other",
+      "rules.yaml:5:16: warning: rules[0].replaces[0]: this domain has no rule named other",
     ],
     [
       "a cost above every limit",
       ruleOf("limits: [{ limit: 1, period: 1s }]") +
       "routes: [{ cost: 2, descriptors: [{ user: '{address}' }] }]\n",
-      "rules.yaml:5:18: warning: routes[0].cost: no limit of this domain can ever admit a cost of 2",
+      "rules.yaml:5:18: warning: routes[0].cost: every limit of this domain is too small for a cost of 2",
     ],
     [
       "a path whose case decides",
       ruleOf("limits: [{ limit: 1, period: 1s }]") +
       "routes: [{ path: '/:id(a)/b', descriptors: [{ user: '{address}' }] }, { path: /x, ignoreCase: false, descriptors: [{ user: '{address}' }] }, { path: '/:id/(b)/*', descriptors: [{ user: '{address}' }] }]\n",
-      "rules.yaml:5:18: warning: routes[0].path: case decides here, and Express, Koa and others ignore it, so that another spelling passes: set ignoreCase to true, or to false if your server does not ignore case",
+      "rules.yaml:5:18: warning: routes[0].path: this path is case-sensitive, but Express, Koa and others ignore case, so a client can avoid the limit by another spelling: set ignoreCase to true, or to false if your server is case-sensitive",
     ],
     [
       "a shadow of nothing",
       ruleOf("shadow: true", "unlimited: true"),
-      "rules.yaml:4:13: warning: rules[0].shadow: a shadow needs limits to report on",
+      "rules.yaml:4:13: warning: rules[0].shadow: a shadow rule needs limits",
     ],
   ];
   for (const [name, text, warning] of cases) {
