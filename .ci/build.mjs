@@ -14,16 +14,18 @@ const CODE_ONLY = ["declaration", "declarationMap", "isolatedDeclarations"]
 /**
  * Builds dist/ anew.
  * @param {readonly string[]} [options] More for the compiler.
+ * @param {string} [home] The folder that the compiler is installed in.
  * @returns {Promise<import("./child.mjs").Ended>}
  */
-export async function build(options = []) {
+export async function build(options = [], home = root) {
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  const project = ["-p", "tsconfig.build.json", ...options];
-  let ended = await child("tsc", [...project, "--emitDeclarationOnly"]);
+  // A program of this runtime, because Windows cannot start the compiler by its name.
+  const tsc = [join(home, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"];
+  const compile = (/** @type {string[]} */ ...more) =>
+    child(process.execPath, [...tsc, ...options, ...more]);
+  let ended = await compile("--emitDeclarationOnly");
   // The types keep the comments, which editors show; the code does without.
-  if (ended.status === 0) {
-    ended = await child("tsc", [...project, ...CODE_ONLY, "--removeComments"]);
-  }
+  if (ended.status === 0) ended = await compile(...CODE_ONLY, "--removeComments");
   // The page of the service is plain files, which the compiler leaves alone.
   const page = "adapters/service/http/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });

@@ -3,7 +3,7 @@
 // project trusts the package. npm and pnpm install the development dependencies before; Bun does not.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 
 import { build } from "./build.mjs";
@@ -11,8 +11,7 @@ import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 
 const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
-process.env.PATH = [join(lent ?? root, "node_modules/.bin"), process.env.PATH].join(delimiter);
-const { status, output } = await build(["--noCheck", "--types", ""]);
+const { status, output } = await build(["--noCheck", "--types", ""], lent);
 if (lent !== undefined) rmSync(lent, { recursive: true, force: true });
 process.stdout.write(output);
 process.exitCode = status;
