@@ -12,29 +12,47 @@
 
 import { type Batch, type CommitCallbacks, decideBatch, rootCellOf } from "../batches/batch.ts";
 import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
-import { keysOf } from "../batches/job.ts";
+import { type Job, keysOf } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import { claimLife, isClaimed, partClaims } from "./claims.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
-import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
+import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
 
 /** Runs a batch as one script call per slot. */
-export async function casCommit(
+export function casCommit(
   node: NodeConnection,
   batch: Batch,
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
+  const script = comparing(node, batch, NOBODY, callbacks, context);
+  return commitByScripts(node, batch, callbacks, [script], context);
+}
+
+const NOBODY: ReadonlySet<Job> = new Set();
+
+/**
+ * Decides the calls of a batch by guesses, and makes the script that compares those.
+ *
+ * @param others Calls that are committed otherwise; they share no key with these.
+ */
+export function comparing(
+  node: NodeConnection,
+  batch: Batch,
+  others: ReadonlySet<Job>,
+  callbacks: CommitCallbacks,
+  context: StoreContext,
+): CommitScript {
   const { clock, values, counters, contended, useServerTime } = context;
   for (const cell of batch.cells.values()) {
     const guess = values.get(cell.key);
     loadCell(cell, guess?.text, guess);
   }
   const now = (useServerTime ? clock.now() : undefined) ?? Date.now();
-  const decided = decideBatch(batch, now, counters);
-  await commitByScript(node, batch, decided, callbacks, {
+  return {
+    jobs: decideBatch(batch, now, counters, others),
     text: COMPARE_AND_SET,
     commandOf(call) {
       let sizes = "";
@@ -70,7 +88,7 @@ export async function casCommit(
       }
       callbacks.tryAgain(conflicted);
     },
-  }, context);
+  };
 }
 
 /** Cells that are committed together. */

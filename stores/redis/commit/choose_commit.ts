@@ -1,25 +1,51 @@
 /*
- * Decides how each call is committed. Calls of one store can need different ways, and a batch
- * holds only calls that are committed in the same way.
+ * Decides how each call is committed. A batch can hold calls of both scripts: its commands go in one
+ * write, however they are committed. Only what has to be watched needs a batch of its own.
  */
 
 import type { Operation } from "../../../core/old/old_store.ts";
-import type { Job } from "../batches/job.ts";
+import type { Batch } from "../batches/batch.ts";
+import type { Cell } from "../batches/cell.ts";
+import { type Job, keysOf } from "../batches/job.ts";
 
 /** How batches are committed. */
 export type Commit = "watch" | "cas" | "script";
 
+/** How the batch of a call is committed in a mode: as the mode says, unless it has to be watched. */
+export function chooseCommit({ watched }: Job, mode: Commit): Commit {
+  return watched ? "watch" : mode;
+}
+
 /**
- * How a call is committed in a mode: as the mode says, unless only a watched transaction is safe,
- * or the script cannot run an algorithm.
+ * The calls of a batch that compare and set, as the script cannot run them, and all that share a key
+ * with one of those: calls on a key are decided in their order.
  */
-export function chooseCommit({ watched, one, several }: Job, mode: Commit): Commit {
-  if (watched) return "watch";
-  if (mode !== "script") return mode;
-  const isKnown = one === undefined
+export function comparingJobs({ jobs, cells }: Batch): ReadonlySet<Job> {
+  const comparing = new Set(jobs.filter((job) => !canRun(job)));
+  if (comparing.size === 0 || comparing.size === jobs.length) return comparing;
+  const keys = new Set<Cell>();
+  for (let before = -1; before < comparing.size;) {
+    before = comparing.size;
+    for (const job of jobs) {
+      const own = cellsOf(job, cells);
+      if (comparing.has(job) || own.some((cell) => keys.has(cell))) {
+        comparing.add(job);
+        for (const cell of own) keys.add(cell);
+      }
+    }
+  }
+  return comparing;
+}
+
+function cellsOf(job: Job, cells: Batch["cells"]): readonly Cell[] {
+  return job.several === undefined ? [job.cell!] : keysOf(job).map((key) => cells.get(key)!);
+}
+
+/** Whether the script can run a call. */
+function canRun({ one, several }: Job): boolean {
+  return one === undefined
     ? several === undefined || areCompiled(several.operations)
     : isCompiled(one);
-  return isKnown ? "script" : "cas";
 }
 
 /** Whether the script can do what an operation asks for. */

@@ -13,9 +13,10 @@ import { timeOf } from "../connections/server_clock.ts";
 import { connectionLost, failureOfReply } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 
-/** A script, and what a mode makes of it. */
+/** Calls that are committed by one script. */
 export interface CommitScript {
   readonly text: string;
+  readonly jobs: readonly Job[];
   /** A script call; may change the order of its cells. */
   commandOf(call: ScriptCall): Command;
   /** Reports calls by the script's reply, from the part after the time on. */
@@ -31,23 +32,36 @@ export interface ScriptCall {
 /** Where a reply goes on after the server's time. */
 export const AFTER_TIME = 2;
 
-/** Commits calls of a batch. */
-export async function commitByScript(
+/** A script call that is made. */
+interface SentCall {
+  readonly script: CommitScript;
+  readonly call: ScriptCall;
+  /** By EVALSHA. */
+  readonly command: Command;
+}
+
+/** Commits calls of a batch by scripts, all in one write. */
+export async function commitByScripts(
   node: NodeConnection,
   { cells, asking }: Batch,
-  jobs: readonly Job[],
   { fail }: CommitCallbacks,
-  script: CommitScript,
+  scripts: readonly CommitScript[],
   context: StoreContext,
 ): Promise<void> {
+  const jobs = scripts.length === 1 ? scripts[0]!.jobs : scripts.flatMap((script) => script.jobs);
   if (jobs.length === 0) return;
   if (!node.connection.open) return fail(jobs, connectionLost());
-  const calls = callsOf(jobs, cells);
-  const commands = calls.map((call) => script.commandOf(call));
-  const replies = await callScript(node, script.text, commands, asking, context);
+  const calls = scripts.flatMap((script) =>
+    callsOf(script.jobs, cells).map((call): SentCall => ({
+      script,
+      call,
+      command: script.commandOf(call),
+    }))
+  );
+  const replies = await callScripts(node, calls, asking, context);
   if (!hasReplies(replies)) return fail(jobs, { ...replies, applied: "unknown" });
   const failed: [readonly Job[], Error][] = [];
-  for (const [index, call] of calls.entries()) {
+  for (const [index, { script, call }] of calls.entries()) {
     const reply = replies[index];
     if (reply instanceof Error) failed.push([call.jobs, reply]);
     else script.readReply(call, reply as readonly unknown[]);
@@ -91,22 +105,21 @@ function addCell({ cells }: ScriptCall, cell: Cell): void {
  * Sends script calls in one write: EVALSHA, and again as EVAL with the script's text where the
  * server does not know it. The first two values of every reply are the server's time.
  *
- * @param text The script.
- * @param calls Calls of that script by EVALSHA.
  * @param asking Whether each needs an ASKING before it.
  */
-async function callScript(
+async function callScripts(
   node: NodeConnection,
-  text: string,
-  calls: readonly Command[],
+  calls: readonly SentCall[],
   asking: boolean,
   context: StoreContext,
 ): Promise<RoundTrip> {
-  const first = await send(calls);
+  const first = await send(calls.map(({ command }) => command));
   if (!hasReplies(first)) return first;
   const unknown = calls.filter((_, index) => isUnknownScript(first[index]));
   if (unknown.length === 0) return first;
-  const second = await send(unknown.map(([, , ...rest]) => ["EVAL", text, ...rest]));
+  const second = await send(
+    unknown.map(({ script: { text }, command: [, , ...rest] }) => ["EVAL", text, ...rest]),
+  );
   if (!hasReplies(second)) return second;
   const again = [...second];
   return first.map((reply) => isUnknownScript(reply) ? again.shift() : reply);

@@ -9,36 +9,60 @@
 
 import { type Batch, type CommitCallbacks, stepAll } from "../batches/batch.ts";
 import { loadCell } from "../batches/cell.ts";
+import type { Job } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import { scriptArguments } from "../script/script_arguments.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
-import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
+import { casCommit, comparing } from "./cas_commit.ts";
+import { comparingJobs } from "./choose_commit.ts";
+import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
 
-/** Runs a batch as one script call per slot. */
+/** Runs a batch as one script call per slot, and one more for calls that compare and set. */
 export function scriptCommit(
   node: NodeConnection,
   batch: Batch,
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
-  const { counters, useServerTime } = context;
+  const others = comparingJobs(batch);
+  if (others.size === batch.jobs.length) return casCommit(node, batch, callbacks, context);
+  if (others.size === 0) {
+    const script = running(batch, batch.jobs, callbacks, context);
+    return commitByScripts(node, batch, callbacks, [script], context);
+  }
+  const jobs = batch.jobs.filter((job) => !others.has(job));
+  const scripts = [
+    comparing(node, batch, new Set(jobs), callbacks, context),
+    running(batch, jobs, callbacks, context),
+  ];
+  return commitByScripts(node, batch, callbacks, scripts, context);
+}
+
+/** The script that runs the state transitions of calls. */
+function running(
+  batch: Batch,
+  jobs: readonly Job[],
+  callbacks: CommitCallbacks,
+  { counters, useServerTime }: StoreContext,
+): CommitScript {
   const own = useServerTime ? -1 : Date.now();
-  return commitByScript(node, batch, batch.jobs, callbacks, {
+  return {
     text: STATE_TRANSITIONS,
-    commandOf: ({ jobs, cells }) => [
-      ...scriptCommand(STATE_TRANSITIONS_SHA, cells),
-      ...scriptArguments(jobs, batch.cells, cells.length, own),
+    jobs,
+    commandOf: (call) => [
+      ...scriptCommand(STATE_TRANSITIONS_SHA, call.cells),
+      ...scriptArguments(call.jobs, batch.cells, call.cells.length, own),
     ],
-    readReply({ jobs, cells }, reply) {
+    readReply(call, reply) {
       const held = reply[AFTER_TIME] as readonly (string | null)[];
-      for (const [index, cell] of cells.entries()) {
+      for (const [index, cell] of call.cells.entries()) {
         loadCell(cell, held[index] ?? undefined, undefined);
       }
       const now = useServerTime ? Math.floor(timeOf(reply)) : own;
       // Those that were given up meanwhile as well: the server has charged them.
-      callbacks.answer(stepAll(jobs, batch.cells, now, counters));
+      callbacks.answer(stepAll(call.jobs, batch.cells, now, counters));
     },
-  }, context);
+  };
 }

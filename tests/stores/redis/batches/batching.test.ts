@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "redis";
 
-import { type Algorithm, consumeAll, fixedWindow, gcra, limiter } from "../../../../mod.ts";
+import {
+  type Algorithm,
+  consumeAll,
+  fixedWindow,
+  gcra,
+  limiter,
+  slidingWindow,
+} from "../../../../mod.ts";
 import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
@@ -277,6 +284,62 @@ test("a charge goes by the script, several at once by compare and set, and none 
       COMPARE_AND_SET_SHA,
     ]);
   }));
+
+describe("calls that are committed otherwise", () => {
+  const window = slidingWindow({ limit: 100, period: "1h", precision: "1m" });
+
+  test("share batches: two algorithms in turns need no more than one alone", () =>
+    withFake({ commit: "script" }, async ({ fake, store, limiter: one }) => {
+      const other = limiter(window, { store, prefix: "other" });
+      const changed = limiter(gcra({ limit: 1, period: "1d", burst: 20 }), {
+        ...{ store, prefix: "api" },
+        replaces: { algorithm: gcra({ limit: 1, period: "1d", burst: 10 }), mode: "keep" },
+      });
+      const round = () =>
+        Promise.all(Array.from({ length: 60 }, (_, index) => {
+          const api = [one, other, changed][index % 3]!;
+          return api.consume(`key ${index % 6}`);
+        }));
+      await round();
+      const { batches, roundTrips } = store.statistics();
+      const before = fake.commands.length;
+      for (let rounds = 0; rounds < 3; rounds++) await round();
+      assert.equal(store.statistics().batches - batches, 3);
+      assert.equal(store.statistics().roundTrips - roundTrips, 3);
+      assert.deepEqual(names(fake.commands, before), Array(6).fill("EVALSHA"));
+    }));
+
+  test("and share keys are decided in the order in which they came", () =>
+    withFake({ commit: "script" }, async ({ store, limiter: one }) => {
+      const other = limiter(window, { store, prefix: "other" });
+      const both = () => consumeAll([{ limiter: one, key: "a" }, { limiter: other, key: "a" }]);
+      const answers = await Promise.all([
+        one.consume("a", 8),
+        both(),
+        one.consume("a", 2),
+        both(),
+        both(),
+        one.consume("a"),
+        other.peek("a", 0),
+        one.consume("b"),
+      ]);
+      const verdicts = answers.map(({ allowed }) => allowed);
+      assert.deepEqual(verdicts, [true, true, false, true, false, false, true, true]);
+      assert.equal((await other.peek("a", 0)).remaining, 98);
+      assert.equal((await one.peek("a", 0)).remaining, 0);
+    }));
+
+  test("of which one loses a race: only that one is tried again", () =>
+    withFake({ commit: "script" }, async ({ fake, store, limiter: one }) => {
+      const other = limiter(window, { store, prefix: "other" });
+      await Promise.all([one.consume("a"), other.consume("a")]);
+      fake.keyspace.delete(`other:{a}:${window.id}`);
+      const calls = [one.consume("a"), other.consume("a"), one.consume("a")];
+      const remaining = (await Promise.all(calls)).map((decision) => decision.remaining);
+      assert.deepEqual(remaining, [8, 99, 7]);
+      assert.equal(store.statistics().conflicts, 1);
+    }));
+});
 
 describe("a call that joins a batch under way", () => {
   test("is counted among those that may wait", () =>
