@@ -16,7 +16,7 @@ import { scriptArguments } from "../script/script_arguments.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
 import { casCommit, comparing } from "./cas_commit.ts";
-import { comparingJobs } from "./choose_commit.ts";
+import { comparingJobs } from "./comparing_jobs.ts";
 import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
 
 /** Runs a batch as one script call per slot, and one more for calls that compare and set. */

@@ -1,0 +1,54 @@
+/*
+ * Which calls of a batch the script cannot run, so that they compare and set, in the same write.
+ */
+
+import type { Operation } from "../../../core/old/old_store.ts";
+import type { Batch } from "../batches/batch.ts";
+import type { Cell } from "../batches/cell.ts";
+import { type Job, keysOf } from "../batches/job.ts";
+
+/**
+ * The calls of a batch that compare and set, as the script cannot run them, and all that share a key
+ * with one of those: calls on a key are decided in their order.
+ */
+export function comparingJobs({ jobs, cells }: Batch): ReadonlySet<Job> {
+  const comparing = new Set(jobs.filter((job) => !canRun(job)));
+  if (comparing.size === 0 || comparing.size === jobs.length) return comparing;
+  const keys = new Set<Cell>();
+  for (let before = -1; before < comparing.size;) {
+    before = comparing.size;
+    for (const job of jobs) {
+      const own = cellsOf(job, cells);
+      if (comparing.has(job) || own.some((cell) => keys.has(cell))) {
+        comparing.add(job);
+        for (const cell of own) keys.add(cell);
+      }
+    }
+  }
+  return comparing;
+}
+
+function cellsOf(job: Job, cells: Batch["cells"]): readonly Cell[] {
+  return job.several === undefined ? [job.cell!] : keysOf(job).map((key) => cells.get(key)!);
+}
+
+/** Whether the script can run a call. */
+function canRun({ one, several }: Job): boolean {
+  return one === undefined
+    ? several === undefined || areCompiled(several.operations)
+    : isCompiled(one);
+}
+
+/** Whether the script can do what an operation asks for. */
+function isCompiled({ algorithm, replaces }: Operation): boolean {
+  return algorithm.internals?.formula !== undefined && replaces === undefined;
+}
+
+/** The same for several: the script takes a charge that changes nothing for a refusal. */
+function areCompiled(operations: readonly Operation[]): boolean {
+  return operations.every(isCompiled) && (operations.length === 1 || !operations.some(isCharge));
+}
+
+function isCharge({ algorithm }: Operation): boolean {
+  return algorithm.internals?.formula?.[0] === "charge";
+}
