@@ -15,6 +15,7 @@ import { metricsText } from "./metrics/metrics_text.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
 import { openStore } from "./open_store.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./serve_options.ts";
+import { NO_VERSION, type RulesVersion, rulesVersion } from "./rules_version.ts";
 import { readInWorker } from "./threads/read_in_worker.ts";
 import {
   type Ports,
@@ -92,7 +93,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
       port,
       grpcPort,
       async reload() {
-        const both = await Promise.all([followed.reload(), running.tls?.reload() ?? true]);
+        // Whoever asks for it, as by SIGHUP, means what is there now, shorter than before or not.
+        const both = await Promise.all([followed.reload(true), running.tls?.reload() ?? true]);
         return both.every(Boolean);
       },
       figures: () => allFigures(running, ""),
@@ -119,6 +121,8 @@ interface RunningService {
   readonly startedAt: number;
   /** The last hour. */
   readonly history: History;
+  /** The rules that are in force. */
+  version: RulesVersion;
   /** The rules' source; `undefined` until they are loaded. */
   followed: FollowedRules | undefined;
   /** Milliseconds for which calls may go on once the service ends. */
@@ -147,6 +151,7 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
     events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0, refusedAt: 0 },
     startedAt,
     history: history(startedAt),
+    version: NO_VERSION,
     followed: undefined,
     grace: 0,
     ends: [() => service.thread.close()],
@@ -181,7 +186,7 @@ async function recorded(
 
 /** What the metrics are, or what the page shows. */
 async function show(service: RunningService, request: "metrics" | LiveRequest): Promise<string> {
-  if (request === "metrics") return metricsText(await allFigures(service));
+  if (request === "metrics") return metricsText(await allFigures(service), service.version.hash);
   const { settings, events, followed, startedAt, thread, history } = service;
   const { source, shadow, token } = settings;
   const figures = await recorded(service, request.own ? request.search : undefined);
@@ -191,12 +196,19 @@ async function show(service: RunningService, request: "metrics" | LiveRequest): 
     now: Date.now(),
     startedAt,
     needsToken: token !== undefined,
-    loaded: { at: events.loadedAt, failedAt, source: source.name, reason },
+    loaded: {
+      at: events.loadedAt,
+      version: service.version.hash,
+      failedAt,
+      source: source.name,
+      reason,
+    },
     rules: thread.engine.rules,
     figures,
     history,
     shadow,
     storeKind: storeKindOf(settings),
+    outagePolicy: settings.redis && (settings.redis.onUnavailable ?? "throw"),
   }, request);
   return JSON.stringify(document);
 }
@@ -235,9 +247,10 @@ async function followSource(service: RunningService): Promise<FollowedRules> {
     format,
     mergeDomains,
     read: readInWorker,
-    apply(rules) {
-      thread.apply(rules);
-      void workers()?.apply(rules.files);
+    apply(rules, documents) {
+      service.version = rulesVersion(documents);
+      thread.apply(rules, service.version);
+      void workers()?.apply(rules.files, service.version);
     },
     onEvent({ problems, ...event }) {
       const refused = event.event === "rules-refused";
@@ -287,7 +300,7 @@ async function startPool(service: RunningService): Promise<Servers> {
     onRestart: () => service.events.restarts++,
   });
   // Rules that changed while the workers started.
-  if (engine.rules !== rules) void workers.apply(engine.rules.files);
+  if (engine.rules !== rules) void workers.apply(engine.rules.files, service.version);
   return workers;
 }
 
@@ -307,6 +320,7 @@ function workerSettings(service: RunningService, shared: Ports | undefined): Wor
     redis: redis && { ...redis },
     handle: redis === undefined ? (store as SharedStore).handle : undefined,
     files: thread.engine.rules.files,
+    version: service.version,
     lookups: source.lookup !== undefined,
   };
 }

@@ -15,7 +15,12 @@ export interface RuleFile extends DomainOptions {
 
 /** A file of rules, read but not understood; or the same as an object. */
 export type RuleDocument =
-  | { readonly name: string; readonly text: string }
+  | {
+    readonly name: string;
+    readonly text: string;
+    /** What the text is held in, such as a file's inode: in another one it was put there whole. */
+    readonly holder?: string | undefined;
+  }
   | { readonly name: string; readonly data: unknown };
 
 /** The form of a document: tidegate's own or Envoy's; `"auto"` looks for `descriptors`. */

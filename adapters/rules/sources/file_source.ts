@@ -62,7 +62,7 @@ export function fileSource(path: string, options: FileSourceOptions = {}): RuleS
       const documents: RuleDocument[] = [];
       for (const file of files) {
         const name = file === path ? path : basename(file);
-        documents.push({ name, text: await read(file, settle) });
+        documents.push({ name, ...await read(file, settle) });
       }
       return documents;
     },
@@ -83,14 +83,16 @@ async function filesAt(path: string): Promise<readonly string[]> {
 }
 
 /** The text of a file that did not change while it was read, nor for a while before. */
-async function read(file: string, settle: number): Promise<string> {
+async function read(file: string, settle: number): Promise<{ text: string; holder: string }> {
   for (let reads = 0; reads < MAX_READS; reads++) {
     const before = await stat(file);
     const text = await readBounded(file, before);
     const after = await stat(file);
     // A time to come is by another machine's clock.
     const age = Date.now() - after.mtimeMs;
-    if (markOf(before) === markOf(after) && (age >= settle || age < 0)) return text;
+    if (markOf(before) === markOf(after) && (age >= settle || age < 0)) {
+      return { text, holder: `${before.dev} ${before.ino}` };
+    }
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   throw new Error(`Cannot load rules as ${file} must not change while it is read`);

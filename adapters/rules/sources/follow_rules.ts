@@ -54,8 +54,13 @@ export interface FollowRulesOptions extends ReadRulesOptions {
 export interface FollowedRules {
   /** Why the last load failed; empty if it did not. */
   readonly refusal: string;
-  /** Reads the source now; whether its rules hold. */
-  reload(): Promise<boolean>;
+  /**
+   * Reads the source now; whether its rules hold.
+   *
+   * @param isWhole Whether somebody vouches for the source, so that a document may be the beginning of
+   * its earlier version; default no.
+   */
+  reload(isWhole?: boolean): Promise<boolean>;
   /** Follows it no more. */
   close(): Promise<void>;
 }
@@ -97,13 +102,16 @@ export async function followRules(
   /** The load under way, and whether another one is to follow it. */
   let running: Promise<boolean> | undefined;
   let again = false;
+  /** Whether the load that comes next takes a document that may have been cut off. */
+  let takesWhole = false;
   let closed = false;
   /** Why the last load failed; empty if it did not. */
   let refusal = "";
   /** What was wrong with the rules of that load, if it found any. */
   let refused: readonly RuleProblem[] = [];
 
-  function reload(): Promise<boolean> {
+  function reload(isWhole = false): Promise<boolean> {
+    takesWhole ||= isWhole;
     if (running === undefined) running = loadAll();
     else again = true;
     return running;
@@ -123,13 +131,15 @@ export async function followRules(
   /** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
   async function load(): Promise<void> {
     refused = [];
+    const isWhole = takesWhole;
+    takesWhole = false;
     const documents = await source.load();
     if (held.length > 0 && sameDocuments(held, documents)) return void (refusal = "");
-    const cut = documents.find((document) => isCutOff(held, document));
+    const cut = isWhole ? undefined : documents.find((document) => isCutOff(held, document));
     if (cut !== undefined) {
       throw new Error(
         `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
-          "(if it is meant, end it with the line ...)",
+          "(if it is meant, end it with the line ..., rename a new file over it, or send SIGHUP)",
       );
     }
     const { rules, problems } = await read(documents, how);
@@ -206,12 +216,12 @@ function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocumen
 /**
  * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or it
  * is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
- * number; who means it says so by the mark.
+ * number; who means it says so by the mark. A file that took the place of another is whole.
  */
 function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
   const before = held.find(({ name }) => name === document.name);
   if (before === undefined || !("text" in before) || !("text" in document)) return false;
-  if (hasEndMark(document.text)) return false;
+  if (hasEndMark(document.text) || before.holder !== document.holder) return false;
   const [old, now] = [before.text.trimEnd(), document.text.trimEnd()];
   return hasEndMark(before.text) || (old.length > now.length && old.startsWith(now));
 }

@@ -20,6 +20,7 @@
 import { andThen, type MaybePromise, orElse } from "../../../core/toolkit.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import { isTooManyLimits, type RuleEngine, type Verdict } from "../../rules/rules.ts";
+import type { Log } from "../log.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import type { RequestTarget } from "./request_target.ts";
@@ -30,6 +31,8 @@ import { verdictFields } from "./verdict_fields.ts";
 interface ForwardedRequest {
   readonly method: string;
   readonly path: string;
+  /** The field that the path comes from. */
+  readonly field: string;
 }
 
 const FAMILIES = {
@@ -47,9 +50,12 @@ const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 /** Makes the check. */
 export function checkCall(
   engine: RuleEngine,
-  { trustedProxies, ipv6Prefix }: Pick<CallSettings, "trustedProxies" | "ipv6Prefix">,
+  { trustedProxies, ipv6Prefix, log }: Pick<CallSettings, "trustedProxies" | "ipv6Prefix"> & {
+    readonly log: Log;
+  },
 ): (call: IncomingCall, target: RequestTarget) => MaybePromise<ServiceAnswer> {
   const addressOf = clientAddress({ trustedProxies });
+  const notice = proxyNotices(log);
 
   return function check(call, target) {
     const { routes, domains } = engine.rules;
@@ -61,12 +67,20 @@ export function checkCall(
     if (!STATUSES.includes(status)) refuse(400, `status must be one of ${STATUSES.join(", ")}`);
     const { header } = call;
     const peer = call.peer();
-    const { method, path } = forwardedRequest(call, query.get("from"));
+    const { method, path, field } = forwardedRequest(call, query.get("from"));
+    const forwarded = header("x-forwarded-for");
+    const client = peer && addressOf(peer, forwarded);
+    if (header(field) === null) notice("no-path", { field });
+    if (client === undefined) notice("no-client", { peer });
+    // What a peer says that is not trusted does not count: then it is the client itself.
+    else if (forwarded !== null && addressOf(peer!, null) !== undefined) {
+      notice("untrusted", { peer });
+    }
     const descriptors = described({
       method,
       path,
       // A proxy that names no client is limited itself: rules by address are not passed by silence.
-      address: peer && (addressOf(peer, header("x-forwarded-for")) ?? peer),
+      address: client ?? peer,
       ipv6Prefix,
       header,
     });
@@ -80,6 +94,28 @@ export function checkCall(
       throw error;
     });
     return andThen(decided, (verdict) => respond(verdict, Number(status)));
+  };
+}
+
+/** What is wrong with the proxy that asks, as far as it shows. */
+const NOTICES = {
+  untrusted:
+    "X-Forwarded-For is ignored as this peer is not trusted, and all its clients share the " +
+    "limits of its address: name it with --trust",
+  "no-client":
+    "a trusted proxy names no client in X-Forwarded-For, and all such clients share the " +
+    "limits of its address",
+  "no-path":
+    "the proxy does not name the path in this field, and every request counts as one for /",
+} as const;
+
+/** Makes what logs each notice once. */
+function proxyNotices(log: Log): (name: keyof typeof NOTICES, facts: object) => void {
+  const said = new Set<string>();
+  return (name, facts) => {
+    if (said.has(name)) return;
+    said.add(name);
+    log({ event: `proxy-${name}`, level: "warning", ...facts, reason: NOTICES[name] });
   };
 }
 
@@ -123,5 +159,5 @@ function forwardedRequest({ header, method }: IncomingCall, from: string | null)
   }
   const fields = FAMILIES[(from ?? present[0] ?? "nginx") as Family];
   const path = header(fields.uri) ?? "/";
-  return { method: (header(fields.method) ?? method).toUpperCase(), path };
+  return { method: (header(fields.method) ?? method).toUpperCase(), path, field: fields.uri };
 }

@@ -6,6 +6,9 @@ import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
+import type { Log } from "../log.ts";
+import type { RulesVersion } from "../rules_version.ts";
+import type { OutageWatch } from "../outages.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
 import type { CallSettings } from "../serve_options.ts";
@@ -46,6 +49,9 @@ export interface RouteOptions
   readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
   /** Whether the service takes calls: no more once it is stopping. */
   readonly isReady: () => boolean;
+  readonly outages: Pick<OutageWatch, "since" | "isFresh">;
+  readonly version: () => RulesVersion;
+  readonly log: Log;
 }
 
 const ACTIONS = ["consume", "peek", "refund", "reset"] as const;
@@ -74,7 +80,10 @@ export function serviceRoutes(
     ["/healthz", getRoute(() => textAnswer("ok\n"))],
     [
       "/readyz",
-      getRoute(() => isReady() ? textAnswer("ready\n") : textAnswer("not ready\n", 503)),
+      getRoute((_call, { query }) => {
+        const required = new URLSearchParams(query).get("store") === "required";
+        return readiness(isReady(), required, options);
+      }),
     ],
     [
       "/metrics",
@@ -90,6 +99,25 @@ export function serviceRoutes(
     ],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
+}
+
+/**
+ * Whether a service is ready, by which rules, and whether its store answers. Only callers who require
+ * the store are refused without it: a policy decides for it, or all services are without it. One that
+ * takes no calls would never learn that it is back, so an outage of the past refuses nobody.
+ */
+function readiness(
+  isReady: boolean,
+  required: boolean,
+  { outages, version }: Pick<RouteOptions, "outages" | "version">,
+): ServiceAnswer {
+  if (!isReady) return textAnswer("not ready\n", 503);
+  const { hash, since } = version();
+  const rules = `rules ${hash} since ${new Date(since).toISOString()}\n`;
+  if (outages.since() === 0) return textAnswer(`ready\n${rules}`);
+  const store = `the store has not answered since ${new Date(outages.since()).toISOString()}\n`;
+  const isAway = required && outages.isFresh();
+  return textAnswer(`${isAway ? "not ready" : "ready"}\n${rules}${store}`, isAway ? 503 : 200);
 }
 
 /** A route that answers a body. */

@@ -5,6 +5,7 @@
  */
 
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
+import { isByPolicy } from "../outages.ts";
 import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
 import { countTime, noTimes } from "./histogram.ts";
 import { type KeyCounters, keyCounters, keyFigures, rotateKeys } from "./key_counters.ts";
@@ -54,12 +55,14 @@ export function figures(
   const decisions = { ...NO_VERDICTS };
 
   return {
-    verdict({ allowed, rules: verdicts }): void {
+    verdict(verdict): void {
+      const { allowed, rules: verdicts } = verdict;
       let shadowed = false;
       for (let index = 0; index < verdicts.length; index++) {
         if (countVerdict(rules, keys, verdicts[index]!)) shadowed = true;
       }
-      if (!allowed) decisions.refused++;
+      if (isByPolicy(verdict)) decisions.unavailable++;
+      else if (!allowed) decisions.refused++;
       else if (shadowed) decisions.shadowRefused++;
       else decisions.admitted++;
     },
@@ -87,6 +90,7 @@ export function figures(
         ...store(),
         process: {},
         threads: 1,
+        unavailableSince: 0,
       };
     },
     close: delays.stop,
@@ -100,6 +104,10 @@ function countVerdict(
   { rule, key, cost, decision }: RuleVerdict,
 ): boolean {
   const own = countersOf(rules, rule, key);
+  if (decision?.source === "policy") {
+    own.unavailable++;
+    return false;
+  }
   if (decision === undefined || decision.allowed) {
     own.admitted++;
     if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;

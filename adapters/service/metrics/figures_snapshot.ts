@@ -13,6 +13,8 @@ export interface VerdictFigures {
   readonly refused: number;
   /** Calls admitted that a shadow rule would have refused. */
   readonly shadowRefused: number;
+  /** Calls admitted or refused by the policy for a store that does not answer. */
+  readonly unavailable: number;
 }
 
 /** What one rule said so far. */
@@ -69,6 +71,8 @@ export interface FiguresSnapshot {
   readonly process: Readonly<Record<string, number>>;
   /** How many threads they are of. */
   readonly threads: number;
+  /** Since when the store has not answered, in milliseconds since the Unix epoch; 0 if it does. */
+  readonly unavailableSince: number;
 }
 
 /** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
@@ -81,7 +85,12 @@ export function matchesSearch(search: string, ...texts: readonly string[]): bool
 }
 
 /** What there is before any decision. */
-export const NO_VERDICTS: VerdictFigures = { admitted: 0, refused: 0, shadowRefused: 0 };
+export const NO_VERDICTS: VerdictFigures = {
+  admitted: 0,
+  refused: 0,
+  shadowRefused: 0,
+  unavailable: 0,
+};
 
 /** What there is before anything is counted. */
 export const NO_FIGURES: FiguresSnapshot = {
@@ -96,6 +105,7 @@ export const NO_FIGURES: FiguresSnapshot = {
   store: {},
   process: {},
   threads: 0,
+  unavailableSince: 0,
 };
 
 /** Adds up the snapshots of several threads. */
@@ -104,7 +114,14 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     ...all.map(({ rules: _rules, keys: _keys, ...sums }) => sums).reduce(added, NO_FIGURES),
     rules: addedByName(all.flatMap(({ rules }) => rules)),
     keys: mostKeys(addedByName(all.flatMap(({ keys }) => keys))),
+    unavailableSince: earliest(all.map(({ unavailableSince }) => unavailableSince)),
   };
+}
+
+/** The first of some instants; 0 if there is none. */
+function earliest(instants: readonly number[]): number {
+  const known = instants.filter((instant) => instant > 0);
+  return known.length === 0 ? 0 : Math.min(...known);
 }
 
 /** The sum of two figures of one form: of each number in them; texts are those of the first one. */

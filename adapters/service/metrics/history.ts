@@ -92,8 +92,9 @@ export function history(start: number): History {
       };
     },
     verdicts(name): VerdictFigures {
-      const [admitted = 0, refused = 0, shadowRefused = 0] = all.get(name)?.sums ?? [];
-      return { admitted, refused, shadowRefused };
+      const [admitted = 0, refused = 0, shadowRefused = 0, unavailable = 0] = all.get(name)?.sums ??
+        [];
+      return { admitted, refused, shadowRefused, unavailable };
     },
     minutes(name): VerdictHistory | undefined {
       const series = all.get(name);
@@ -123,10 +124,10 @@ function sumsOf({ decisions, store, latency, rules }: FiguresSnapshot) {
 }
 
 function verdictSums(
-  { admitted, refused, shadowRefused }: VerdictFigures,
-  [others = 0, refusals = 0, shadows = 0]: readonly number[] = [],
+  { admitted, refused, shadowRefused, unavailable }: VerdictFigures,
+  [others = 0, refusals = 0, shadows = 0, undecided = 0]: readonly number[] = [],
 ): readonly number[] {
-  return [others + admitted, refusals + refused, shadows + shadowRefused];
+  return [others + admitted, refusals + refused, shadows + shadowRefused, undecided + unavailable];
 }
 
 /**
@@ -159,8 +160,8 @@ function column({ sums, rows }: Series, index: number, last: number): readonly n
 }
 
 function historyOf(series: Series, last: number): VerdictHistory {
-  const [admitted, refused, shadowRefused] = [0, 1, 2].map((index) => column(series, index, last));
-  return { admitted: admitted!, refused: refused!, shadowRefused: shadowRefused! };
+  const of = (index: number) => column(series, index, last);
+  return { admitted: of(0), refused: of(1), shadowRefused: of(2), unavailable: of(3) };
 }
 
 /** A quantile in milliseconds, by a line through its bucket; `null` if there are no calls. */

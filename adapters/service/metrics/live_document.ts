@@ -46,11 +46,18 @@ export interface LiveDocument {
   readonly keysSince: number;
   readonly storeKind: StoreKind;
   readonly store: FiguresSnapshot["store"];
+  /** Since when the store has not answered, and what becomes of calls; `null` if it answers. */
+  readonly outage: { readonly since: number; readonly policy: OutagePolicy } | null;
 }
+
+/** What becomes of calls while the store does not answer; `undefined` if the store decides that. */
+export type OutagePolicy = "throw" | "allow" | "deny" | undefined;
 
 /** When the rules were loaded that hold, and whether they could be loaded since. */
 export interface LoadedFigures {
   readonly at: number;
+  /** The first 12 digits of the SHA-256 of their files. */
+  readonly version: string;
   readonly rules: number;
   /** When a load failed, if no later one succeeded; otherwise `null`. */
   readonly failedAt: number | null;
@@ -96,11 +103,12 @@ export interface LiveFacts
   readonly history: History;
   /** Whether all rules are shadow rules. */
   readonly shadow: boolean;
+  readonly outagePolicy: OutagePolicy;
 }
 
 /** Makes the document for a viewer. */
 export function liveDocument(
-  { rules: set, figures, history, shadow, loaded, ...facts }: LiveFacts,
+  { rules: set, figures, history, shadow, loaded, outagePolicy: policy, ...facts }: LiveFacts,
   { search, own }: LiveRequest,
 ): LiveDocument {
   const { source, reason, ...times } = loaded;
@@ -122,6 +130,7 @@ export function liveDocument(
     keys: own ? figures.keys : undefined,
     keysSince: Math.max(facts.startedAt, keysSince(facts.now)),
     store: figures.store,
+    outage: figures.unavailableSince === 0 ? null : { since: figures.unavailableSince, policy },
   };
 }
 
@@ -164,8 +173,8 @@ function mostActive(found: readonly ShownRule[], history: History): readonly Sho
 }
 
 function callsOf(rule: ShownRule, history: History): number {
-  const { admitted, refused, shadowRefused } = history.verdicts(figuresName(rule));
-  return admitted + refused + shadowRefused;
+  const { admitted, refused, shadowRefused, unavailable } = history.verdicts(figuresName(rule));
+  return admitted + refused + shadowRefused + unavailable;
 }
 
 function liveRule(rule: ShownRule, shadow: boolean, history: History): LiveRule {

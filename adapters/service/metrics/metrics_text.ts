@@ -9,11 +9,11 @@ import { type Histogram, LATENCY_BUCKETS } from "./histogram.ts";
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The figures in Prometheus' text format, version 0.0.4. */
-export function metricsText(figures: FiguresSnapshot): string {
+export function metricsText(figures: FiguresSnapshot, version: string): string {
   const { rules, calls, latency, latencySum, store, roundTrips, threads, process } = figures;
   const decisions = rules.flatMap((figures) => {
-    const { admitted, refused, shadowRefused } = figures;
-    return Object.entries({ admitted, refused, shadow_refused: shadowRefused })
+    const { admitted, refused, shadowRefused, unavailable } = figures;
+    return Object.entries({ admitted, refused, shadow_refused: shadowRefused, unavailable })
       .map(([verdict, value]) => [{ ...ruleLabels(figures), verdict }, value] as const);
   });
   return [
@@ -49,6 +49,15 @@ export function metricsText(figures: FiguresSnapshot): string {
         ? single(`tidegate_store_${snakeCase(name)}`, "A figure of the store.", value)
         : single(`tidegate_redis_${snakeCase(name)}_total`, "A figure of Redis' store.", value)
     ),
+    single(
+      "tidegate_outage",
+      "1 while the store does not answer.",
+      figures.unavailableSince === 0 ? 0 : 1,
+    ),
+    family("tidegate_rules_info", "gauge", "The version of the rules in force.", [[
+      { version },
+      1,
+    ]]),
     single("tidegate_threads", "Threads that serve.", threads),
     ...Object.entries(process).map(([name, value]) => single(name, helpOf(name), value)),
   ].join("");

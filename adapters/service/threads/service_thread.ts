@@ -22,6 +22,8 @@ import { type Figures, figures } from "../metrics/figures.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
+import { watchOutages } from "../outages.ts";
+import { NO_VERSION, type RulesVersion } from "../rules_version.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 
@@ -44,7 +46,7 @@ export interface ServerSettings extends CallSettings, Ports {
 export interface Servers {
   readonly ports: Ports;
   /** Puts rules in place. */
-  apply(files: readonly RuleFile[]): Promise<void> | void;
+  apply(files: readonly RuleFile[], version: RulesVersion): Promise<void> | void;
   forgetLookups(): void;
   /** What was counted; of the keys those that a search finds, and none without it. */
   figures(search?: string): MaybePromise<FiguresSnapshot>;
@@ -77,7 +79,7 @@ export interface ServiceThread {
   readonly figures: Figures;
   readonly handler: ServiceHandler;
   /** Puts rules in place. */
-  apply(rules: RuleSet): void;
+  apply(rules: RuleSet, version: RulesVersion): void;
   /** Starts the servers; of those that started none is left if one cannot. */
   serve(settings: ServerSettings): Promise<Servers>;
   /** Closes its store, and ends its measures. */
@@ -89,6 +91,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   const { store, reportsStore, log } = options;
   const counted = figures(reportsStore ? storeFigures(store) : undefined);
   let draining = false;
+  let version = NO_VERSION;
   const rules = ruleEngine({
     store,
     lookup: options.lookup,
@@ -97,11 +100,23 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     onLookupError: errorLog(log, "lookup-failed"),
     onVerdict: counted.verdict,
   });
-  const engine = countingLongValues(rules, options.limits.maxText, options.token ?? "tidegate");
+  const outages = watchOutages(rules, log);
+  const secret = options.token ?? "tidegate";
+  const engine = countingLongValues(outages.engine, options.limits.maxText, secret);
   const counting = { figures: counted, isReady: () => !draining, onError: errorLog(log) };
-  const handler = serviceHandler(engine, { ...options, ...counting });
+  const handler = serviceHandler(engine, {
+    ...options,
+    ...counting,
+    outages,
+    version: () => version,
+  });
 
-  function apply(rules: RuleSet): void {
+  function snapshot(search?: string): FiguresSnapshot {
+    return { ...counted.snapshot(search), unavailableSince: outages.since() };
+  }
+
+  function apply(rules: RuleSet, applied: RulesVersion): void {
+    version = applied;
     engine.replace(rules);
     counted.keep(rules);
   }
@@ -120,10 +135,11 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     let applied = Promise.resolve();
     return {
       ports: { port: http.port, grpcPort: grpc?.port },
-      apply: (files) =>
-        applied = applied.then(async () => apply(await compileRules(files))).catch(errorLog(log)),
+      apply: (files, version) =>
+        applied = applied.then(async () => apply(await compileRules(files), version))
+          .catch(errorLog(log)),
       forgetLookups: engine.forgetLookups,
-      figures: counted.snapshot,
+      figures: snapshot,
       secure(keys) {
         grpc?.secure(keys);
         http.secure(keys);
@@ -140,7 +156,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
 
   return {
     engine,
-    figures: counted,
+    figures: { ...counted, snapshot },
     handler,
     apply,
     serve,

@@ -44,7 +44,7 @@ async function startServers(
     reportsStore: settings.redis !== undefined,
     log,
   });
-  thread.apply(await compileRules(settings.files));
+  thread.apply(await compileRules(settings.files), settings.version);
   const servers = await thread.serve(settings);
   return {
     ...servers,

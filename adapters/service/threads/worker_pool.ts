@@ -10,6 +10,7 @@ import type { KeyLookup, RuleFile } from "../../rules/rules.ts";
 import { errorLog } from "../log.ts";
 import { addFigures, type FiguresSnapshot, NO_FIGURES } from "../metrics/figures_snapshot.ts";
 import type { StoreSettings } from "../open_store.ts";
+import type { RulesVersion } from "../rules_version.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
 import type { Ports, Servers, ServerSettings, ThreadLinks } from "./service_thread.ts";
 
@@ -17,6 +18,7 @@ import type { Ports, Servers, ServerSettings, ThreadLinks } from "./service_thre
 export interface WorkerSettings extends ServerSettings, Omit<StoreSettings, "store"> {
   /** The rules, which the main thread has read. */
   readonly files: readonly RuleFile[];
+  readonly version: RulesVersion;
   /** Whether limits of keys can be asked for. */
   readonly lookups: boolean;
 }
@@ -100,8 +102,9 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
       thread.on("error", failed);
       thread.on("exit", (code) => {
         workers.delete(worker);
-        // Keys and threads are of those that live.
-        ofEnded = addFigures([ofEnded, { ...worker.figures, keys: [], threads: 0 }]);
+        // Keys, threads and outages are of those that live.
+        const left = { ...worker.figures, keys: [], threads: 0, unavailableSince: 0 };
+        ofEnded = addFigures([ofEnded, left]);
         reject(new Error(`Cannot start a worker as it ended with ${code}`));
         if (isServing) replace(code);
       });
@@ -139,7 +142,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
   }
   return {
     ports,
-    apply: (files) => callAll("apply", files),
+    apply: (files, version) => callAll("apply", files, version),
     forgetLookups: () => callAll("forgetLookups"),
     async figures(search) {
       await Promise.all([...workers].map((worker) => askFigures(worker, search)));

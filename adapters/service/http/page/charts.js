@@ -5,7 +5,7 @@ import { element, latencyText, numberText, setText, timeText } from "./elements.
 /**
  * @typedef {import("../../metrics/history.ts").VerdictHistory} Verdicts
  * @typedef {import("../../metrics/history.ts").HistoryTotals} Totals
- * @typedef {Record<"admitted" | "refused" | "shadowRefused", number>} Sums
+ * @typedef {Record<"admitted" | "refused" | "shadowRefused" | "unavailable", number>} Sums
  * @typedef {{ from: number, most: string,
  *   paths: readonly (readonly [className: string, path: string])[],
  *   textOf: (minute: number) => string, summary: string }} Plot
@@ -20,6 +20,7 @@ const BARS = /** @type {const} */ ([
   ["admitted", "admitted"],
   ["shadow", "shadowRefused"],
   ["refused", "refused"],
+  ["away", "unavailable"],
 ]);
 
 /** Bars that stand on each other, a minute each. @param {Verdicts} verdicts @param {number} most */
@@ -50,6 +51,7 @@ export function verdictsOf(verdicts, minute) {
     admitted: sum("admitted"),
     refused: sum("refused"),
     shadowRefused: sum("shadowRefused"),
+    unavailable: sum("unavailable"),
   };
 }
 
@@ -59,8 +61,8 @@ function mostOf(verdicts) {
 }
 
 /** @param {Sums} sums */
-export function callsOf({ admitted, refused, shadowRefused }) {
-  return admitted + refused + shadowRefused;
+export function callsOf({ admitted, refused, shadowRefused, unavailable }) {
+  return admitted + refused + shadowRefused + unavailable;
 }
 
 /** @param {readonly number[]} values */
@@ -69,9 +71,10 @@ export function sumOf(values) {
 }
 
 /** @param {Sums} sums */
-function verdictText({ admitted, refused, shadowRefused }) {
+function verdictText({ admitted, refused, shadowRefused, unavailable }) {
   const would = shadowRefused === 0 ? "" : `, ${numberText(shadowRefused)} would be refused`;
-  return `${numberText(admitted)} admitted, ${numberText(refused)} refused${would}`;
+  const away = unavailable === 0 ? "" : `, ${numberText(unavailable)} without the store`;
+  return `${numberText(admitted)} admitted, ${numberText(refused)} refused${would}${away}`;
 }
 
 /** All decisions. @param {Totals} verdicts @returns {Plot} */

@@ -85,9 +85,9 @@ async function look() {
     live = answer;
     showAll(answer);
     const threads = live.threads === 1 ? "1 thread" : `${live.threads} threads`;
-    setText(status, "Live");
+    setText(status, live.outage === null ? "Live" : "The store does not answer");
     show("threads", `${threads}, up ${spanText(live.now - live.startedAt)}`);
-    status.classList.remove("bad");
+    status.classList.toggle("bad", live.outage !== null);
   } catch (error) {
     if (number !== asked) return;
     setText(status, `No answer: ${error instanceof Error ? error.message : error}`);
@@ -101,6 +101,7 @@ function showAll(live) {
   showTiles(live);
   showStore(live);
   showLoaded(live.loaded);
+  showOutage(live.outage);
   showDecisions(decisionPlot(live.history));
   showLatency(latencyPlot(live.history));
   showRules(live);
@@ -131,7 +132,7 @@ function showTiles({ now, decisions, history }) {
 }
 
 /** @param {Live} live */
-function showStore({ storeKind, store, history }) {
+function showStore({ storeKind, store, history, outage }) {
   show("store-title", `Store (${storeKind})`);
   const { keys, capacity, maxKeys = capacity, nodes, maxNodes } = store;
   const bounds = [{ name: "keys", held: keys, most: maxKeys }, {
@@ -143,7 +144,8 @@ function showStore({ storeKind, store, history }) {
   const evicted = sumOf(history.evictions);
   const evictions = byId("evictions", HTMLElement);
   evictions.classList.toggle("bad", evicted > 0);
-  const kept = store.evictions === undefined ? "" : "none evicted in the last hour";
+  const answers = outage === null ? "answers" : "does not answer";
+  const kept = store.evictions === undefined ? answers : "none evicted in the last hour";
   setText(evictions, evicted === 0 ? kept : `${numberText(evicted)} evicted in the last hour`);
   const entries = Object.entries(store);
   showRows(byId("store", HTMLElement), entries, ([name]) => name, ([name]) => {
@@ -172,9 +174,10 @@ function fillRow() {
 }
 
 /** @param {Live["loaded"]} loaded */
-function showLoaded({ at, rules, failedAt, source, reason }) {
+function showLoaded({ at, version, rules, failedAt, source, reason }) {
   show("loaded", numberText(rules));
   show("loaded-at", `loaded at ${timeText(at)}`);
+  show("version", `version ${version}`);
   show("source", visible(source ?? ""));
   const failed = byId("failed", HTMLElement);
   failed.hidden = failedAt === null;
@@ -182,6 +185,22 @@ function showLoaded({ at, rules, failedAt, source, reason }) {
   const why = reason === undefined ? "" : `: ${visible(reason)}`;
   const held = `The rules of ${timeText(at)} hold.`;
   setText(failed, `Rules could not be loaded at ${timeText(failedAt)}${why}. ${held}`);
+}
+
+/** What becomes of calls while the store does not answer. */
+const OUTAGES = {
+  allow: "Calls are admitted without a limit.",
+  deny: "Calls are refused.",
+  throw: "Calls fail with status 503.",
+};
+
+/** @param {Live["outage"]} outage */
+function showOutage(outage) {
+  const banner = byId("outage", HTMLElement);
+  banner.hidden = outage === null;
+  if (outage === null) return;
+  const calls = outage.policy === undefined ? "" : ` ${OUTAGES[outage.policy]}`;
+  setText(banner, `The store has not answered since ${timeText(outage.since)}.${calls}`);
 }
 
 /** @param {Live} live */

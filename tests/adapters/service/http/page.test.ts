@@ -49,7 +49,7 @@ test(
           assert.equal(seen.first, "To the form");
           assert.match(seen.looked, /^It would be refused\.\s+user=mallory: never admitted/);
           assert.match(seen.taken, /^It was admitted\.\s+per-user: \d left of a limit of 3/);
-          assert.match(seen.malformed, /entries\[0\].value must be text of 1 to 1024 characters/);
+          assert.match(seen.malformed, /entries\[0\].value must be text that is not empty/);
           assert.match(seen.keys, /user=mallory/);
           assert.equal(seen.filled, "user=mallory");
           assert.match(seen.minute, /^\d\d:\d\d: [\d,]+ admitted, [\d,]+ refused/);

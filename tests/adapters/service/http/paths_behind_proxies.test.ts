@@ -7,12 +7,11 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { test } from "node:test";
 import fc from "fast-check";
 
 import { oneRule, withService } from "../support/running.ts";
-import { type Proxy, startProxy } from "../support/proxies.ts";
+import { nginxFrame, type Proxy, startProxy } from "../support/proxies.ts";
 import { ROUTERS } from "../../rules/support/node_routers.ts";
 import { targets } from "../../rules/support/routed_targets.ts";
 import { needs } from "../../../support/program.ts";
@@ -74,8 +73,6 @@ const NGINX_PAGES = ["= /login", "~ ^/search/[^/]+$", "~ ^/users/[^/]+$", "~ ^/s
 
 function startNginx(service: string, page: number, sites: readonly Site[]): Promise<Proxy> {
   return startProxy("nginx", "SIGQUIT", (folder) => {
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n");
     const check = `location = /_limit_of_this_test {
       internal; proxy_pass ${service}/check?from=nginx&status=403; proxy_pass_request_body off;
       proxy_set_header Content-Length ""; proxy_set_header X-Original-URI $request_uri;
@@ -91,14 +88,7 @@ function startNginx(service: string, page: number, sites: readonly Site[]): Prom
         ${locations(site)} }`,
     ]);
     const file = join(folder, "nginx.conf");
-    writeFileSync(
-      file,
-      `daemon off; pid ${folder}/nginx.pid; error_log ${folder}/error.log;
-      ${process.getuid?.() === 0 ? "user root;" : ""} events { worker_connections 256; }
-      http { ${temporary} access_log off; keepalive_requests 100000; root ${folder}/none; ${
-        servers.join("\n")
-      } }`,
-    );
+    writeFileSync(file, nginxFrame(folder, `root ${folder}/none; ${servers.join("\n")}`));
     return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
   }, sites.at(-1)!.limited);
 }

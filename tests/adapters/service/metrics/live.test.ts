@@ -63,12 +63,13 @@ describe("keys", () => {
       now: START,
       startedAt: START,
       needsToken: true,
-      loaded: { at: START, failedAt: null, source: "rules", reason: "" },
+      loaded: { at: START, version: "0123456789ab", failedAt: null, source: "rules", reason: "" },
       rules: engine.rules,
       figures: all,
       history: history(START),
       shadow: false,
       storeKind: "memory",
+      outagePolicy: undefined,
     } as const;
     const document = liveDocument(facts, { search: "", own: true });
     assert.ok(document.keys!.length <= 100);
@@ -101,7 +102,7 @@ describe("keys", () => {
 describe("the last hour", () => {
   const counted = (admitted: number, more: Partial<FiguresSnapshot> = {}): FiguresSnapshot => ({
     ...addFigures([]),
-    decisions: { admitted, refused: 0, shadowRefused: 0 },
+    decisions: { admitted, refused: 0, shadowRefused: 0, unavailable: 0 },
     rules: [{
       domain: "shop",
       rule: "user",
@@ -110,6 +111,7 @@ describe("the last hour", () => {
       admitted,
       refused: 0,
       shadowRefused: 0,
+      unavailable: 0,
       nearLimit: 0,
     }],
     ...more,

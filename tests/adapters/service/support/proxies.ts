@@ -20,18 +20,63 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** Starts Caddy as examples/deploy does, with a service at a URL that says who may have its page. */
-export function startCaddy(service: string): Promise<Proxy> {
+/**
+ * Starts Caddy as examples/deploy does, with a service at a URL that says who may have its page.
+ *
+ * @param name The file there.
+ */
+export function startCaddy(service: string, name = "Caddyfile"): Promise<Proxy> {
   return startProxy("caddy", "SIGTERM", (folder, port) => {
     const file = join(folder, "Caddyfile");
-    const text = readText("examples/deploy/Caddyfile")
-      .replace(":80 {", `{\nadmin off\nauto_https off\n}\nhttp://127.0.0.1:${port} {`)
+    const options = "{\nadmin off\nauto_https off\n}\n";
+    const text = readText(`examples/deploy/${name}`)
+      .replace(":80 {", `http://127.0.0.1:${port} {`)
       .replace("limits:8080", new URL(service).host)
       .replace("/usr/share/caddy", folder);
-    writeFileSync(file, text);
+    writeFileSync(file, options + text);
     writeFileSync(join(folder, "index.html"), "the page");
     return ["run", "--adapter", "caddyfile", "--config", file];
   });
+}
+
+/**
+ * Starts nginx as examples/deploy does, with a service at a URL that says who may have its page.
+ *
+ * @param isOpen Whether the line is used that admits everybody while the service is away.
+ */
+export function startDeployedNginx(service: string, isOpen = false): Promise<Proxy> {
+  return startProxy("nginx", "SIGQUIT", (folder, port) => {
+    const text = readText("examples/deploy/nginx.conf")
+      .replace(/ *server limits-b.*\n/, "")
+      .replace("limits-a:8080", new URL(service).host)
+      .replace("listen 80;", `listen 127.0.0.1:${port};`)
+      .replace("/usr/share/nginx/html", `${folder}/www`)
+      .replace(isOpen ? "# proxy_intercept_errors" : /$^/, "proxy_intercept_errors");
+    mkdirSync(join(folder, "www"));
+    writeFileSync(join(folder, "www/index.html"), "the page");
+    const file = join(folder, "nginx.conf");
+    writeFileSync(file, nginxFrame(folder, text));
+    return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
+  });
+}
+
+/** What nginx needs around its servers, to run in a folder. */
+export function nginxFrame(folder: string, servers: string): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
+  return `
+daemon off;
+${process.getuid?.() === 0 ? "user root;" : ""}
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log;
+events { worker_connections 256; }
+http {
+  ${temporary}
+  access_log off;
+  keepalive_requests 100000;
+  ${servers}
+}
+`;
 }
 
 /** How nginx connects to the service. */

@@ -1,3 +1,4 @@
+import { NO_VERSION } from "../../../../adapters/service/rules_version.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -52,7 +53,7 @@ test("a worker that dies is started again, with the rules of that time", () => {
     assert.equal(workers.ports.port, 4_242);
     assert.deepEqual(await counted(workers), { calls: { "files 0": 2 }, threads: 2 });
     files = [{ domain: "a", rules: [] }];
-    workers.apply(files);
+    workers.apply(files, NO_VERSION);
     await replaced(workers, events, 2);
     // What the dead had counted is not lost: no sum grows smaller.
     const calls = { "files 0": 2, "files 1": 2 };
@@ -71,7 +72,7 @@ test("a worker that cannot be started again is tried once more, until it can", (
   const word = new Int32Array(new SharedArrayBuffer(4));
   return withWorkers(1, () => ({ files: [], shared: word.buffer }), async (workers, events) => {
     Atomics.store(word, 0, 2);
-    workers.apply([]);
+    workers.apply([], NO_VERSION);
     await until(async () => Atomics.load(word, 0) === 0 && (await counted(workers)).threads === 1);
     assert.equal(events.filter(({ error }) => error === "the port is taken").length, 2);
   });
