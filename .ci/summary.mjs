@@ -1,4 +1,5 @@
 // The end of `npm test`: a table of its parts, what was skipped, and the verdict.
+import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 
 import { RUNTIMES } from "./jobs.mjs";
@@ -34,9 +35,24 @@ export function summarize({ jobs, results, missing, seed, begun, whole }) {
   console.log(tableOf(parts, { ...total, seconds }));
   for (const fault of faults) console.log(`failed: ${fault}`);
   if (faults.length > 0) console.log(`Again with the same cases: TIDEGATE_SEED=${seed} npm test`);
+  const processor = processorSeconds();
+  if (processor !== undefined) console.log(`processor time: ${processor.toFixed(0)} s`);
   const failed = Math.max(total.failed, faults.length);
   console.log(`${total.passed} passed, ${failed} failed, ${total.skipped} skipped`);
   return faults.length > 0 ? 1 : 0;
+}
+
+/** Clock ticks of a second, as `/proc` counts them on Linux. */
+const TICKS = 100;
+
+/** The processor time of this process and of all that it started and waited for, on Linux. */
+function processorSeconds() {
+  const file = "/proc/self/stat";
+  if (!existsSync(file)) return undefined;
+  const text = readFileSync(file, "utf8");
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  // utime, stime, cutime and cstime.
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS;
 }
 
 /**

@@ -222,7 +222,7 @@ rules:
   }
 
   /** How often all of it happens. */
-  const ROUNDS = isLong() ? 3 : 2;
+  const ROUNDS = isLong() ? 3 : 1;
 
   for (const threads of [1, 2]) {
     test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, () =>
@@ -270,7 +270,7 @@ rules:
             else if (event === "rules-refused") refusals.add(String(reason));
           },
         });
-        assert.ok(loads >= 4, `only ${loads} loads`);
+        assert.ok(loads >= 2 * ROUNDS, `only ${loads} loads`);
         assert.ok(refusals.size >= 5, `only ${[...refusals].join("; ")}`);
       }));
   }
