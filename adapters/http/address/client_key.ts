@@ -60,6 +60,7 @@ export function clientKeyReader<Request, Info>(
   const field = forwardedField(options);
   const addressOf = clientAddress(options);
   const notice = forwardingNotice(options, source);
+  const unnamed = unnamedClient(options, field);
 
   function ofSocket(request: Request, info: Info): string | undefined {
     notice(request, info);
@@ -70,7 +71,8 @@ export function clientKeyReader<Request, Info>(
   function behindProxies(request: Request, info: Info): string | undefined {
     const peer = textOf(address(request, info));
     if (peer === undefined) return undefined;
-    const client = addressOf(peer, source.header(request, field));
+    const text = source.header(request, field);
+    const client = addressOf(peer, text) ?? (text ? undefined : unnamed(peer));
     return client === undefined ? undefined : addressKey(client, ipv6Prefix);
   }
 
@@ -95,6 +97,30 @@ function forwardingNotice<Request, Info>(
       "X-Forwarded-For is ignored, and clients are limited by the address of the socket, as no " +
         "proxy is trusted: name yours in trustedProxies, or give [] if there are none",
     );
+  };
+}
+
+/**
+ * Makes the address of a client that a trusted proxy does not name at all: that of the proxy, as
+ * probes come from its network without the field. It logs a line once, because all clients of a proxy
+ * that forgets them share one limit. Where the options say what is to be done, the address is unknown.
+ */
+function unnamedClient(
+  options: object,
+  field: string,
+): (peer: string) => string | undefined {
+  const { unknownAddress } = options as { readonly unknownAddress?: unknown };
+  let said = false;
+  return function unnamed(peer) {
+    if (unknownAddress !== undefined || addressKey(peer, 64) === undefined) return undefined;
+    if (!said) {
+      console.warn(
+        `A request from ${peer}, which is trusted, has no ${field}, and is limited by that address: ` +
+          "a probe, or a proxy that does not name its clients, who then share one limit",
+      );
+    }
+    said = true;
+    return peer;
   };
 }
 

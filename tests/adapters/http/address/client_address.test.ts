@@ -136,7 +136,30 @@ describe("the options of addresses", () => {
   });
 });
 
-test("a client that no proxy names has no key", () => {
+test("a probe from a trusted network has its own address, and one warning says so", () => {
+  const keyOf = clientKey({ trustedProxies: ["loopback"] });
+  const warnings: string[] = [];
+  const warn = console.warn;
+  console.warn = (text: string) => void warnings.push(text);
+  try {
+    const from = (hostname: string, headers = {}) =>
+      keyOf(new Request("http://a.test/", { headers }), { remoteAddr: { hostname } });
+    assert.equal(from("127.0.0.1", { [FIELD]: "203.0.113.7" }), "203.0.113.7");
+    assert.deepEqual(warnings, []);
+    assert.equal(from("127.0.0.1"), "127.0.0.1");
+    assert.equal(from("127.0.0.1", { [FIELD]: "" }), "127.0.0.1");
+    assert.equal(from("@"), undefined);
+    assert.equal(warnings.length, 1);
+    assert.match(
+      warnings[0]!,
+      /^A request from 127.0.0.1, which is trusted, has no x-forwarded-for/,
+    );
+  } finally {
+    console.warn = warn;
+  }
+});
+
+test("a client that a proxy hides has no key", () => {
   const keyOf = clientKey({ trustedProxies: ["loopback"] });
   const from = (address: string, field?: string) =>
     keyOf(
@@ -145,7 +168,7 @@ test("a client that no proxy names has no key", () => {
     );
   assert.equal(from("127.0.0.1", "203.0.113.7"), "203.0.113.7");
   assert.equal(from("127.0.0.1", "203.0.113.7, unknown"), undefined);
-  assert.equal(from("127.0.0.1"), undefined);
+  assert.equal(from("127.0.0.1", "_hidden"), undefined);
   assert.equal(from("198.51.100.9"), "198.51.100.9");
 });
 
