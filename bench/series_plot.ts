@@ -1,12 +1,18 @@
-import { count } from "../adapters/replay/output/format_numbers.ts";
+import { count, TIME_UNITS } from "../adapters/replay/output/format_numbers.ts";
 import {
   legend,
   linear,
   roundSteps,
-  timeAxis,
+  tickAxis,
   valueAxis,
 } from "../adapters/replay/output/plots/axis.ts";
 import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
+
+/** Durations, all in the unit of the step, so that 75 min is not written as 1.3 h. */
+function durationAt(at: number, step: number): string {
+  const [unit, name] = TIME_UNITS.find(([unit]) => step >= unit)!;
+  return at === 0 ? "0" : `${count(at / unit)} ${name}`;
+}
 
 /** A line of the plot. */
 export interface Series {
@@ -38,7 +44,7 @@ export function seriesPlot(
   const x = linear(0, span, LEFT, WIDTH - RIGHT);
   const y = linear(0, steps.at(-1)!, bottom, top);
   return picture(WIDTH, bottom + 40, title, [
-    ...timeAxis(x, span, top, bottom),
+    ...tickAxis(x, 0, span, top, bottom, durationAt),
     ...valueAxis(y, steps, LEFT, WIDTH - RIGHT, (value) => count(Number(value.toPrecision(6)))),
     ...(limit === undefined ? [] : [line(LEFT, y(limit), WIDTH - RIGHT, y(limit), "limit")]),
     ...series.map(({ points }, index) =>

@@ -18,6 +18,7 @@
 import process from "node:process";
 import { setTimeout } from "node:timers";
 
+import { adviseCommand } from "./advise_command.ts";
 import {
   type Command,
   failureText,
@@ -52,6 +53,7 @@ const OTHERS: readonly Command[] = [
   serveCommand,
   lintCommand,
   explainCommand,
+  adviseCommand,
   replayCommand,
   simulateCommand,
 ];

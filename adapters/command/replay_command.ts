@@ -2,17 +2,11 @@
  * `tidegate replay`: a log against limits, from the command line.
  */
 
-import { createReadStream } from "node:fs";
-import { access, constants, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
-import process from "node:process";
+import { writeFile } from "node:fs/promises";
 
-import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import { unreadLines } from "../replay/output/log_notes.ts";
 import {
-  type LogFormat,
   readTrace,
-  type ReadTraceOptions,
   replay,
   replayJson,
   replayPage,
@@ -25,13 +19,12 @@ import {
 import {
   type Command,
   defineCommand,
-  integerOf,
   type Tools,
   usageError,
   type ValuesOf,
 } from "./command_options.ts";
+import { checkWritable, LOG_OPTIONS, openLogs } from "./logs_at.ts";
 import { readAt } from "./rules_at.ts";
-import { type ReadProgress, readProgress } from "./read_progress.ts";
 import { candidateOf } from "./rule_option.ts";
 import { foundCandidates, sweepOf } from "./sweep_option.ts";
 
@@ -45,26 +38,7 @@ const OPTIONS = {
       "find the smallest limits for this period; 1m,burst=10 gives gcra that burst, and 60/1m " +
       "finds the smallest burst for that limit",
   },
-  format: { choices: FORMAT_NAMES, text: "the format of the log; detected by default" },
-  time: { value: "NAME", text: "the column, or the path in a JSON object, that holds the time" },
-  key: {
-    value: "NAME",
-    text:
-      "what identifies a client: a column, a path, or ip/56 to count IPv6 networks of 56 bits; " +
-      "default the client's address, with IPv6 networks of 64",
-  },
-  cost: {
-    value: "NAME[,NAME]",
-    text: "the columns or paths whose sum is the cost of a request; default 1",
-  },
-  where: {
-    value: "NAME=VALUE",
-    multiple: true,
-    text:
-      "replay only lines with this value: path=/api/*, method=POST, status=401, or any column; " +
-      "name!=value excludes a value; of several, all must match, or any if the name is the same",
-  },
-  threads: { value: "N", text: "extra threads to parse lines with; default 0" },
+  ...LOG_OPTIONS,
   json: { text: "print the report as JSON" },
   html: { value: "FILE", text: "also write the report as a page with plots" },
   title: { value: "TEXT", text: "the title of the page" },
@@ -104,13 +78,11 @@ async function runReplay(
   const candidates = rules.map(candidateOf);
   const wanted = swept === undefined ? undefined : sweepOf(swept);
   if (html !== undefined) await checkWritable(html);
-  const progress = readProgress(await sizeOf(positionals));
-  const logs = positionals.map((name) => ({ name, log: openLog(name, progress) }));
-  const options = { ...readOptions(values), onProgress: progress.show };
+  const { logs, options, end } = await openLogs("replay", positionals, values);
   let report: ReplayReport;
   let sweeps: readonly SweepReport[] = [];
   if (values.rules === undefined) {
-    const trace = await readTrace(logs, options).finally(progress.end);
+    const trace = await readTrace(logs, options).finally(end);
     const of = trace.clients.length === 1 ? "requests" : "clients";
     if (wanted !== undefined) sweeps = await sweep(trace, wanted.families, { of });
     const tried = candidates.length > 0 ? candidates : foundCandidates(wanted!, sweeps);
@@ -118,7 +90,7 @@ async function runReplay(
   } else {
     const { rules } = await readAt(values.rules, {}, tools);
     if (rules === undefined) return 1;
-    report = await replayRules(logs, rules, values.rules, options).finally(progress.end);
+    report = await replayRules(logs, rules, values.rules, options).finally(end);
   }
   if (values.json === true) {
     // Nothing but JSON may stand among it.
@@ -130,50 +102,4 @@ async function runReplay(
     tools.complain(`Wrote the page to ${html}`);
   }
   return 0;
-}
-
-function readOptions({ format, time, key, cost, where, threads }: ReplayValues): ReadTraceOptions {
-  return {
-    format: format as LogFormat | undefined,
-    columns: { time },
-    key,
-    cost: cost?.split(","),
-    where,
-    threads: integerOf(threads, "threads"),
-  };
-}
-
-/** A log's bytes: of a file, a pipe, or the standard input. */
-async function* openLog(path: string, progress: ReadProgress): AsyncGenerator<Uint8Array> {
-  const stream = path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 1 << 19 });
-  for await (const piece of stream) {
-    progress.add(piece.length);
-    yield piece;
-  }
-}
-
-/** The bytes of files; `NaN` if there is a pipe among them. */
-async function sizeOf(paths: readonly string[]): Promise<number> {
-  let size = 0;
-  for (const path of paths) {
-    if (path === "-") return NaN;
-    const stats = await stat(path);
-    if (stats.isDirectory()) {
-      throw new TypeError(
-        `Cannot replay ${path} as it must be a file or a pipe: it is a directory`,
-      );
-    }
-    size += stats.isFile() ? stats.size : NaN;
-  }
-  return size;
-}
-
-/** Requires a file that can be written, before the log is read. */
-async function checkWritable(path: string): Promise<void> {
-  const action = `Cannot write --html ${path}`;
-  const stats = await stat(path).catch(() => undefined);
-  if (stats?.isDirectory()) throw new Error(`${action} as it must be a file: it is a directory`);
-  await access(stats === undefined ? dirname(path) : path, constants.W_OK).catch((cause) => {
-    throw new Error(action, { cause });
-  });
 }

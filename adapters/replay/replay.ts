@@ -24,6 +24,9 @@
  * @module
  */
 
+export type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advise/advice.ts";
+export { advise, type AdviseOptions } from "./advise/advise.ts";
+export type { AdvisedLimit } from "./advise/choose_limits.ts";
 export type { Candidate } from "./candidate.ts";
 export type { ClientComparison, Comparison } from "./compare_clients.ts";
 export type { LogFormat } from "./log/layout.ts";
@@ -40,6 +43,7 @@ export {
   type LogEntry,
   type LogFacts,
   type LogSource,
+  type RequestsSeen,
   sortedLog,
   type Trace,
   type TraceRows,
@@ -47,6 +51,7 @@ export {
 } from "./log/trace.ts";
 export { replay, type ReplayOptions } from "./replay_log.ts";
 export { replayRules } from "./replay_rules.ts";
+export { adviceJson, adviceText } from "./output/advice_text.ts";
 export { replayJson } from "./output/replay_json.ts";
 export { replayPage, type ReplayPageOptions } from "./output/replay_page.ts";
 export { replayTable } from "./output/replay_table.ts";

@@ -21,13 +21,29 @@ export function addTo(bins: FilledBins, at: number, units: number, isDenied: boo
   (isDenied ? bins.denied : bins.allowed)[Math.floor((at - bins.start) / bins.width)]! += units;
 }
 
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Widths in which people count. */
+const WIDTHS: readonly number[] = [
+  ...[1, 5, 15].map((seconds) => seconds * SECOND),
+  ...[1, 5, 15].map((minutes) => minutes * MINUTE),
+  ...[1, 6, 24].map((hours) => hours * HOUR),
+];
+
 /**
- * Makes empty bins for a span: of one second, or twice that, and so on, so that there are not more
- * than `most` of them.
+ * Makes empty bins for a span: the narrowest in which people count, of which `most` are enough. They
+ * begin at full seconds, minutes or hours, UTC.
  */
 export function emptyBins(start: number, end: number, most: number): FilledBins {
-  let width = 1_000;
-  while (Math.floor((end - start) / width) >= most) width *= 2;
-  const count = Math.floor((end - start) / width) + 1;
-  return { start, width, allowed: Array(count).fill(0), denied: Array(count).fill(0) };
+  const firstOf = (width: number) => Math.floor(start / width) * width;
+  const countOf = (width: number) => Math.floor((end - firstOf(width)) / width) + 1;
+  let width = WIDTHS.find((width) => countOf(width) <= most) ?? WIDTHS.at(-1)!;
+  while (countOf(width) > most) width *= 2;
+  const count = countOf(width);
+  return {
+    ...{ start: firstOf(width), width },
+    ...{ allowed: Array(count).fill(0), denied: Array(count).fill(0) },
+  };
 }

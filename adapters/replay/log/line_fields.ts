@@ -42,7 +42,8 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const { separator = " ", quotes, brackets } = FORMS[layout.format];
   const mark = separator.charCodeAt(0);
   const status = layout.columns.indexOf("status");
-  const asked = [...layout.time, ...layout.key, ...layout.cost, ...Object.values(request)];
+  const asked = [...layout.time, ...layout.key, ...layout.cost, ...Object.values(request)]
+    .filter((field) => field !== undefined);
   const indices = [...asked, ...where.map(({ field }) => field)].map(({ index }) => index);
   const least = Math.max(status, ...indices) + 1;
   const most = readsAll ? columns.length : least;

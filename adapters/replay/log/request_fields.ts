@@ -28,7 +28,7 @@ export const WRITES = 2;
 
 const READS = /^(?:GET|HEAD|OPTIONS|TRACE|-|)$/i;
 const LOGIN_WORDS = new RegExp(
-  "(?:^|[^a-z])(?:log-?_?in|log-?_?on|sign-?_?in|sign-?_?up|register|auth(?:enticate|orize)?|oauth2?|" +
+  "(?:^|[^a-z])(?:log-?_?[io]n|sign-?_?(?:in|up)|register|auth(?:enticate|orize)?|oauth2?|" +
     "token|session|passw(?:or)?d|otp|xmlrpc)s?(?:[^a-z]|$)",
   "i",
 );

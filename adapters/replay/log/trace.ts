@@ -207,8 +207,8 @@ function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): v
 }
 
 /**
- * The requests of a trace that a test admits, with the same clients: those without any keep their
- * indexes.
+ * The requests of a trace that a test admits. Clients keep their indexes, and the span is that of the
+ * whole trace.
  */
 export function subtrace(
   trace: Trace,
@@ -217,8 +217,6 @@ export function subtrace(
   const counts = new Array<number>(trace.clients.length).fill(0);
   let requests = 0;
   let units = 0;
-  let start = Infinity;
-  let end = -Infinity;
   const rows = trace.rows.map(({ at, client, cost, marks }): TraceRows => {
     const wanted = new Uint32Array(client.length);
     let count = 0;
@@ -227,8 +225,6 @@ export function subtrace(
       wanted[count++] = row;
       counts[client[row]!]!++;
       units += cost === undefined ? 1 : cost[row]!;
-      start = Math.min(start, at[row]!);
-      end = Math.max(end, at[row]!);
     }
     requests += count;
     const kept = wanted.subarray(0, count);
@@ -239,7 +235,7 @@ export function subtrace(
       marks: marks && Uint8Array.from(kept, (row) => marks[row]!),
     };
   });
-  return { ...trace, requests, units, start, end, counts, rows };
+  return { ...trace, requests, units, counts, rows };
 }
 
 function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {

@@ -4,10 +4,13 @@
  */
 
 import { checkOptions } from "../../../core/toolkit.ts";
+import type { Advice } from "../advise/advice.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
+import { adviceSections } from "./advice_sections.ts";
 import { escaped } from "./plots/svg.ts";
-import { reportSections, type Section } from "./report_sections.ts";
+import { reportSections } from "./report_sections.ts";
+import type { Section } from "./section.ts";
 
 /** The options of `replayPage`. */
 export interface ReplayPageOptions {
@@ -15,6 +18,8 @@ export interface ReplayPageOptions {
   readonly title?: string | undefined;
   /** What `sweep` returned, to show it as well. */
   readonly sweeps?: readonly SweepReport[] | undefined;
+  /** What `advise` returned, to show it on top. */
+  readonly advice?: Advice | undefined;
 }
 
 /**
@@ -28,9 +33,14 @@ export interface ReplayPageOptions {
  * @param options As above.
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
-  checkOptions<ReplayPageOptions>("write a page", options, { title: true, sweeps: true });
-  const { title = "Replay", sweeps = [] } = options;
-  const body = reportSections(report, sweeps).map(sectionHtml);
+  checkOptions<ReplayPageOptions>("write a page", options, {
+    title: true,
+    sweeps: true,
+    advice: true,
+  });
+  const { title = "Replay", sweeps = [], advice } = options;
+  const top = advice === undefined ? [] : adviceSections(advice);
+  const body = [...top, ...reportSections(report, sweeps)].map(sectionHtml);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -48,13 +58,19 @@ those who are refused come again, and its times are only as exact as they were w
 `;
 }
 
-function sectionHtml({ heading, title, kind, lines = [], rows = [], plot }: Section): string {
+function sectionHtml(section: Section): string {
+  const { heading, title, kind, lines = [], rows = [], code = [], plot, plotNote } = section;
+  const items = lines.map((line) => `<li>${escaped(line)}</li>`);
   return [
     ...(heading === undefined ? [] : [`<h2>${escaped(heading)}</h2>`]),
-    ...(title === undefined ? [] : [`<h3>${escaped(title)}</h3>`]),
-    ...lines.map((line) => `<p class="${kind ?? ""}">${escaped(line)}</p>`),
+    ...(title === undefined || title === heading ? [] : [`<h3>${escaped(title)}</h3>`]),
+    ...(kind === "list"
+      ? [`<ul>${items.join("")}</ul>`]
+      : lines.map((line) => `<p class="${kind ?? ""}">${escaped(line)}</p>`)),
     ...(plot === undefined ? [] : [figure(plot)]),
+    ...(plotNote === undefined ? [] : [`<p class="note">${escaped(plotNote)}</p>`]),
     ...(rows.length <= 1 ? [] : [table(rows)]),
+    ...(code.length === 0 ? [] : [`<pre>${code.map(escaped).join("\n")}</pre>`]),
   ].join("\n");
 }
 
@@ -83,11 +99,13 @@ h1,h3,p,td:first-child{overflow-wrap:anywhere}.wide{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
 th,td{padding:4px 10px;text-align:right;border-bottom:1px solid #d8dee4;white-space:nowrap}
 th:first-child,td:first-child{text-align:left;padding-left:0}
+pre{overflow-x:auto;padding:10px 12px;border:1px solid #d8dee4;border-radius:6px;font-size:.85rem}
+ul{padding-left:1.2em}
 th{font-weight:600}.note{color:#59636e;font-size:.9rem}
 h1+.note{color:inherit;font-size:1rem}
 .answer{font-size:1.05rem;margin:.6em 0}
 @media (max-width:640px){main{padding:16px 14px 48px}.desk{display:none}.hand{display:block}
 table{font-size:.8rem}th,td{padding:4px 5px;white-space:normal}}
 @media (prefers-color-scheme:dark){
-body{color:#e6edf3;background:#0d1117}th,td{border-color:#30363d}.note{color:#9aa4af}}
+body{color:#e6edf3;background:#0d1117}th,td,pre{border-color:#30363d}.note{color:#9aa4af}}
 `;

@@ -7,23 +7,10 @@ import type { CandidateReport, ClientReport, ReplayReport } from "../replay_repo
 import type { SweepReport } from "../sweep.ts";
 import { count, counted, durationText, instantText, percent, safeText } from "./format_numbers.ts";
 import { notes, unreadLines } from "./log_notes.ts";
+import type { Section } from "./section.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { sweepPlot } from "./plots/sweep_plot.ts";
-import { timelinePlot } from "./plots/timeline_plot.ts";
-
-/** A part of a report. */
-export interface Section {
-  /** What comes before it on a page. */
-  readonly heading?: string | undefined;
-  readonly title?: string;
-  /** How pages show its lines. */
-  readonly kind?: "answer" | "note";
-  readonly lines?: readonly string[];
-  /** A table, the first row of which is its head. */
-  readonly rows?: readonly (readonly string[])[];
-  /** Draws its plot, in a width. */
-  readonly plot?: (width: number) => string;
-}
+import { MAX_SERIES, timelinePlot } from "./plots/timeline_plot.ts";
 
 /** The sections of a report, in the order in which they are shown. */
 export function reportSections(
@@ -38,7 +25,10 @@ export function reportSections(
     { rows: candidateRows(report) },
     {
       heading: `Over time, from ${instantText(start)} UTC`,
-      plot: (width) => timelinePlot("Units admitted and refused over time", timelines, width),
+      ...(timelines.length > MAX_SERIES
+        ? { plotNote: `The first ${MAX_SERIES} of ${timelines.length} limits are drawn.` }
+        : {}),
+      plot: (width) => timelinePlot("Units over time, and those refused", timelines, width),
     },
     ...hitHardest(report),
     ...comparisonSections(report),
@@ -113,7 +103,7 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
     title: `${names.join(" and ")}: hit hardest`,
     rows: [
       ["client", "refused", "of", "longest lock-out"],
-      ...hit.slice(0, 5).map(({ key, denied, requests, lockOut }) => [
+      ...hit.map(({ key, denied, requests, lockOut }) => [
         safeText(key),
         count(denied),
         count(requests),

@@ -3,7 +3,7 @@
  * way.
  */
 
-import { count, TIME_UNITS } from "../format_numbers.ts";
+import { count } from "../format_numbers.ts";
 import { element, label, line } from "./svg.ts";
 
 /** Maps values to coordinates of the picture. */
@@ -48,29 +48,48 @@ const TIME_STEPS: readonly number[] = [
   ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
 ];
 
-/** A time axis below a plot: durations since the start. */
+/** A time axis below a plot: times of day in UTC, and the date where a day begins. */
 export function timeAxis(
   x: Scale,
+  start: number,
   span: number,
   top: number,
   bottom: number,
 ): readonly string[] {
-  const most = Math.max(2, Math.floor((x(span) - x(0)) / 70));
-  const step = TIME_STEPS.find((step) => span / step <= most) ?? 30 * 86_400_000;
-  // All labels in the unit of the step, so that 75 min is not written as 1.3 h.
-  const [unit, name] = TIME_UNITS.find(([unit]) => step >= unit)!;
+  return tickAxis(x, start, span, top, bottom, clockText);
+}
+
+/** An axis below a plot with a tick at each full step of time; `text` says what the tick reads. */
+export function tickAxis(
+  x: Scale,
+  start: number,
+  span: number,
+  top: number,
+  bottom: number,
+  text: (at: number, step: number) => string,
+): readonly string[] {
+  const most = Math.max(2, Math.floor((x(span) - x(0)) / 66));
+  const step = TIME_STEPS.find((step) => span / step <= most) ?? 30 * DAY;
   const ticks: string[] = [];
-  for (let at = 0; at <= span; at += step) {
+  for (let at = Math.ceil(start / step) * step; at <= start + span; at += step) {
+    const place = x(at - start);
+    // A label at the right edge would be cut.
+    const anchor = x(span) - place < 24 ? "end" : "middle";
     ticks.push(
-      line(x(at), top, x(at), bottom + 4, "rule"),
-      label(x(at), bottom + 17, at === 0 ? "0" : `${count(at / unit)} ${name}`, {
-        class: "soft",
-        // A label at the right edge would be cut.
-        anchor: x(span) - x(at) < 24 ? "end" : "middle",
-      }),
+      line(place, top, place, bottom + 4, "rule"),
+      label(place, bottom + 17, text(at, step), { class: "soft", anchor }),
     );
   }
   return ticks;
+}
+
+const DAY = 86_400_000;
+
+/** The time of day, as exact as the steps; of midnight the date. */
+function clockText(at: number, step: number): string {
+  const text = new Date(at).toISOString();
+  if (at % DAY === 0 || step >= DAY) return text.slice(5, 10);
+  return text.slice(11, step >= 60_000 ? 16 : step >= 1_000 ? 19 : 23);
 }
 
 /** An axis of numbers at the left of a plot. */

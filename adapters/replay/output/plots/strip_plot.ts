@@ -29,7 +29,7 @@ export function stripPlot(
     strip(client, counts[index]!, TOP + index * ROW, start, x, right)
   );
   return picture(width, bottom + 24, title, [
-    ...timeAxis(x, end - start, TOP, bottom),
+    ...timeAxis(x, start, end - start, TOP, bottom),
     label(left - 8, 14, "client", { class: "soft", anchor: "end" }),
     label(right + 8, 14, "refused", { class: "soft" }),
     ...rows,

@@ -1,71 +1,75 @@
 /*
- * Shows when each candidate would have refused: at a peak, or all the time. All panels have the
- * same scale, so that candidates can be compared by eye.
+ * Shows when each candidate would have refused: at a peak, or all the time. All candidates share one
+ * picture, so that they can be compared by eye.
  */
 
-import { count, percent } from "../format_numbers.ts";
+import { durationText } from "../format_numbers.ts";
 import type { TimeBins } from "../../time_bins.ts";
-import { fitting, linear, roundSteps, type Scale, timeAxis, valueAxis } from "./axis.ts";
-import { box, element, label, picture } from "./svg.ts";
+import { fitting, legend, linear, roundSteps, type Scale, timeAxis, valueAxis } from "./axis.ts";
+import { box, element, label, picture, track } from "./svg.ts";
 
-/** A row of the plot. */
-export interface TimelinePanel {
+/** A candidate's line in the plot. */
+export interface TimelineSeries {
   /** Its name. */
   readonly name: string;
-  /** What it shows. */
+  /** What became of all units. */
   readonly bins: TimeBins;
 }
 
 const LEFT = 64;
 const RIGHT = 12;
-const PANEL = 84;
-const GAP = 30;
-const TOP = 34;
+const HEIGHT = 200;
 
-/** Units admitted and refused over time: a row of bars for each candidate, all on one scale. */
+/** The most lines that can be told apart. */
+export const MAX_SERIES = 6;
+
+/** All units over time as bars, and for each candidate a line of those that it refuses. */
 export function timelinePlot(
   title: string,
-  panels: readonly TimelinePanel[],
+  series: readonly TimelineSeries[],
   width = 760,
 ): string {
   const right = width - RIGHT;
-  const start = Math.min(...panels.map(({ bins }) => bins.start));
-  const end = Math.max(...panels.map(({ bins }) => bins.start + bins.allowed.length * bins.width));
-  const most = Math.max(1, ...panels.flatMap(({ bins }) => sums(bins)));
-  const bottom = TOP + panels.length * (PANEL + GAP) - GAP;
-  const x = linear(0, end - start, LEFT, right);
-  const steps = roundSteps(most, 2);
-
-  const rows = panels.flatMap(({ name, bins }, index) => {
-    const top = TOP + index * (PANEL + GAP);
-    const y = linear(0, steps.at(-1)!, top + PANEL, top);
-    const denied = bins.denied.reduce((sum, units) => sum + units, 0);
-    const all = denied + bins.allowed.reduce((sum, units) => sum + units, 0);
-    return [
-      ...valueAxis(y, steps, LEFT, right),
-      bars(bins, "allowed", start, x, right, (units) => [y(units), y(0)]),
-      // Two pixels at least: even a single refusal among thousands must be visible.
-      bars(bins, "denied", start, x, right, (units, bin) => {
-        const base = y(bins.allowed[bin]!);
-        return [Math.min(y(bins.allowed[bin]! + units), base - 2), base];
-      }),
-      label(LEFT, top - 8, fitting(name, right - LEFT - 110), { class: "strong" }),
-      label(right, top - 8, `${percent(denied, all)} % refused`, {
-        class: denied > 0 ? "alarm" : "soft",
-        anchor: "end",
-      }),
-    ];
-  });
-  const note = `units per ${count(panels[0]!.bins.width / 1_000)} s`;
+  const shown = series.slice(0, MAX_SERIES);
+  const { start, width: bin, allowed, denied } = shown[0]!.bins;
+  const all = allowed.map((units, index) => units + denied[index]!);
+  const names = shown.map(({ name }) => fitting(name, right - LEFT - 40));
+  const { rows, height: top } = legend(names, LEFT, right);
+  const bottom = top + HEIGHT;
+  const span = all.length * bin;
+  const x = linear(0, span, LEFT, right);
+  const steps = roundSteps(Math.max(1, ...all), 4);
+  const y = linear(0, steps.at(-1)!, bottom, top);
+  const total: TimeBins = { start, width: bin, allowed: all, denied: [] };
   return picture(width, bottom + 42, title, [
-    ...timeAxis(x, end - start, TOP, bottom),
+    ...timeAxis(x, start, span, top, bottom),
+    ...valueAxis(y, steps, LEFT, right),
+    bars(total, "allowed", start, x, right, (units) => [y(units), y(0)]),
+    ...shown.map(({ bins }, index) =>
+      element("path", { class: `series s${index}`, d: stepsOf(bins, x, y) })
+    ),
     ...rows,
-    label(LEFT, bottom + 34, `${note}; blue admitted, red refused`, { class: "soft" }),
+    label(LEFT, bottom + 34, `units per ${durationText(bin)}: bars all, lines refused`, {
+      class: "soft",
+    }),
   ]);
 }
 
-function sums({ allowed, denied }: TimeBins): readonly number[] {
-  return allowed.map((units, index) => units + denied[index]!);
+/** A line along the units refused, which leaves the ground only where there are any. */
+function stepsOf({ denied, width }: TimeBins, x: Scale, y: Scale): string {
+  let path = "";
+  denied.forEach((units, bin) => {
+    if (units === 0) return;
+    // Two pixels at least: even a single refusal among thousands must be visible.
+    const top = Math.min(y(units), y(0) - 2);
+    path += track([
+      [x(bin * width), denied[bin - 1] ? Math.min(y(denied[bin - 1]!), y(0) - 2) : y(0)],
+      [x(bin * width), top],
+      [x((bin + 1) * width), top],
+      ...(denied[bin + 1] ? [] : [[x((bin + 1) * width), y(0)] as const]),
+    ]);
+  });
+  return path;
 }
 
 /** The bars of one kind, one per bin, up to `right`; `sides` returns a bar's top and bottom. */
@@ -79,8 +83,9 @@ export function bars(
 ): string {
   const boxes = units[kind].map((count, bin) => {
     if (count === 0) return "";
-    const from = x(first - start + bin * width);
-    const to = Math.min(right, from + Math.max(1.2, x(width) - x(0)));
+    // A bin may begin before what is shown.
+    const from = Math.max(x(0), x(first - start + bin * width));
+    const to = Math.min(right, Math.max(from + 1.2, x(first - start + (bin + 1) * width)));
     const [top, bottom] = sides(count, bin);
     return box(from, top, to, bottom);
   });

@@ -1,0 +1,114 @@
+/*
+ * The logs that a command is given by their paths, and the options that say how they are read.
+ */
+
+import { createReadStream } from "node:fs";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import process from "node:process";
+
+import { FORMAT_NAMES } from "../replay/log/layout.ts";
+import type { LogFormat, NamedLog, ReadTraceOptions } from "../replay/replay.ts";
+import { integerOf, type ValuesOf } from "./command_options.ts";
+import { type ReadProgress, readProgress } from "./read_progress.ts";
+
+interface WithValue {
+  readonly value: string;
+  readonly text: string;
+}
+
+/** How logs are read. */
+export const LOG_OPTIONS: {
+  readonly format: { readonly choices: readonly LogFormat[]; readonly text: string };
+  readonly where: WithValue & { readonly multiple: true };
+} & Readonly<Record<"time" | "key" | "cost" | "threads", WithValue>> = {
+  format: { choices: FORMAT_NAMES, text: "the format of the log; detected by default" },
+  time: { value: "NAME", text: "the column, or the path in a JSON object, that holds the time" },
+  key: {
+    value: "NAME",
+    text:
+      "what identifies a client: a column, a path, or ip/56 to count IPv6 networks of 56 bits; " +
+      "default the client's address, with IPv6 networks of 64",
+  },
+  cost: {
+    value: "NAME[,NAME]",
+    text: "the columns or paths whose sum is the cost of a request; default 1",
+  },
+  where: {
+    value: "NAME=VALUE",
+    multiple: true,
+    text: "read only lines with this value: path=/api/*, method=POST, status=401, or any column; " +
+      "name!=value excludes a value; of several, all must match, or any if the name is the same",
+  },
+  threads: { value: "N", text: "extra threads to parse lines with; default 0" },
+};
+
+type LogValues = ValuesOf<typeof LOG_OPTIONS>;
+
+/** Logs that can be read once. */
+export interface OpenLogs {
+  readonly logs: readonly NamedLog[];
+  readonly options: ReadTraceOptions;
+  /** Removes what shows progress. */
+  readonly end: () => void;
+}
+
+/** Opens logs; `action` says what for. */
+export async function openLogs(
+  action: string,
+  paths: readonly string[],
+  values: LogValues,
+): Promise<OpenLogs> {
+  const progress = readProgress(await sizeOf(action, paths));
+  return {
+    logs: paths.map((name) => ({ name, log: openLog(name, progress) })),
+    options: { ...readOptions(values), onProgress: progress.show },
+    end: progress.end,
+  };
+}
+
+function readOptions({ format, time, key, cost, where, threads }: LogValues): ReadTraceOptions {
+  return {
+    format: format as LogFormat | undefined,
+    columns: { time },
+    key,
+    cost: cost?.split(","),
+    where,
+    threads: integerOf(threads, "threads"),
+  };
+}
+
+/** A log's bytes: of a file, a pipe, or the standard input. */
+async function* openLog(path: string, progress: ReadProgress): AsyncGenerator<Uint8Array> {
+  const stream = path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 1 << 19 });
+  for await (const piece of stream) {
+    progress.add(piece.length);
+    yield piece;
+  }
+}
+
+/** The bytes of files; `NaN` if there is a pipe among them. */
+async function sizeOf(action: string, paths: readonly string[]): Promise<number> {
+  let size = 0;
+  for (const path of paths) {
+    if (path === "-") return NaN;
+    const stats = await stat(path);
+    if (stats.isDirectory()) {
+      throw new TypeError(
+        `Cannot ${action} ${path} as it must be a file or a pipe: it is a directory`,
+      );
+    }
+    size += stats.isFile() ? stats.size : NaN;
+  }
+  return size;
+}
+
+/** Requires a file that can be written, before the log is read. */
+export async function checkWritable(path: string): Promise<void> {
+  const action = `Cannot write --html ${path}`;
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory()) throw new Error(`${action} as it must be a file: it is a directory`);
+  await access(stats === undefined ? dirname(path) : path, constants.W_OK).catch((cause) => {
+    throw new Error(action, { cause });
+  });
+}

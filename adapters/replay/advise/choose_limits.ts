@@ -1,0 +1,244 @@
+/*
+ * Chooses limits that admit ordinary clients with room to spare, and refuse as many of the others as
+ * possible.
+ *
+ * `gcra` never refuses a client that needs no larger burst at its rate. The burst that all ordinary
+ * clients need falls as the rate rises, so several rates are tried for each period. The one with the
+ * smallest sum of limit and burst wins, because that sum is what a client can get within one period.
+ */
+
+import { type Algorithm, all, gcra } from "../../../mod.ts";
+import { clientDecider } from "../decide_client.ts";
+import type { ClientRequests, Trace } from "../log/trace.ts";
+import { type ClientNeeds, fullest } from "./client_needs.ts";
+import { requestsOf } from "./requests_of.ts";
+
+/** A limit as `gcra` takes it. */
+export interface AdvisedLimit {
+  /** Units per period. */
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly period: number;
+  /** Units at once. */
+  readonly burst: number;
+}
+
+/** The periods that people use, the most usual first. */
+export const PERIODS: readonly number[] = [60_000, 600_000, 10_000, 3_600_000];
+
+/** What ordinary clients need at a rate. */
+export interface Shape {
+  readonly period: number;
+  /** Units a millisecond. */
+  readonly rate: number;
+  /** Units at once. */
+  readonly burst: number;
+}
+
+/** Which parts of the busiest client's rate are tried. */
+const RATES: readonly number[] = Array.from({ length: 14 }, (_, index) => 0.8 ** index);
+
+/** Which clients a limit must admit. */
+export interface Admitted {
+  readonly ordinary: Uint8Array;
+  /** How many of them it may refuse. */
+  readonly refused: number;
+  /** What anybody may need. */
+  readonly least: number;
+}
+
+/** What ordinary clients need in some periods, at all rates. */
+export function shapesOf(
+  trace: Trace,
+  needs: ClientNeeds,
+  admitted: Admitted,
+  grain: number,
+  periods: readonly number[] = PERIODS,
+): readonly (readonly Shape[])[] {
+  const { ordinary, refused, least } = admitted;
+  const rates = periods.filter((period) => needs.spans.includes(period)).map((period) => {
+    const own = needs.most[needs.spans.indexOf(period)]!;
+    const most = Math.max(
+      least,
+      1,
+      nth(own.filter((_, client) => ordinary[client] === 1), refused),
+    );
+    return { period, rates: RATES.map((part) => part * most / period) };
+  });
+  const contenders = contendersOf(needs, admitted, rates.flatMap(({ rates }) => rates));
+  const requests = requestsOf(trace, contenders);
+  return rates.map(({ period, rates }) =>
+    rates.map((rate) => {
+      const bursts = Float64Array.from(requests, ([, own]) => fullest(own, rate));
+      return { period, rate, burst: Math.max(least, nth(bursts, refused)) + rate * grain };
+    })
+  );
+}
+
+/**
+ * The clients that may need one of the largest bursts at one of these rates: 1, else 0.
+ *
+ * A client that sends n within a span needs at least n less what drains in that span, and no more than
+ * what it sends in the next longer span less what drains in this one.
+ */
+function contendersOf(
+  { spans, most, units }: ClientNeeds,
+  { ordinary, refused }: Admitted,
+  rates: readonly number[],
+): Uint8Array {
+  const contenders = new Uint8Array(units.length);
+  const lower = new Float64Array(units.length);
+  const upper = new Float64Array(units.length);
+  for (const rate of rates) {
+    for (let client = 0; client < units.length; client++) {
+      if (ordinary[client] === 0) continue;
+      let low = 0;
+      let high = most[0]![client]!;
+      for (let index = 0; index < spans.length; index++) {
+        const drained = rate * spans[index]!;
+        const next = index + 1 < spans.length ? most[index + 1]! : units;
+        low = Math.max(low, most[index]![client]! - drained);
+        high = Math.max(high, next[client]! - drained);
+      }
+      lower[client] = low;
+      upper[client] = high;
+    }
+    const least = nth(lower, refused);
+    for (let client = 0; client < units.length; client++) {
+      if (upper[client]! >= least && ordinary[client] === 1) contenders[client] = 1;
+    }
+  }
+  return contenders;
+}
+
+/** The largest value but so many; 0 if there are not as many. */
+function nth(values: Float64Array, skipped: number): number {
+  if (skipped > 0) return values.toSorted().at(-1 - skipped) ?? 0;
+  return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
+/** How much room a limit leaves, and how its numbers are rounded. */
+export interface Room {
+  readonly headroom: number;
+  readonly round: (value: number) => number;
+}
+
+/** Rooms to choose from: as much as wanted, or less where that refuses more attackers. */
+export function roomsUpTo(headroom: number): readonly Room[] {
+  return [
+    { headroom, round: roundUp },
+    ...[headroom, 1.75, 1.5].filter((room) => room <= headroom)
+      .map((room) => ({ headroom: room, round: roundUpFinely })),
+    ...[1.5, 1.4].filter((room) => room <= headroom)
+      .map((room) => ({ headroom: room, round: Math.ceil })),
+  ];
+}
+
+/** Limits, what room they leave, and whom of those that were set aside they refuse. */
+export interface Choice {
+  readonly limits: readonly AdvisedLimit[];
+  readonly headroom: number;
+  readonly refused: ReadonlySet<number>;
+}
+
+/**
+ * The limits of one period, or of two where a second one refuses more of those set aside.
+ *
+ * @param apart The requests of the clients that were set aside.
+ */
+export function chooseLimits(
+  shapes: readonly (readonly Shape[])[],
+  rooms: readonly Room[],
+  apart: ReadonlyMap<number, ClientRequests>,
+): Choice {
+  const every = shapes.flatMap((own) => own.map((shape) => [shape]));
+  let best: Choice | undefined;
+  for (const room of rooms) {
+    // Other rates are tried only where those with the smallest sum let somebody through.
+    for (const tried of [shapes, [...shapes, ...every]]) {
+      const choice = chooseAmong(tried, room, apart);
+      if (best === undefined || choice.refused.size > best.refused.size) best = choice;
+      if (best.refused.size === apart.size) return best;
+    }
+  }
+  return best!;
+}
+
+function chooseAmong(
+  shapes: readonly (readonly Shape[])[],
+  { headroom, round }: Room,
+  apart: ReadonlyMap<number, ClientRequests>,
+): Choice {
+  const options = shapes.map((own) => {
+    const limit = limitOf(own, headroom, round);
+    return { limit, refused: refusedBy([limit], apart) };
+  });
+  const first = bestOf(options, new Set());
+  const second = bestOf(options, first.refused);
+  const both = [first, second].filter(({ refused }, index) =>
+    index === 0 || [...refused].some((client) => !first.refused.has(client))
+  );
+  return {
+    limits: both.map(({ limit }) => limit),
+    headroom,
+    refused: new Set(both.flatMap(({ refused }) => [...refused])),
+  };
+}
+
+/** The option that refuses most of those not refused yet; of equal ones the first. */
+function bestOf<Option extends { readonly refused: ReadonlySet<number> }>(
+  options: readonly Option[],
+  before: ReadonlySet<number>,
+): Option {
+  const more = ({ refused }: Option) => [...refused].filter((client) => !before.has(client)).length;
+  return options.reduce((best, each) => more(each) > more(best) ? each : best);
+}
+
+/** The limit of one period that lets the least through. */
+export function limitOf(
+  shapes: readonly Shape[],
+  headroom: number,
+  round: Room["round"],
+): AdvisedLimit {
+  const limits = shapes.map(({ period, rate, burst }) => ({
+    limit: round(headroom * rate * period),
+    period,
+    burst: round(headroom * burst),
+  }));
+  return limits.reduce((best, each) =>
+    each.limit + each.burst < best.limit + best.burst ? each : best
+  );
+}
+
+/** The clients that limits refuse at least once. */
+export function refusedBy(
+  limits: readonly AdvisedLimit[],
+  requests: ReadonlyMap<number, ClientRequests>,
+): ReadonlySet<number> {
+  const { refusals } = clientDecider(algorithmOf(limits));
+  return new Set([...requests].flatMap(([client, own]) => refusals(own, 1) > 0 ? [client] : []));
+}
+
+/** The algorithm of one limit or of several. */
+export function algorithmOf(limits: readonly AdvisedLimit[]): Algorithm {
+  const algorithms = limits.map((limit) => gcra(limit));
+  return algorithms.length === 1 ? algorithms[0]! : all(...algorithms);
+}
+
+/** The next number up that people like to write. */
+function roundUp(value: number): number {
+  return roundedUp(value, [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]);
+}
+
+/** The next number up of two digits. */
+export function roundUpFinely(value: number): number {
+  return roundedUp(value, Array.from({ length: 91 }, (_, index) => 1 + index / 10));
+}
+
+function roundedUp(value: number, steps: readonly number[]): number {
+  // What sums of floats are too large by does not count.
+  const least = value * (1 - 1e-9);
+  if (least <= 10) return Math.max(1, Math.ceil(least));
+  const power = 10 ** Math.floor(Math.log10(least));
+  return Math.round((steps.find((step) => step * power >= least) ?? 10) * power);
+}

@@ -1,0 +1,183 @@
+/*
+ * Advice as sections, from which the text and the page are rendered.
+ */
+
+import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
+import type { AdvisedLimit } from "../advise/choose_limits.ts";
+import { rulesOf, typescriptOf } from "./advice_snippets.ts";
+import { count, durationText, instantText, safeText } from "./format_numbers.ts";
+import { needBars } from "./need_bars.ts";
+import { needPlot } from "./plots/need_plot.ts";
+import type { Section } from "./section.ts";
+
+const FEW = 20;
+const DAY = 86_400_000;
+
+/** The sections of advice, in the order in which they are shown. */
+export function adviceSections(advice: Advice): readonly Section[] {
+  const [all, ...special] = advice.parts;
+  return [
+    { kind: "note", lines: [summaryOf(advice)] },
+    ...partSections(all!, "Advice"),
+    ...special.flatMap((part) => partSections(part, TITLES[part.part])),
+    { heading: "To paste", title: "TypeScript", code: typescriptOf(advice) },
+    { title: "Rule file", code: rulesOf(advice) },
+    { heading: "What this log does not show", kind: "list", lines: unseen(advice) },
+  ];
+}
+
+const TITLES: Readonly<Record<PartAdvice["part"], string>> = {
+  all: "All requests",
+  writes: "Requests that write",
+  logins: "Requests that log in",
+};
+
+function summaryOf({ requests, clients, start, end }: Advice): string {
+  return `${count(requests)} requests of ${some(clients, "client")} in ${
+    durationText(end - start)
+  }, from ${instantText(start)} UTC`;
+}
+
+/** `1 client`, `2 clients`. */
+function some(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function partSections(part: PartAdvice, heading: string): readonly Section[] {
+  const { period } = part.limits[0]!;
+  const span = durationText(period);
+  return [
+    { heading, title: heading, kind: "answer", lines: answersOf(part) },
+    ...(part.odd.length === 0 ? [] : [{
+      title: "Set aside: are they yours?",
+      rows: [
+        ["client", "requests", "most", "in", "times the busiest other", "refused"],
+        ...part.odd.map((odd) => [
+          safeText(odd.key),
+          ...[odd.requests, odd.most].map((each) => count(Math.round(each))),
+          durationText(odd.span),
+          timesText(odd),
+          odd.isRefused ? "yes" : "no",
+        ]),
+      ],
+    }]),
+    ...(part.part !== "all" ? [] : [{
+      title: `The heaviest clients, by the most in ${span}`,
+      rows: [
+        ["client", "requests", `most in ${span}`, "refused", "by the tight one"],
+        ...part.heaviest.map((one) => [
+          `${safeText(one.key)}${one.isSetAside ? " (set aside)" : ""}`,
+          ...[one.requests, one.most, one.refused, one.refusedByTight].map(count),
+        ]),
+      ],
+    }]),
+    {
+      title: `Clients by the most that they need in ${span}`,
+      text: needBars(part),
+      plot: (width) => needPlot(`Clients by what they need in ${span}`, part, width),
+    },
+  ];
+}
+
+function timesText({ times, isSteady }: OddClient): string {
+  return `${times < 10 ? times.toFixed(1) : count(Math.round(times))}${
+    isSteady ? ", at a steady pace" : ""
+  }`;
+}
+
+/** `60 in 1 min, 40 at once`. */
+export function limitText({ limit, period, burst }: AdvisedLimit): string {
+  return `${count(limit)} in ${durationText(period)}, at most ${count(burst)} at once`;
+}
+
+function answersOf(part: PartAdvice): readonly string[] {
+  const { limits, ordinary, headroom, setAside, refuses } = part;
+  const whom = setAside === 0
+    ? ""
+    : ` It refuses ${refuses === setAside ? "" : `${count(refuses)} of `}the ${
+      some(setAside, "client")
+    } set aside.`;
+  return [
+    `Allow ${limits.map(limitText).join(", and ")}: that refuses none of the ${
+      some(ordinary, "ordinary client")
+    }, and admits ${headroom} times what they needed.${whom}`,
+    tightText(part),
+    ...(headroom < 2 && setAside > 0
+      ? ["More room would admit some of those set aside, because they need little more."]
+      : []),
+    ...(ordinary + setAside < FEW
+      ? [
+        `With fewer than ${FEW} clients nobody can be set aside: the limit admits whoever there ` +
+        "was, attackers too.",
+      ]
+      : []),
+    ...(part.secondGroup > 0
+      ? [
+        `${
+          count(part.secondGroup)
+        } clients form a group far above the others, too large to be set ` +
+        "aside. If they are attackers, --where leaves them out.",
+      ]
+      : []),
+    ...(part.monitors > 0
+      ? [
+        `${
+          some(part.monitors, "client")
+        } asked for the same page at equal distances all the time. ` +
+        "Monitors do, so they count as ordinary.",
+      ]
+      : []),
+  ];
+}
+
+function tightText({ tight, tightRefuses, ordinary }: PartAdvice): string {
+  const text = limitText(tight);
+  return ordinary < 1_000
+    ? `The smallest limit that refuses none of them is ${text}; it leaves no room.`
+    : `The smallest limit that refuses at most 0.1 % of them is ${text}: it refuses ${
+      some(tightRefuses, "client")
+    }, and leaves no room.`;
+}
+
+/** Requests that are too few for a limit of their own. */
+function fewText({ writes, logins, parts }: Advice): readonly string[] {
+  return ([["writes", writes, "write"], ["logins", logins, "log in"]] as const)
+    .filter(([part, requests]) => requests > 0 && !parts.some((each) => each.part === part))
+    .map(([, requests, verb]) => `What requests that ${verb} need: there are ${count(requests)}.`);
+}
+
+/** What nobody can see in this log, so that nobody thinks that it was looked at. */
+function unseen(advice: Advice): readonly string[] {
+  const { grain, start, end, requests, busiest, clients, untracked, log } = advice;
+  const days = (end - start) / DAY;
+  return [
+    "Who shares an address, and one attacker behind many addresses.",
+    "Attackers who need less than 1.5 times as much as the busiest ordinary client.",
+    "Whether those who are refused come again, and how often.",
+    ...(days < 7 ? [`A whole week: it is ${durationText(end - start)} long.`] : []),
+    ...(grain === 1_000
+      ? [
+        "What happened within a second: its times are whole seconds, and the limits allow for that.",
+      ]
+      : []),
+    ...((log?.seen?.refused ?? 0) > 0
+      ? [
+        `What clients wanted: ${
+          some(log!.seen!.refused, "request")
+        } were answered by 429, so a limit was in force.`,
+      ]
+      : []),
+    ...(clients > 1 && busiest > requests / 2
+      ? [
+        "Who is behind the busiest client, which made more than half of the requests: if it is your " +
+        "proxy, --key must name the field with the client's address.",
+      ]
+      : []),
+    ...(log?.keys.length === 0 ? ["Who the clients are: no column is known to name them."] : []),
+    ...fewText(advice),
+    ...(log?.seen?.hasPaths === false ? ["What was asked for: it names no paths."] : []),
+    ...(untracked > 0
+      ? [`${some(untracked, "request")} of clients beyond the bound on clients.`]
+      : []),
+  ];
+}

@@ -1,0 +1,35 @@
+/*
+ * Advice for the terminal, and for programs.
+ */
+
+import type { Advice } from "../advise/advice.ts";
+import { adviceSections } from "./advice_sections.ts";
+import { sectionText } from "./section_text.ts";
+
+/**
+ * Advice as text: the limits in a few sentences, whom they refuse, a picture, the lines to paste, and
+ * what the log does not show.
+ *
+ * @param advice What `advise` returned.
+ *
+ * @example
+ * ```ts
+ * import { advise, adviceText, simulate } from "tidegate/replay";
+ * import assert from "node:assert/strict";
+ *
+ * assert.match(adviceText(await advise(simulate("attack"))), /^Allow \d+ in 1 min, at most \d+ at once/m);
+ * ```
+ */
+export function adviceText(advice: Advice): string {
+  return sectionText(adviceSections(advice));
+}
+
+/**
+ * Advice as JSON: the fields of `Advice`, and a `version` of this shape.
+ *
+ * @param advice What `advise` returned.
+ */
+export function adviceJson(advice: Advice): string {
+  const orNull = (_name: string, value: unknown) => value === undefined ? null : value;
+  return JSON.stringify({ version: 1, ...advice }, orNull, 2);
+}

@@ -1,0 +1,19 @@
+/** A part of a report or of advice. */
+export interface Section {
+  /** What comes before it on a page. */
+  readonly heading?: string | undefined;
+  readonly title?: string | undefined;
+  /** How pages show its lines. */
+  readonly kind?: "answer" | "note" | "list";
+  readonly lines?: readonly string[];
+  /** A table, the first row of which is its head. */
+  readonly rows?: readonly (readonly string[])[];
+  /** Lines that are to be copied. */
+  readonly code?: readonly string[];
+  /** Its picture where there is only text. */
+  readonly text?: readonly string[];
+  /** What to know about its plot. */
+  readonly plotNote?: string;
+  /** Draws its plot, in a width. */
+  readonly plot?: (width: number) => string;
+}
