@@ -21,14 +21,19 @@
  * @module
  */
 
-import { adaptOldStore } from "../../core/old/adapt_old_store.ts";
-import type { Algorithm } from "../../core/algorithm.ts";
 import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
-import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import type { Operation, PreparedCall } from "../../core/old/old_store.ts";
-import type { AsyncStore } from "../../core/store.ts";
-import { type Answer, isReadOnly, newJob, type Several, type Turn } from "./batches/job.ts";
+import type { AsyncStore, Operation } from "../../core/store.ts";
+import {
+  type Answer,
+  type Bound,
+  isReadOnly,
+  newJob,
+  type Part,
+  type Several,
+  type Turn,
+} from "./batches/job.ts";
+import { familyOpener, type RedisBound } from "./families.ts";
 import { claimOwner, contendedKeys } from "./commit/claims.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
@@ -120,39 +125,50 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const turn = turns();
   let closed = false;
 
-  /** Submits a call: of one operation or of several, or with neither to forget the key. */
-  function submit<Result extends Answer>(
+  /** Submits a call: of one verb or of several operations, or with neither to forget the key. */
+  function submit(
     key: string,
     at: number | undefined,
-    one: Operation | undefined,
+    bound: Bound | undefined,
+    argument: unknown,
     several: Several | undefined,
-  ): Promise<Result> {
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const settle = resolve as (answer: Answer) => void;
       const slot = router.slotOf(key);
-      router.submit(newJob(key, slot, at, one, several, turn(), settle, reject));
+      router.submit(newJob(key, slot, at, bound, argument, several, turn(), resolve, reject));
     });
   }
 
-  /** Runs operations as one call, all or nothing. */
-  function run(operations: readonly Operation[], at?: number): Promise<readonly Decision[]> {
-    if (operations.length === 0) return Promise.resolve([]);
-    const now = at === undefined ? undefined : checkNow(at);
-    for (const { cost } of operations) checkCost("run an operation", cost);
-    const keys = operations.flatMap(({ key, replaces }) =>
-      replaces === undefined ? [key] : [key, replaces.key]
-    );
+  function submitParts(
+    parts: readonly Part[],
+    at: number | undefined,
+    isSingle: boolean,
+  ): Promise<Answer> {
+    const keys = parts.flatMap(({ name, older }) => [name, ...older]);
     requireOneSlot(keys, router.slotOf);
-    return submit(keys[0]!, now, undefined, { operations, keys });
+    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
   }
 
-  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
-    const nameOf = remembered(keyNamer(prefix, algorithm.id, hashTag));
-    return function decideOne(key, cost, dry, at) {
-      const stored = nameOf(key);
-      const operation = { key: stored, algorithm, cost, dry, replaces: undefined };
-      return submit(stored, at, operation, undefined);
-    };
+  const open = familyOpener({
+    namer: (prefix, id) => remembered(keyNamer(prefix, id, hashTag)),
+    submit: (name, at, bound, argument) => submit(name, at, bound, argument, undefined),
+    submitParts,
+    forget: async (names) => {
+      await Promise.all(
+        names.map((name) => submit(name, undefined, undefined, undefined, undefined)),
+      );
+    },
+  });
+
+  /** Runs operations as one call, all or nothing. */
+  function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
+    if (operations.length === 0) return Promise.resolve([]);
+    const now = at === undefined ? undefined : checkNow(at);
+    const parts = operations.map(({ bound, key, argument }) => {
+      checkCost(bound.verb.name, bound.verb.units(argument), 0);
+      return (bound as RedisBound).part(key, argument);
+    });
+    return submitParts(parts, now, false) as Promise<readonly unknown[]>;
   }
 
   function close(): Promise<void> {
@@ -161,14 +177,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return Promise.resolve();
   }
 
-  return adaptOldStore({
+  return {
+    open,
     run,
-    internals: {
-      prepare,
-      keyOf: (prefix: string, id: string, key: string) => keyNamer(prefix, id, hashTag)(key),
-    },
-    accepts() {},
-    delete: (key: string) => submit<undefined>(key, undefined, undefined, undefined),
     deleteAll(prefix: string): Promise<void> {
       if (!closed) return deletePrefix(router, prefix, given.connectDeadline);
       const message = "Cannot delete the keys of a prefix as the redisStore must be open";
@@ -177,7 +188,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     close,
     [Symbol.asyncDispose]: close,
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),
-  }) as unknown as RedisStore;
+  };
 }
 
 /**

@@ -7,13 +7,12 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
-import type { Decision } from "../../../core/decision.ts";
 import type { Commit } from "../commit/choose_commit.ts";
 import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
-import type { Operation } from "../../../core/old/old_store.ts";
-import { transact } from "../../../core/old/old_transact.ts";
+import { takeOver } from "../../../core/carry_over.ts";
+import { transact } from "../../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
-import { type Answer, type Job, keySet, keysOf, type Several } from "./job.ts";
+import { type Answer, type Bound, type Job, keySet, keysOf, type Several } from "./job.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { RedisCounters } from "../statistics.ts";
 
@@ -172,47 +171,68 @@ export function rootCellOf(job: Job): Cell {
  * @throws What a reducer throws at bad input; the cells are unchanged.
  */
 function step(
-  { one, several, at, cell }: Job,
+  { bound, argument, several, at, cell }: Job,
   cells: ReadonlyMap<string, Cell>,
   now: number,
   counters: RedisCounters,
 ): Answer {
   const instant = at ?? now;
-  if (one !== undefined) return stepOne(one, cell!, instant, counters);
+  if (bound !== undefined) return stepOne(bound, argument, cell!, instant, counters);
   if (several !== undefined) return stepSeveral(several, cells, instant, counters);
   forget(cell!);
   return undefined;
 }
 
 function stepOne(
-  { algorithm, cost, dry }: Operation,
+  { steps, verb, family: { spec: { algorithm } } }: Bound,
+  argument: unknown,
   cell: Cell,
   instant: number,
   counters: RedisCounters,
-): Decision {
-  const { take, decide } = splitReducer(algorithm);
+): Answer {
   const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
-  const next = take(state, instant, cost);
-  const decision = decide(state, next, instant, cost);
-  if (next !== state && !dry) put(cell, algorithm, next, decision.resetAfter);
-  return decision;
+  const next = steps.next(state, instant, argument);
+  const answer = steps.answer(state, next, instant, argument);
+  if (next !== state) put(cell, algorithm, next, verb.decisionOf(answer).resetAfter);
+  return answer;
 }
 
 function stepSeveral(
-  { operations }: Several,
+  { parts, isSingle }: Several,
   cells: ReadonlyMap<string, Cell>,
   instant: number,
   counters: RedisCounters,
-): readonly Decision[] {
-  const { decisions, writes } = transact(
-    operations,
-    (key, algorithm) => stateOf(cells.get(key)!, algorithm, counters),
-    instant,
-  );
-  for (const { key, algorithm, state, resetAfter } of writes) {
-    put(cells.get(key)!, algorithm, state, resetAfter);
+): Answer {
+  const moves: (() => void)[] = [];
+  const states = parts.map((part) => {
+    const { bound: { verb, family: { spec } }, name, older } = part;
+    const cell = cells.get(name)!;
+    const held = stateOf(cell, spec.algorithm, counters);
+    if (held !== undefined) return held;
+    const cellsOfOlder = older.map((name) => cells.get(name)!);
+    const stateUnder = (index: number) =>
+      stateOf(cellsOfOlder[index]!, spec.older[index]!.algorithm, counters);
+    const taken = older.length === 0 ? undefined : takeOver(spec, stateUnder, instant);
+    if (taken === undefined) return spec.algorithm.initial;
+    // A look writes nothing; otherwise the next call would take over again, as if no time had passed.
+    if (verb.kind !== "look") {
+      moves.push(() => {
+        const { decide } = splitReducer(spec.algorithm);
+        const { resetAfter } = decide(taken.state, taken.state, instant, 0);
+        put(cell, spec.algorithm, taken.state, resetAfter);
+        forget(cellsOfOlder[taken.index]!);
+      });
+    }
+    return taken.state;
+  });
+  const { answers, nexts } = transact(parts, states, instant);
+  for (const move of moves) move();
+  for (const [index, { bound: { verb, family: { spec } }, name }] of parts.entries()) {
+    if (nexts[index] === states[index]) continue;
+    const { resetAfter } = verb.decisionOf(answers[index]);
+    put(cells.get(name)!, spec.algorithm, nexts[index], resetAfter);
   }
-  return decisions;
+  return isSingle ? answers[0] : answers;
 }
 
 function stateOf(cell: Cell, algorithm: Algorithm, counters: RedisCounters): unknown {

@@ -3,18 +3,37 @@
  * or loses a race goes into the next one, and the job keeps how far it has come.
  */
 
-import type { Decision } from "../../../core/decision.ts";
-import type { Operation } from "../../../core/old/old_store.ts";
+import type { Formula } from "../../../core/algorithm.ts";
+import type { BoundVerb, Operation } from "../../../core/store.ts";
 import type { Cell } from "./cell.ts";
 
-/** What a call returns: a decision, those of several operations, or nothing if it forgets a key. */
-export type Answer = Decision | readonly Decision[] | undefined;
+/** What a call returns: a verb's answer, those of several, or nothing if it forgets a key. */
+export type Answer = unknown;
+
+/** A verb bound to the keys of a family in this store. */
+export interface Bound extends BoundVerb<unknown, unknown, "async"> {
+  /** The formula of what it does to a state, if there is one; see script/. */
+  readonly formula: Formula | undefined;
+  /** 1 if the formula takes units, -1 if it gives them back, 0 if nothing is to be done. */
+  readonly sign: 1 | -1 | 0;
+}
+
+/** One of several operations that are run all or nothing. */
+export interface Part extends Operation {
+  readonly bound: Bound;
+  /** The stored key. */
+  readonly name: string;
+  /** The same key under older options, the newest first. */
+  readonly older: readonly string[];
+}
 
 /** Operations that are run all or nothing. */
 export interface Several {
-  readonly operations: readonly Operation[];
+  readonly parts: readonly Part[];
   /** Every stored key that is read or written. */
   readonly keys: readonly string[];
+  /** Whether the call returns the only answer, not a list of one. */
+  readonly isSingle: boolean;
 }
 
 /** A turn of the event loop. */
@@ -44,8 +63,10 @@ class YoungJob {
   readonly slot: number;
   /** The instant to decide at; `undefined` for the store's time. */
   readonly at: number | undefined;
-  /** The only operation, if it needs one key; `undefined` of several, and to forget the key. */
-  readonly one: Operation | undefined;
+  /** The verb, if it needs one key; `undefined` of several, and to forget the key. */
+  readonly bound: Bound | undefined;
+  /** What it brings. */
+  readonly argument: unknown;
   /** Operations that are run all or nothing, if it is not that one. */
   readonly several: Several | undefined;
   /** The turn that it came in. */
@@ -79,7 +100,8 @@ class YoungJob {
     key: string,
     slot: number,
     at: number | undefined,
-    one: Operation | undefined,
+    bound: Bound | undefined,
+    argument: unknown,
     several: Several | undefined,
     turn: Turn,
     resolve: (answer: Answer) => void,
@@ -88,7 +110,8 @@ class YoungJob {
     this.key = key;
     this.slot = slot;
     this.at = at;
-    this.one = one;
+    this.bound = bound;
+    this.argument = argument;
     this.several = several;
     this.turn = turn;
     this.resolve = resolve;
@@ -107,12 +130,15 @@ export function keySet(job: Job): string {
 }
 
 /** Whether a call writes nothing, whatever comes of it. */
-export function isReadOnly({ one, several }: Job): boolean {
-  return one === undefined ? several?.operations.every(looks) === true : looks(one);
+export function isReadOnly({ bound, argument, several }: Job): boolean {
+  if (bound !== undefined) return looks(bound, argument);
+  return several?.parts.every(({ bound, argument, older }) =>
+    bound.verb.kind === "look" || older.length === 0 && looks(bound, argument)
+  ) === true;
 }
 
-function looks({ cost, dry, replaces }: Operation): boolean {
-  return (dry || cost === 0) && replaces === undefined;
+function looks({ verb }: Bound, argument: unknown): boolean {
+  return verb.kind === "look" || verb.units(argument) === 0;
 }
 
 /** Every stored key that a call reads or writes. */

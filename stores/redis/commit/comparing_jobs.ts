@@ -2,10 +2,9 @@
  * Which calls of a batch the script cannot run, so that they compare and set, in the same write.
  */
 
-import type { Operation } from "../../../core/old/old_store.ts";
 import type { Batch } from "../batches/batch.ts";
 import type { Cell } from "../batches/cell.ts";
-import { type Job, keysOf } from "../batches/job.ts";
+import { type Job, keysOf, type Part } from "../batches/job.ts";
 
 /**
  * The calls of a batch that compare and set, as the script cannot run them, and all that share a key
@@ -33,22 +32,15 @@ function cellsOf(job: Job, cells: Batch["cells"]): readonly Cell[] {
 }
 
 /** Whether the script can run a call. */
-function canRun({ one, several }: Job): boolean {
-  return one === undefined
-    ? several === undefined || areCompiled(several.operations)
-    : isCompiled(one);
+function canRun({ bound, several }: Job): boolean {
+  if (bound !== undefined) return bound.formula !== undefined;
+  if (several === undefined) return true;
+  const { parts } = several;
+  return parts.every(({ bound, older }) => bound.formula !== undefined && older.length === 0) &&
+    (parts.length === 1 || !parts.some(isCharge));
 }
 
-/** Whether the script can do what an operation asks for. */
-function isCompiled({ algorithm, replaces }: Operation): boolean {
-  return algorithm.internals?.formula !== undefined && replaces === undefined;
-}
-
-/** The same for several: the script takes a charge that changes nothing for a refusal. */
-function areCompiled(operations: readonly Operation[]): boolean {
-  return operations.every(isCompiled) && (operations.length === 1 || !operations.some(isCharge));
-}
-
-function isCharge({ algorithm }: Operation): boolean {
-  return algorithm.internals?.formula?.[0] === "charge";
+/** The script takes a charge that changes nothing for a refusal. */
+function isCharge({ bound }: Part): boolean {
+  return bound.formula?.[0] === "charge";
 }

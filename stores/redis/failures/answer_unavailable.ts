@@ -8,7 +8,7 @@ import type { Decision } from "../../../core/decision.ts";
 import { StoreOverloadedError, StoreUnavailableError } from "../../../core/errors.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
-import type { Job } from "../batches/job.ts";
+import type { Bound, Job } from "../batches/job.ts";
 import { asError } from "./batch_failure.ts";
 
 /**
@@ -46,15 +46,19 @@ function answerByPolicy(
   untilRetry: () => number,
   error: () => Error,
 ): void {
-  const { one, several, resolve, reject } = job;
+  const { bound, argument, several, resolve, reject } = job;
   job.settled = true;
-  const operations = one === undefined ? several?.operations : [one];
-  if (policy === "throw" || operations === undefined) return reject(error());
+  if (policy === "throw") return reject(error());
   const retryAfter = untilRetry();
-  const decisions = operations.map(({ algorithm, cost }) =>
-    policyDecision(algorithm, cost, policy === "allow", retryAfter)
-  );
-  resolve(one === undefined ? decisions : decisions[0]);
+  const answerTo = ({ verb, family }: Bound, argument: unknown) => {
+    const isFree = verb.kind === "free" || verb.units(argument) === 0;
+    const allowed = policy === "allow" || isFree;
+    return verb.answerOf(policyDecision(family.spec.algorithm, allowed, retryAfter));
+  };
+  if (bound !== undefined) return resolve(answerTo(bound, argument));
+  if (several === undefined) return reject(error());
+  const answers = several.parts.map(({ bound, argument }) => answerTo(bound, argument));
+  resolve(several.isSingle ? answers[0] : answers);
 }
 
 function unavailableError(applied: "no" | "unknown", thrown: unknown): StoreUnavailableError {
@@ -70,16 +74,9 @@ function unavailableError(applied: "no" | "unknown", thrown: unknown): StoreUnav
 /**
  * The decision of a policy instead of the store's: it says nothing about what is left.
  *
- * @param cost Units to take; a call that takes none is always allowed.
- * @param allows Whether the policy allows.
+ * @param allowed Whether the policy allows; a call that takes no units is always allowed.
  */
-function policyDecision(
-  algorithm: Algorithm,
-  cost: number,
-  allows: boolean,
-  retryAfter: number,
-): Decision {
-  const allowed = allows || cost <= 0;
+function policyDecision(algorithm: Algorithm, allowed: boolean, retryAfter: number): Decision {
   return makeDecision(
     allowed,
     algorithm.policies[0]?.limit ?? algorithm.capacity,
@@ -90,6 +87,6 @@ function policyDecision(
     0,
     0,
     "policy",
-    algorithm.internals?.parts?.map((part) => policyDecision(part, cost, allows, retryAfter)),
+    algorithm.internals?.parts?.map((part) => policyDecision(part, allowed, retryAfter)),
   );
 }

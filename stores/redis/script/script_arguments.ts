@@ -2,10 +2,9 @@
  * What a script call is asked to do, made of the calls that share it: see run_steps.ts for the words.
  */
 
-import type { Algorithm, Formula } from "../../../core/algorithm.ts";
-import type { Operation } from "../../../core/old/old_store.ts";
+import type { Formula } from "../../../core/algorithm.ts";
 import type { Cell } from "../batches/cell.ts";
-import type { Job } from "../batches/job.ts";
+import type { Bound, Job } from "../batches/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
 
 /** What is to be done, before it is written out. */
@@ -17,8 +16,8 @@ interface Draft {
   readonly last: number[];
   /** The instant of the steps that come next; below 0, the server's. */
   instant: number;
-  /** The algorithm used last, and the index of its formula. */
-  algorithm: Algorithm | undefined;
+  /** The verb used last, and the index of its formula. */
+  bound: Bound | undefined;
   formula: number;
 }
 
@@ -45,7 +44,7 @@ export function scriptArguments(
     steps: [],
     last: [],
     instant: -1,
-    algorithm: undefined,
+    bound: undefined,
     formula: 0,
   };
   for (const job of jobs) addJob(draft, job);
@@ -62,11 +61,11 @@ function sameOfAll(
   const times = new Array<number>(count).fill(0);
   let formula: Formula | undefined;
   let common = 0;
-  for (const { at, one, cell } of jobs) {
-    if (one === undefined || at !== undefined) return undefined;
-    const { dry, cost, algorithm } = one;
-    if (dry || cost === 0) continue;
-    const own = algorithm.internals!.formula!;
+  for (const { at, bound, argument, cell } of jobs) {
+    if (bound === undefined || at !== undefined) return undefined;
+    const cost = costOf(bound, argument);
+    if (cost === 0) continue;
+    const own = bound.formula!;
     if (formula === undefined) [formula, common] = [own, cost];
     if (own !== formula || cost !== common) return undefined;
     times[cell!.index]!++;
@@ -75,19 +74,26 @@ function sameOfAll(
   return [`${now}`, `${common}`, encodeCounts(times), ...formula.map(String)];
 }
 
-function addJob(draft: Draft, { at = -1, one, several, cell }: Job): void {
+/** Units that the formula takes, below 0 where it gives them back. */
+function costOf({ sign, verb }: Bound, argument: unknown): number {
+  return sign === 0 ? 0 : sign * verb.units(argument);
+}
+
+function addJob(draft: Draft, { at = -1, bound, argument, several, cell }: Job): void {
   const { cells, steps, last } = draft;
   if (at !== draft.instant) {
     steps.push(SET_INSTANT, at);
     draft.instant = at;
     last.length = 0;
   }
-  if (one !== undefined) addTake(draft, one, cell!.index);
+  if (bound !== undefined) addTake(draft, bound, costOf(bound, argument), cell!.index);
   else if (several !== undefined) {
-    steps.push(TAKE_ALL, several.operations.length);
-    for (const { key, algorithm, cost, dry } of several.operations) {
-      const { index } = cells.get(key)!;
-      steps.push(index, formulaOf(draft, algorithm), cost, dry ? 1 : 0);
+    steps.push(TAKE_ALL, several.parts.length);
+    for (const { name, bound, argument } of several.parts) {
+      const { index } = cells.get(name)!;
+      const isLook = bound.verb.kind === "look";
+      const cost = isLook ? bound.verb.units(argument) : costOf(bound, argument);
+      steps.push(index, formulaOf(draft, bound), cost, isLook ? 1 : 0);
       last[index] = -1;
     }
   } else {
@@ -97,10 +103,10 @@ function addJob(draft: Draft, { at = -1, one, several, cell }: Job): void {
 }
 
 /** Calls of the same cost on a key are one step, whatever comes in between on other keys. */
-function addTake(draft: Draft, { algorithm, cost, dry }: Operation, index: number): void {
+function addTake(draft: Draft, bound: Bound, cost: number, index: number): void {
   const { steps, last } = draft;
-  if (dry || cost === 0) return;
-  const formula = formulaOf(draft, algorithm);
+  if (cost === 0) return;
+  const formula = formulaOf(draft, bound);
   const at = last[index] ?? -1;
   if (at >= 0 && steps[at + 3] === cost && steps[at + 2] === formula) {
     steps[at + 4]!++;
@@ -110,13 +116,13 @@ function addTake(draft: Draft, { algorithm, cost, dry }: Operation, index: numbe
   steps.push(TAKE, index, formula, cost, 1);
 }
 
-function formulaOf(draft: Draft, algorithm: Algorithm): number {
-  if (draft.algorithm === algorithm) return draft.formula;
+function formulaOf(draft: Draft, bound: Bound): number {
+  if (draft.bound === bound) return draft.formula;
   const { formulas } = draft;
-  const formula = algorithm.internals!.formula!;
+  const formula = bound.formula!;
   let index = formulas.indexOf(formula);
   if (index === -1) index = formulas.push(formula) - 1;
-  draft.algorithm = algorithm;
+  draft.bound = bound;
   draft.formula = index;
   return index;
 }

@@ -270,7 +270,17 @@ describe("calls on many keys, by cas", () => {
         send: () => Promise.resolve([["1", "2", ...failures]]),
         destroy() {},
       };
-      const job = newJob("a", 0, undefined, undefined, undefined, { end: 0 }, () => {}, () => {});
+      const job = newJob(
+        "a",
+        0,
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+        { end: 0 },
+        () => {},
+        () => {},
+      );
       const batch = emptyBatch(job, "cas");
       addJob(job, batch);
       const node: NodeConnection = {

@@ -11,8 +11,18 @@ import {
 
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
-  const several = keys.length > 1 ? { operations: [], keys } : undefined;
-  const job = newJob(keys[0]!, 1, undefined, undefined, several, { end: 0 }, () => {}, () => {});
+  const several = keys.length > 1 ? { parts: [], keys, isSingle: false } : undefined;
+  const job = newJob(
+    keys[0]!,
+    1,
+    undefined,
+    undefined,
+    undefined,
+    several,
+    { end: 0 },
+    () => {},
+    () => {},
+  );
   job.alone = alone;
   return job;
 }
@@ -48,7 +58,7 @@ test("a slot of which a batch takes nothing keeps its place", () => {
   const add = (key: string, slot: number) =>
     enqueue(
       queue,
-      newJob(key, slot, undefined, undefined, undefined, { end: 0 }, () => {}, () => {}),
+      newJob(key, slot, undefined, undefined, undefined, undefined, { end: 0 }, () => {}, () => {}),
     );
   for (const key of ["a", "b", "c"]) add(key, 1);
   add("d", 2);
