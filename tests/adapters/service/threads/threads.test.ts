@@ -50,7 +50,8 @@ async function assertExact(options: Partial<ServeOptions>, threads: number): Pro
         Number(new RegExp(`^tidegate_redis_${name} (\\d+)$`, "m").exec(body)?.[1]);
       assert.ok(value("connections_total") >= threads, body);
       assert.equal(value("decisions_total"), 2 * LIMIT);
-      assert.ok(value("commands_total") > value("round_trip_seconds_count"), body);
+      // By script a batch is one command.
+      assert.ok(value("commands_total") >= value("round_trip_seconds_count"), body);
       assert.ok(value("round_trip_seconds_count") >= value("batches_total"), body);
       assert.ok(value("conflicts_total") >= 0);
       assert.match(body, /^# TYPE tidegate_redis_commands_total counter$/m);
