@@ -6,6 +6,8 @@ import { writeFile } from "node:fs/promises";
 
 import { unreadLines } from "../replay/output/log_notes.ts";
 import {
+  type Advice,
+  advise,
   readTrace,
   replay,
   replayJson,
@@ -80,13 +82,15 @@ async function runReplay(
   if (html !== undefined) await checkWritable(html);
   const { logs, options, end } = await openLogs("replay", positionals, values);
   let report: ReplayReport;
+  let advice: Advice | undefined;
   let sweeps: readonly SweepReport[] = [];
   if (values.rules === undefined) {
-    const trace = await readTrace(logs, options).finally(end);
+    const trace = await readTrace(logs, { ...options, marks: html !== undefined }).finally(end);
     const of = trace.clients.length === 1 ? "requests" : "clients";
     if (wanted !== undefined) sweeps = await sweep(trace, wanted.families, { of });
     const tried = candidates.length > 0 ? candidates : foundCandidates(wanted!, sweeps);
     report = await replay(trace, tried, { compare: values.compare });
+    if (html !== undefined) advice = await advise(trace);
   } else {
     const { rules } = await readAt(values.rules, {}, tools);
     if (rules === undefined) return 1;
@@ -98,7 +102,10 @@ async function runReplay(
     tools.print(replayJson(report, sweeps));
   } else tools.print(replayTable(report, sweeps));
   if (html !== undefined) {
-    await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
+    await writeFile(
+      html,
+      replayPage(report, { title: title ?? positionals.join(", "), sweeps, advice }),
+    );
     tools.complain(`Wrote the page to ${html}`);
   }
   return 0;

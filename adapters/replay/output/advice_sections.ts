@@ -95,12 +95,12 @@ function answersOf(part: PartAdvice): readonly string[] {
   const whom = setAside === 0
     ? ""
     : ` It refuses ${refuses === setAside ? "" : `${count(refuses)} of `}the ${
-      some(setAside, "client")
+      setAside === 1 ? "client" : some(setAside, "client")
     } set aside.`;
   return [
     `Allow ${limits.map(limitText).join(", and ")}: that refuses none of the ${
       some(ordinary, "ordinary client")
-    }, and admits ${headroom} times what they needed.${whom}`,
+    }, and admits ${headroom === 2 ? "twice" : `${headroom} times`} what they needed.${whom}`,
     tightText(part),
     ...(headroom < 2 && setAside > 0
       ? ["More room would admit some of those set aside, because they need little more."]

@@ -94,7 +94,7 @@ export const PLOT_STYLE: string = `
 --s5:#a5a5ff}}
 .plot text{fill:var(--ink)}.plot .soft{fill:var(--soft)}.plot .strong{font-weight:600}
 .plot .rule{stroke:var(--rule);fill:none}.plot .axis{stroke:var(--soft);fill:none}
-.plot .calm{fill:var(--calm)}.plot .alarm{fill:var(--alarm)}.plot text.alarm{fill:var(--alarm)}
+.plot .ground{fill:var(--rule)}.plot .calm{fill:var(--calm)}.plot .alarm{fill:var(--alarm)}.plot text.alarm{fill:var(--alarm)}
 .plot .series{fill:none;stroke-width:2;stroke-linejoin:round}
 .plot .s0{stroke:var(--s0)}.plot .s1{stroke:var(--s1);stroke-dasharray:7 3}
 .plot .s2{stroke:var(--s2);stroke-dasharray:2 3}.plot .s3{stroke:var(--s3);stroke-dasharray:9 3 2 3}

@@ -44,7 +44,7 @@ export function timelinePlot(
   return picture(width, bottom + 42, title, [
     ...timeAxis(x, start, span, top, bottom),
     ...valueAxis(y, steps, LEFT, right),
-    bars(total, "allowed", start, x, right, (units) => [y(units), y(0)]),
+    bars(total, "allowed", start, x, right, (units) => [y(units), y(0)], "ground"),
     ...shown.map(({ bins }, index) =>
       element("path", { class: `series s${index}`, d: stepsOf(bins, x, y) })
     ),
@@ -80,6 +80,7 @@ export function bars(
   x: Scale,
   right: number,
   sides: (units: number, bin: number) => readonly [top: number, bottom: number],
+  look: string = kind === "allowed" ? "calm" : "alarm",
 ): string {
   const boxes = units[kind].map((count, bin) => {
     if (count === 0) return "";
@@ -89,5 +90,5 @@ export function bars(
     const [top, bottom] = sides(count, bin);
     return box(from, top, to, bottom);
   });
-  return element("path", { class: kind === "allowed" ? "calm" : "alarm", d: boxes.join("") });
+  return element("path", { class: look, d: boxes.join("") });
 }
