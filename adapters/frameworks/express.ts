@@ -120,9 +120,26 @@ const replies: NodeReplies<unknown, ExpressResponse> = {
   keep: (decision, _request, response) => response.locals["rateLimit"] = decision,
 };
 
+let saidTrustAll = false;
+
+/** Logs a line once if the app believes what clients say of their addresses. */
+function noticeTrustAll(request: ExpressRequest): void {
+  if (saidTrustAll || request.headers["x-forwarded-for"] === undefined) return;
+  const { app } = request as { readonly app?: { get?(setting: string): unknown } };
+  if (app?.get?.("trust proxy") !== true) return;
+  saidTrustAll = true;
+  console.warn(
+    "Express's setting `trust proxy` is true, so that clients choose their own addresses, and no " +
+      "limit holds: name your proxies in it, or in trustedProxies",
+  );
+}
+
 const source: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,
-  trustedAddress: (request) => request.ip,
+  trustedAddress(request) {
+    noticeTrustAll(request);
+    return request.ip;
+  },
   trustsProxies: (request) => {
     const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
     return app?.enabled?.("trust proxy") === true;

@@ -289,7 +289,10 @@ function spreadWait(
   limits: LimitsTold,
   attempt: number,
 ): number | undefined {
-  const pause = waitFor(limits) ?? FIRST_BACKOFF * 2 ** (attempt - 1);
+  // A server that says 0 and refuses once more has not meant it.
+  const backoff = FIRST_BACKOFF * 2 ** (attempt - 1);
+  const asked = waitFor(limits) ?? backoff;
+  const pause = asked === 0 && attempt > 1 ? backoff : asked;
   if (pause > maxPause) return undefined;
   // Spread, so that those who were refused together do not come back together; only ever later.
   return pause === 0 ? 0 : pause + FIRST_BACKOFF * random();

@@ -219,7 +219,8 @@ function scarcest(policies: readonly Policy[], lefts: readonly QuotaLeft[]) {
 }
 
 function windowOf({ period }: Policy): string {
-  return period === Infinity ? "" : `;w=${seconds(period)}`;
+  // The field has whole seconds: a shorter window would be published as a longer one.
+  return period === Infinity || period < 1_000 ? "" : `;w=${seconds(period)}`;
 }
 
 function unitOf(unit: QuotaUnit): string {

@@ -20,6 +20,7 @@
 import { failureReport, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
 import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
 import { nativePromise } from "../native_promise.ts";
@@ -85,8 +86,10 @@ function gateOf(options: Options, source: RequestSource<unknown, unknown>): Gate
   checkOptions<Options>(ACTION, options, GATE_OPTIONS);
   const { limiter, skip, cost = 1, shadow = false } = options;
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
-    throw typeError(ACTION, "it needs a limiter, such as limiter(...)", limiter);
+    const lacks = typeof limiter === "object" && limiter !== null ? ": consume is missing" : "";
+    throw typeError(ACTION, `it needs a limiter, such as limiter(...)${lacks}`, limiter);
   }
+  checkAddress(options);
   const fixed = typeof limiter === "function" ? undefined : limitPlan(limiter, options);
   const plans = new WeakMap<AnyLimiter, LimitPlan>();
   const clientKey = clientKeyReader(options, source);
@@ -115,7 +118,8 @@ function gateOf(options: Options, source: RequestSource<unknown, unknown>): Gate
   function limit(request: unknown, info: unknown, plan: LimitPlan): Awaitable<Verdict> {
     const key = keyOf(request, info);
     return isPromise(key)
-      ? Promise.resolve(key).then((key) => price(request, info, plan, key))
+      ? withTimeout(Promise.resolve(key), KEY_WITHIN, keyIsLate)
+        .then((key) => price(request, info, plan, key))
       : price(request, info, plan, key);
   }
 
@@ -145,6 +149,27 @@ function gateOf(options: Options, source: RequestSource<unknown, unknown>): Gate
       return andThen(plan, (plan) => plan === undefined ? UNLIMITED : limit(request, info, plan));
     }));
   };
+}
+
+/** Milliseconds for which a request waits for its key. */
+const KEY_WITHIN = 10_000;
+
+function keyIsLate(): never {
+  throw new Error(`Cannot limit the rate as key must answer within ${KEY_WITHIN} ms`);
+}
+
+/**
+ * Requires a way to tell clients apart where the runtime knows no addresses: otherwise every request
+ * would be an error.
+ */
+function checkAddress({ key, address, unknownAddress }: Options): void {
+  const given = key ?? address ?? unknownAddress;
+  const { userAgent } = (globalThis as { readonly navigator?: { readonly userAgent?: string } })
+    .navigator ?? {};
+  if (given !== undefined || userAgent !== "Cloudflare-Workers") return;
+  const rule = "Workers know no address of their own: it needs key, or address, such as " +
+    '(request) => request.headers.get("cf-connecting-ip")';
+  throw typeError(ACTION, rule, address);
 }
 
 /** Makes what answers to a key that cannot be used; `undefined` if it can. */

@@ -29,6 +29,7 @@ export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFau
     for (const [index, options] of written.entries()) {
       const here = [...path, index];
       yield* ruleWarnings(options, compiled.next().value!, names, here);
+      yield* valueWarnings(options, written, here);
       const wider = widerPattern(earlier, options);
       if (wider !== undefined) {
         const message = `this pattern never matches, because ${wider.text} comes before it`;
@@ -69,6 +70,33 @@ function* routeWarnings(
       "can avoid the limit by another spelling: set ignoreCase to true, or to false if your server " +
       "is case-sensitive";
     yield { path: [...place, "path"], message };
+  }
+}
+
+const NETWORK_REGEXP = /^(?:\d+\.\d+\.\d+\.\d+|[\da-f:]*:[\da-f:]*)\/(\d+)$/i;
+
+/** What is hardly meant in a rule for one value, among the rules of its level. */
+function* valueWarnings(
+  { key, value, limits, unlimited, blocked }: RuleOptions,
+  level: readonly RuleOptions[],
+  path: RuleFault["path"],
+): Generator<RuleFault> {
+  if (value === undefined) return;
+  const bits = NETWORK_REGEXP.exec(value)?.[1];
+  const isClient = value.includes(":") ? Number(bits) >= 32 : Number(bits) === 32;
+  if (bits !== undefined && !isClient) {
+    const message = "a value is compared as text, so that no address in this network matches";
+    yield { path: [...path, "value"], message };
+  }
+  const decides = limits !== undefined || unlimited === true || blocked === true;
+  const generic = level.some((other) => {
+    return other.key === key && other.value === undefined && other.limits !== undefined;
+  });
+  if (!decides && generic) {
+    const message =
+      `this rule has no limits, and calls for this value alone pass those of ${key} ` +
+      "without a value";
+    yield { path: [...path, "value"], message };
   }
 }
 

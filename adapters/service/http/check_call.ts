@@ -23,6 +23,7 @@ import { isTooManyLimits, type RuleEngine, type Verdict } from "../../rules/rule
 import type { Log } from "../log.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
+import { violatedPolicies } from "./policy_names.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { refuse, type ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
@@ -131,9 +132,7 @@ function respond(verdict: Verdict, status: number): ServiceAnswer {
   if (verdict.allowed) return { status: 200, headers, body: "" };
   headers["content-type"] = PROBLEM_TYPE;
   headers["cache-control"] = "no-store";
-  const violated = verdict.rules
-    .filter(({ allowed }) => !allowed)
-    .map(({ rule }) => rule.name ?? rule.label);
+  const violated = [...new Set(verdict.rules.flatMap(violatedPolicies))];
   const failed = verdict.decision?.source === "policy";
   const kind = failed ? "temporary-reduced-capacity" : "quota-exceeded";
   return { status, headers, body: JSON.stringify({ ...problem(kind, violated), status }) };

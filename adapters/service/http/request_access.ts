@@ -66,9 +66,12 @@ export function tokenCheck(token: string | undefined): TokenCheck {
     throw new TypeError(errorMessage("serve", rule, token));
   }
   return function mayWrite(field) {
-    const given = field("x-tidegate-token") ??
-      BEARER_REGEXP.exec(field("authorization") ?? "")?.[1];
-    return isSameSecret(given?.trim() ?? "", secret);
+    // A proxy may hand on a field of its client beside its own.
+    const given = [
+      field("x-tidegate-token"),
+      BEARER_REGEXP.exec(field("authorization") ?? "")?.[1],
+    ];
+    return given.some((each) => isSameSecret(each?.trim() ?? "", secret));
   };
 }
 

@@ -13,6 +13,7 @@ import {
   retryAfterField,
 } from "../../http/http.ts";
 import type { RuleVerdict, Verdict } from "../../rules/rules.ts";
+import { rulePolicies } from "./policy_names.ts";
 
 /** The most combinations of policies whose writers are kept. */
 const MAX_WRITERS = 1_000;
@@ -28,16 +29,30 @@ export function verdictFields(verdict: Verdict): readonly HeaderField[] {
 }
 
 function rateLimitFields({ rules }: Verdict): readonly HeaderField[] {
-  const enforced = rules.filter(({ rule, decision }) =>
-    !rule.shadow && decision !== undefined && decision.source !== "policy"
+  const enforced = scarcest(
+    rules.filter(({ rule, decision }) =>
+      !rule.shadow && decision !== undefined && decision.source !== "policy"
+    ),
   );
-  const policies = enforced.flatMap(({ limits }) => limits.flatMap(({ policies }) => policies));
+  const policies = enforced.flatMap(rulePolicies);
   const decisions = enforced.flatMap(decisionsOf);
   if (policies.length === 0 || policies.length !== decisions.length) return [];
   const key = JSON.stringify(policies);
   let write = writers.get(key);
   if (write === undefined) setBounded(writers, key, write = writerOf(policies), MAX_WRITERS);
   return write(decisions, Date.now());
+}
+
+/** Of each rule the counter that refuses, or else has the least left: a policy has one name. */
+function scarcest(verdicts: readonly RuleVerdict[]): readonly RuleVerdict[] {
+  if (verdicts.length < 2) return verdicts;
+  const byRule = new Map<RuleVerdict["rule"], RuleVerdict>();
+  const left = ({ allowed, decision }: RuleVerdict) => allowed ? decision!.remaining : -1;
+  for (const verdict of verdicts) {
+    const known = byRule.get(verdict.rule);
+    if (known === undefined || left(verdict) < left(known)) byRule.set(verdict.rule, verdict);
+  }
+  return [...byRule.values()];
 }
 
 /** What writes the fields; nothing of policies whose names cannot stand in a field. */

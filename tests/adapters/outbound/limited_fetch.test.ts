@@ -94,7 +94,7 @@ describe("limitedFetch", () => {
     "nothing, with waits that double": [[wordless, wordless, ok], {}, {}, 200, [1_500, 2_500]],
     "so many retries": [[later(1)], { retries: 2 }, {}, 429, [1_500, 1_500]],
     "a wait that is too long": [[later(1)], { maxWait: 500 }, {}, 429, []],
-    "the budget of retries": [[later(0)], { budget, retries: 10 }, {}, 429, [0, 0]],
+    "the budget of retries": [[later(0)], { budget, retries: 10 }, {}, 429, [0, 2_500]],
     "a budget that cannot decide": [[later(0)], { budget: lost }, {}, 429, []],
     "a 503 to what may not be repeated": [[later(0, 503)], { retries: 1 }, POST, 503, []],
     "a 503 to what may be repeated": [[later(0, 503)], { retries: 1 }, DELETE, 503, [0]],

@@ -297,6 +297,16 @@ describe("a warning, and the rules hold:", () => {
       "rules.yaml:5:18: warning: routes[0].cost: every limit of this domain is too small for a cost of 2",
     ],
     [
+      "a network as a value",
+      "domain: shop\nrules:\n  - { key: a, value: 10.0.0.0/8, unlimited: true }\n  - { key: a, value: 10.0.0.1/32, unlimited: true }\n  - { key: a, value: '2001:db8::/64', unlimited: true }\n",
+      "rules.yaml:3:22: warning: rules[0].value: a value is compared as text, so that no address in this network matches",
+    ],
+    [
+      "a parent that shadows the generic rule",
+      "domain: shop\nrules:\n  - { key: a, limits: [{ limit: 1, period: 1s }] }\n  - { key: a, value: b, rules: [{ key: c, unlimited: true }] }\n  - { key: a, value: d, blocked: true }\n",
+      "rules.yaml:4:22: warning: rules[1].value: this rule has no limits, and calls for this value alone pass those of a without a value",
+    ],
+    [
       "a path whose case decides",
       ruleOf("limits: [{ limit: 1, period: 1s }]") +
       "routes: [{ path: '/:id(a)/b', descriptors: [{ user: '{address}' }] }, { path: /x, ignoreCase: false, descriptors: [{ user: '{address}' }] }, { path: '/:id/(b)/*', descriptors: [{ user: '{address}' }] }]\n",

@@ -131,8 +131,8 @@ describe("Envoy's gRPC", () => {
     }
     const [off, alsoOff, admitted, refused] = fields;
     assert.deepEqual([off, alsoOff], [{}, {}]);
-    assert.match(admitted.ratelimit ?? "", /^"3-in-3600s";r=0;t=\d+$/);
-    assert.equal(admitted["ratelimit-policy"], '"3-in-3600s";q=3;w=3600');
+    assert.match(admitted.ratelimit ?? "", /^"per-user";r=0;t=\d+$/);
+    assert.equal(admitted["ratelimit-policy"], '"per-user";q=3;w=3600');
     assert.equal(admitted["retry-after"], undefined);
     assert.match(refused["retry-after"] ?? "", /^\d+$/);
   });

@@ -519,6 +519,48 @@ describe("Envoy's JSON", () => {
     }));
 });
 
+test("a token that is unknown beside one that is right keeps nobody out", () =>
+  withService(async (service) => {
+    const headers = { "x-tidegate-token": "of-the-client", authorization: "Bearer secret" };
+    assert.equal((await post(service, "/v1/consume", asking("a"), headers)).status, 200);
+    const other = { "x-tidegate-token": "secret", authorization: "Basic eDp5" };
+    assert.equal((await post(service, "/v1/consume", asking("a"), other)).status, 200);
+  }, { token: "secret" }));
+
+test("a policy has one name, in fields and bodies, whatever other rules hold", async () => {
+  const rules = objectSource({
+    domain: "shop",
+    rules: [
+      { key: "a", name: "first", limits: [{ limit: 2, period: "1h" }] },
+      { key: "b", limits: [{ limit: 2, period: "1h" }] },
+      {
+        key: "c",
+        name: "third",
+        limits: [{ limit: 1, period: "1h" }, { limit: 9, period: "1d", name: "daily" }],
+      },
+    ],
+    routes: ["a", "b", "c"].map((key) => ({
+      path: `/*${key}*`,
+      ignoreCase: false,
+      descriptors: [{ [key]: "{path}" }],
+    })),
+  });
+  await withService(async (service) => {
+    const ask = (path: string) => get(service, "/check", { "x-original-uri": path });
+    const names = async (path: string) =>
+      ((await ask(path)).headers.get("ratelimit") ?? "").replaceAll(/;[rt]=\d+/g, "");
+    assert.equal(await names("/a"), '"first"');
+    assert.equal(await names("/b"), '"b"');
+    assert.equal(await names("/abc"), '"first", "b", "third/1-in-3600s", "third/daily"');
+    // Two readings of one path are two counters of one policy.
+    assert.equal(await names("/a;b"), '"first", "b"');
+    const refused = await ask("/abc");
+    assert.deepEqual(refused.body["violated-policies"], ["third/1-in-3600s"]);
+    await ask("/b");
+    assert.deepEqual((await ask("/b")).body["violated-policies"], ["b"]);
+  }, { rules });
+});
+
 describe("a check for a proxy", () => {
   const check = (
     service: { readonly url: string },
@@ -531,8 +573,8 @@ describe("a check for a proxy", () => {
     withService(async (service) => {
       const first = await check(service, "/users/42?a=b");
       assert.equal(first.status, 200);
-      assert.match(first.headers.get("ratelimit") ?? "", /^"3-in-3600s";r=2;t=\d+$/);
-      assert.equal(first.headers.get("ratelimit-policy"), '"3-in-3600s";q=3;w=3600');
+      assert.match(first.headers.get("ratelimit") ?? "", /^"per-user";r=2;t=\d+$/);
+      assert.equal(first.headers.get("ratelimit-policy"), '"per-user";q=3;w=3600');
       await check(service, "/users/42");
       await check(service, "/users/./x/../42");
       const refused = await check(service, "/users/42");

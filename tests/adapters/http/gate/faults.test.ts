@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { headerWriter, rateLimit } from "../../../../adapters/http/http.ts";
+import { gcra, limiter } from "../../../../mod.ts";
+
+const one = () => limiter(gcra({ limit: 1, period: "1m" }));
+
+test("a limiter without its methods is named, and what it lacks", () => {
+  assert.throws(
+    () => rateLimit({ limiter: {} as never }),
+    /^TypeError: .*it needs a limiter, such as limiter\(\.\.\.\): consume is missing/,
+  );
+});
+
+test("on Workers, which know no addresses, a missing key is an error at once", () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", {
+    value: { userAgent: "Cloudflare-Workers" },
+    configurable: true,
+  });
+  try {
+    assert.throws(() => rateLimit({ limiter: one() }), /TypeError: .*cf-connecting-ip/);
+    rateLimit({ limiter: one(), address: () => "192.0.2.7" });
+    rateLimit({ limiter: one(), key: () => "a" });
+    rateLimit({ limiter: one(), unknownAddress: "refuse" });
+  } finally {
+    if (own === undefined) Reflect.deleteProperty(globalThis, "navigator");
+    else Object.defineProperty(globalThis, "navigator", own);
+  }
+});
+
+test("a key that never comes is an error in time, and the request ends", async () => {
+  const { setTimeout: own } = globalThis;
+  const soon = (work: () => void, milliseconds = 0) =>
+    own(work, milliseconds === 10_000 ? 0 : milliseconds);
+  globalThis.setTimeout = soon as unknown as typeof own;
+  try {
+    const limited = rateLimit({ limiter: one(), key: () => new Promise<string>(() => {}) });
+    const answered = limited(() => new Response("ok"))(new Request("http://a.test/"));
+    await assert.rejects(async () => await answered, /key must answer within 10000 ms/);
+  } finally {
+    globalThis.setTimeout = own;
+  }
+});
+
+test("a window of less than a second is not published as a second", () => {
+  const { policies } = gcra({ name: "a", limit: 5, period: 500 });
+  const left = { remaining: 4, nextAfter: 100, resetAfter: 100 };
+  assert.deepEqual(headerWriter(policies)([left], 0)[0], ["RateLimit-Policy", '"a";q=5']);
+});
