@@ -69,10 +69,35 @@ export function shapesOf(
   const requests = requestsOf(trace, contenders);
   return rates.map(({ period, rates }) =>
     rates.map((rate) => {
-      const bursts = Float64Array.from(requests, ([, own]) => fullest(own, rate));
-      return { period, rate, burst: Math.max(least, nth(bursts, refused)) + rate * grain };
+      const burst = refused === 0
+        ? largestBurst(requests, needs, rate)
+        : nth(Float64Array.from(requests, ([, own]) => fullest(own, rate)), refused);
+      return { period, rate, burst: Math.max(least, burst) + rate * grain };
     })
   );
+}
+
+/** The largest burst of any client; one that cannot need more than another needs is passed over. */
+function largestBurst(
+  requests: ReadonlyMap<number, ClientRequests>,
+  needs: ClientNeeds,
+  rate: number,
+): number {
+  let most = 0;
+  for (const [client, own] of requests) {
+    if (upperBound(needs, client, rate) > most) most = Math.max(most, fullest(own, rate));
+  }
+  return most;
+}
+
+/** No more than this is the burst that a client needs. */
+function upperBound({ spans, most, units }: ClientNeeds, client: number, rate: number): number {
+  let high = most[0]![client]!;
+  for (let index = 0; index < spans.length; index++) {
+    const next = index + 1 < spans.length ? most[index + 1]! : units;
+    high = Math.max(high, next[client]! - rate * spans[index]!);
+  }
+  return high;
 }
 
 /**

@@ -229,13 +229,23 @@ export function subtrace(
     requests += count;
     const kept = wanted.subarray(0, count);
     return {
-      at: Float64Array.from(kept, (row) => at[row]!),
-      client: Uint32Array.from(kept, (row) => client[row]!),
-      cost: cost && Float64Array.from(kept, (row) => cost[row]!),
-      marks: marks && Uint8Array.from(kept, (row) => marks[row]!),
+      at: picked(at, kept, new Float64Array(count)),
+      client: picked(client, kept, new Uint32Array(count)),
+      cost: cost && picked(cost, kept, new Float64Array(count)),
+      marks: marks && picked(marks, kept, new Uint8Array(count)),
     };
   });
   return { ...trace, requests, units, counts, rows };
+}
+
+/** Copies some rows of a column; a loop is ten times as fast as `from` with a function. */
+function picked<Column extends Float64Array | Uint32Array | Uint8Array>(
+  column: Column,
+  rows: Uint32Array,
+  into: Column,
+): Column {
+  for (let row = 0; row < rows.length; row++) into[row] = column[rows[row]!]!;
+  return into;
 }
 
 function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
