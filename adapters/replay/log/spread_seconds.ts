@@ -24,19 +24,10 @@ interface Second {
  * @returns The latest instant; `undefined` if a time is no whole second: then nothing changes.
  */
 export function spreadSeconds(rows: readonly TraceRows[]): number | undefined {
-  const seconds = countSeconds(rows);
-  if (seconds === undefined) return undefined;
-  let written = NaN;
-  let second: Second = { count: 1, placed: 0 };
-  for (const { at } of rows) {
-    for (let row = 0; row < at.length; row++) {
-      if (at[row] !== written) {
-        written = at[row]!;
-        second = seconds.get(written)!;
-      }
-      at[row] = written + Math.floor(second.placed++ * SECOND / second.count);
-    }
-  }
+  const seconds = new Map<number, Second>();
+  // A function for each part of the rows, because runtimes compile what is called often.
+  if (!rows.every(({ at }) => countPart(at, seconds))) return undefined;
+  for (const { at } of rows) spreadPart(at, seconds);
   let latest = -Infinity;
   for (const [instant, { count }] of seconds) {
     latest = Math.max(latest, instant + Math.floor((count - 1) * SECOND / count));
@@ -44,22 +35,34 @@ export function spreadSeconds(rows: readonly TraceRows[]): number | undefined {
   return latest;
 }
 
-/** The seconds by their instants; `undefined` if there is a time between two. */
-function countSeconds(rows: readonly TraceRows[]): Map<number, Second> | undefined {
-  const seconds = new Map<number, Second>();
-  let written = NaN;
-  let second: Second = { count: 0, placed: 0 };
-  for (const { at } of rows) {
-    for (let row = 0; row < at.length; row++) {
-      // Lines of one second mostly stand together: few of them cost a look into the map.
-      if (at[row] !== written) {
-        written = at[row]!;
-        if (written % SECOND !== 0) return undefined;
-        second = seconds.get(written) ?? { count: 0, placed: 0 };
-        seconds.set(written, second);
-      }
-      second.count++;
+/** Counts requests by their seconds; false if a time lies between two. */
+function countPart(at: Float64Array, seconds: Map<number, Second>): boolean {
+  for (let row = 0; row < at.length;) {
+    const instant = at[row]!;
+    if (instant % SECOND !== 0) return false;
+    const end = endOfRun(at, row);
+    const second = seconds.get(instant);
+    if (second === undefined) seconds.set(instant, { count: end - row, placed: 0 });
+    else second.count += end - row;
+    row = end;
+  }
+  return true;
+}
+
+function spreadPart(at: Float64Array, seconds: ReadonlyMap<number, Second>): void {
+  for (let row = 0; row < at.length;) {
+    const instant = at[row]!;
+    const second = seconds.get(instant)!;
+    for (const end = endOfRun(at, row); row < end; row++) {
+      at[row] = instant + Math.floor(second.placed++ * SECOND / second.count);
     }
   }
-  return seconds;
+}
+
+/** Where a run of requests with one time ends. */
+function endOfRun(at: Float64Array, from: number): number {
+  const instant = at[from]!;
+  let end = from + 1;
+  while (end < at.length && at[end] === instant) end++;
+  return end;
 }
