@@ -44,8 +44,9 @@ export interface LeaseOptions {
  * and take one wait; two where the limit is nearly reached.
  *
  * A larger cost than a block goes straight to the store; so do refunds, looks and calls on several
- * keys at once. The `remaining` and the waits of an answer are as old as its block. `leakyQueue`
- * is not accepted, as its calls have their places in time.
+ * keys at once. The `remaining` and the waits of an answer are as old as its block. A block is smaller
+ * than the capacity. `leakyQueue` is not accepted, because its calls have their places in time, nor is
+ * `lockout`, because a block of tries would lock the key.
  *
  * Constant time; at most `maxKeys` keys are held, some 300 bytes and twice their own text each. Calls
  * on keys of more than 1,024 characters always go to the store.
@@ -88,7 +89,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
 
   return wrapStore(store, {
     open(spec) {
-      requireNoDelay(spec.algorithm);
+      requireLeasable(spec.algorithm);
       return (store as StoreBase).open(spec);
     },
     call({ family, verb, call }) {
@@ -98,7 +99,8 @@ export function lease(store: Store, options: LeaseOptions): Store {
         take: family.bind(consume).call,
         look: family.bind(peek).call,
         keys: keys.of(family),
-        size: Math.min(units, family.spec.algorithm.capacity),
+        // A block alone must not fill a limit that nobody has used.
+        size: Math.min(units, family.spec.algorithm.capacity - 1),
         ttl,
       });
       return (key, cost: number, now) => decide(key, cost, isLook, now);
@@ -114,8 +116,17 @@ export function lease(store: Store, options: LeaseOptions): Store {
   });
 }
 
-function requireNoDelay(algorithm: Algorithm): void {
+function requireLeasable(algorithm: Algorithm): void {
+  if (locks(algorithm)) {
+    const rule = "lease must not be given lockout, as taking a block would lock the key";
+    throw rangeError("hand out units", rule, algorithm.id);
+  }
   if (!mayDelay(algorithm)) return;
   const rule = "lease must be given an algorithm that starts calls at once";
   throw rangeError("hand out units", rule, algorithm.id);
+}
+
+/** Whether an algorithm, or a part of it, is a lockout. */
+function locks({ id, internals }: Algorithm): boolean {
+  return id.startsWith("lockout/") || internals?.parts?.some(locks) === true;
 }

@@ -94,7 +94,9 @@ export function leasedCall(
     const at = now ?? performance.now();
     const leased = leasedKey(keys, key, now === undefined);
     const { block } = leased;
-    const left = block !== undefined && at - block.at < ttl ? block.left : 0;
+    // A block from the future is none: the clock was set back.
+    const age = block === undefined ? Infinity : at - block.at;
+    const left = age >= 0 && age < ttl ? block!.left : 0;
     if (block?.given !== undefined && left >= cost && cost > 0) {
       if (!dry) block.left = left - cost;
       const decision = decideFromBlock(block.given, left - cost, at - block.at, size);

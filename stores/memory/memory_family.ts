@@ -12,6 +12,7 @@ import { freshInstant, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
 import { takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
+import { processTime } from "../process_time.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
@@ -153,7 +154,7 @@ function callOf<Argument, Answer>(
 
   if (!table.numeric) {
     return function callOther(key, argument, at) {
-      const now = at === undefined ? Date.now() : at;
+      const now = at === undefined ? processTime() : at;
       const slot = table.slots.get(key) ?? findSlot(key, now);
       const state = slot === undefined ? stateWithoutSlot(key, now) : slots.objects[slot];
       const next = nextOf(state, now, argument);
@@ -172,7 +173,7 @@ function callOf<Argument, Answer>(
     at: number | undefined,
     first: number | undefined,
   ): Answer {
-    const now = at === undefined ? Date.now() : +at;
+    const now = at === undefined ? processTime() : +at;
     const slot = first ?? findSlot(key, now);
     const state = slot === undefined
       ? +(stateWithoutSlot(key, now) as number)
@@ -197,7 +198,7 @@ function callOf<Argument, Answer>(
   function takeUnits(key: string, cost: number, at: number | undefined): Decision {
     const slot = table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
-    const now = at === undefined ? Date.now() : at;
+    const now = at === undefined ? processTime() : at;
     const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
     const isUsedUp = use.levels[slot]! >= USED_UP;
     if (now >= slots.sweepAt || (decision.remaining === 0) !== isUsedUp) {

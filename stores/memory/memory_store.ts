@@ -4,6 +4,7 @@
  * `memory_family.ts`, several at once in `run_together.ts`.
  */
 
+import { clockSteps, processTime } from "../process_time.ts";
 import { checkChoice, checkInteger, checkOptions, rangeError } from "../../core/options/checks.ts";
 import type { SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
@@ -32,6 +33,8 @@ export interface MemoryStoreStatistics {
   readonly maxKeys: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
+  /** How often the wall clock of this process was seen to step, back or forwards. */
+  readonly clockSteps: number;
 }
 
 /** The store of one process. */
@@ -46,7 +49,8 @@ export interface MemoryStore extends SyncStore {
  * It never holds more than `maxKeys` keys, sets no timer, and drops keys that are fresh again as
  * others come; a key that holds use goes only when all of them do. It looks for those that do not at a
  * few keys in each call, so that no call takes long: after a rush of calls on very many keys, a full
- * store may miss one that has just become fresh. Its time is `Date.now`. Limiters that share a store
+ * store may miss one that has just become fresh. Its time is that of
+ * `Date.now`; where the wall clock is set back, it goes on. Limiters that share a store
  * should share a clock.
  *
  * Beside its own text, a key takes 100 to 180 bytes where its state is one number, as with `gcra`, and
@@ -89,7 +93,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     open: (spec) => memoryFamily(slots, spec),
     run(operations, at) {
       requireOpen(slots);
-      return runTogether(slots, operations, at ?? Date.now());
+      return runTogether(slots, operations, at ?? processTime());
     },
     deleteAll(prefix) {
       const start = keyFamily(prefix, "");
@@ -99,7 +103,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
-    statistics: () => ({ keys: slots.queue.size, maxKeys, evictions: slots.evictions }),
+    statistics: () => ({
+      keys: slots.queue.size,
+      maxKeys,
+      evictions: slots.evictions,
+      clockSteps: clockSteps(),
+    }),
   };
 }
 

@@ -12,7 +12,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "The memory store's `delete` does nothing":
       "const slot = {~~findIn(slots, place, key)~>undefined~~};",
     "The memory store keeps its own time where it is given one":
-      "const now = at === undefined ? Date.now() : {~~+at~>Date.now()~~};",
+      "const now = at === undefined ? processTime() : {~~+at~>processTime()~~};",
     "A key that takes over from older options keeps them, too":
       "{~~dropSlot(slots, findIn(slots, older[taken.index]!, key)!);~>~~}",
     "A look under older options that sees none":
@@ -28,6 +28,12 @@ export const STORE_FAULTS: readonly Fault[] = [
       "if (levels[slot]! <= known) return slot;",
       "return slot;",
     ],
+  }),
+  ...faultsIn("core/steady_time.ts", ["tests/core/steady_time.test.ts"], {
+    "Time does not go on where the wall clock is set back":
+      "return isBack ? Math.max(cells[LAST]!, {~~passed~>0~~}) : shown;",
+    "Time is what the wall clock shows, wherever that is set":
+      "return {~~isBack~>false~~} ? Math.max",
   }),
   ...faultsIn("stores/memory/use_levels.ts", ["a full memoryStore"], {
     "A full memory store forgets the first of several keys with the least use":

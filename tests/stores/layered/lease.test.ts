@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { algorithms } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
+  all,
   type AsyncLimiter,
   type AsyncStore,
   type Decision,
@@ -12,6 +13,7 @@ import {
   leakyQueue,
   type Limiter,
   limiter,
+  lockout,
   memoryStore,
   slidingLog,
   type SyncStore,
@@ -157,7 +159,7 @@ describe("lease", () => {
   test("never charges more than the store admits, whatever the algorithm", () => {
     fc.assert(
       fc.property(algorithms(), fc.integer({ min: 2, max: 9 }), ({ algorithm }, units) => {
-        fc.pre(!algorithm.id.includes("leakyQueue"));
+        fc.pre(!/leakyQueue|lockout/.test(algorithm.id));
         const clock = () => 1_790_000_000_000;
         const api = leased(memoryStore(), { units, ttl: 1_000 }, algorithm, clock);
         let admitted = 0;
@@ -327,6 +329,32 @@ describe("lease", () => {
   test("does not accept what gives calls their places in time", () => {
     const queue = leakyQueue({ limit: 1, period: "1s", queue: 9 });
     assert.throws(() => leased(memoryStore(), TEN, queue), RangeError);
+  });
+
+  test("does not accept what a block would lock", () => {
+    const guesses = lockout({ limit: 5, period: "1m", lock: "1h" });
+    for (const algorithm of [guesses, all(hourly, guesses)]) {
+      assert.throws(() => leased(memoryStore(), TEN, algorithm), /given lockout/);
+    }
+  });
+
+  test("leaves a unit of a limit that one block would fill", () => {
+    const store = memoryStore();
+    const few = gcra({ limit: 5, period: "1h" });
+    leased(store, TEN, few).consume("k");
+    const exact = limiter(few, { store, prefix: "a", clock: () => 0 });
+    assert.equal(exact.peek("k", 0).remaining, 1);
+  });
+
+  test("has no block in the time before it was requested", () => {
+    let now = 100_000;
+    const store = memoryStore();
+    const api = leased(store, { units: 10, ttl: 50 }, hourly, () => now);
+    api.consume("k");
+    now = 0;
+    api.consume("k");
+    const exact = limiter(hourly, { store, prefix: "a", clock: () => 100_000 });
+    assert.equal(exact.peek("k", 0).remaining, 80);
   });
 
   for (const units of [0, 1, 2.5]) {

@@ -42,7 +42,8 @@ describe("memoryStore is bounded", () => {
     const algorithm = gcra({ limit: 1, period: "1h" });
     const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
     for (let key = 0; key < 2 * MANY; key++) api.consume(`${key}`);
-    assert.deepEqual(store.statistics(), { keys: MANY, maxKeys: MANY, evictions: MANY });
+    const { clockSteps: _, ...figures } = store.statistics();
+    assert.deepEqual(figures, { keys: MANY, maxKeys: MANY, evictions: MANY });
     assert.equal(api.peek(`${2 * MANY - 1}`).allowed, false);
     store.close();
     assert.equal(store.statistics().keys, 0);

@@ -1,0 +1,82 @@
+/*
+ * The time of stores that live in one process. The wall clock may be set back, and a key that was
+ * used before would seem to be used in the future, and be refused until then. So this time goes on at
+ * the pace of the monotonic clock when the wall clock steps back, and follows it when it steps
+ * forwards, as after a machine was suspended.
+ *
+ * A call reads one clock. The monotonic one is read where the time seems to have gone back, and once
+ * a second as a point to go on from.
+ */
+
+/** The clocks of a machine, in milliseconds. */
+export interface MachineClocks {
+  /** The wall clock, whole milliseconds since the Unix epoch: `Date.now`. */
+  wall(): number;
+  /** A clock that never steps: `performance.now`. */
+  monotonic(): number;
+}
+
+/** A time that never goes back. */
+export interface SteadyTime {
+  /** The time now: whole milliseconds since the Unix epoch, as the wall clock showed it once. */
+  (): number;
+  /** How often the wall clock has stepped, back or forwards, since the first call. */
+  steps(): number;
+}
+
+/** How far the clocks may drift apart within a second: less is no step. */
+const TOLERANCE = 100;
+/** How long the wall clock alone is read. */
+const INTERVAL = 1_000;
+
+/** Where the numbers stand that every call reads. */
+const LEAD = 0;
+const LAST = 1;
+const DUE = 2;
+
+/**
+ * Makes a time of two clocks.
+ *
+ * @param isReplaced Whether the wall clock is now another one, which is followed wherever it goes.
+ */
+export function steadyTime(
+  { wall, monotonic }: MachineClocks,
+  isReplaced: () => boolean = () => false,
+): SteadyTime {
+  // What the time is ahead of the wall clock, the last time, and when both clocks are read next. In an
+  // array, because engines allocate large numbers that a closure keeps.
+  const cells = Float64Array.of(0, 0, 0);
+  /** The time and the monotonic clock as both were read; `undefined` before. */
+  let read: { readonly time: number; readonly at: number } | undefined;
+  let steps = 0;
+
+  /** Reads both clocks, and says what time it is. */
+  function compare(shown: number): number {
+    const at = monotonic();
+    let time = shown;
+    if (isReplaced()) {
+      time = shown - cells[LEAD]!;
+      read = undefined;
+    } else {
+      if (read !== undefined) time = steadied(shown, read.time + Math.floor(at - read.at));
+      read = { time, at };
+    }
+    cells[LEAD]! += time - shown;
+    cells[LAST] = time;
+    cells[DUE] = time + INTERVAL;
+    return time;
+  }
+
+  /** The time, of what the wall clock shows and what has passed by the monotonic one. */
+  function steadied(shown: number, passed: number): number {
+    const isBack = shown < cells[LAST]! || shown < passed - TOLERANCE;
+    if (isBack || shown > passed + TOLERANCE) steps++;
+    return isBack ? Math.max(cells[LAST]!, passed) : shown;
+  }
+
+  function now(): number {
+    const shown = wall() + cells[LEAD]!;
+    return shown >= cells[LAST]! && shown < cells[DUE]! ? cells[LAST] = shown : compare(shown);
+  }
+  return Object.assign(now, { steps: () => steps });
+}
