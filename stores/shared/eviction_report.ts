@@ -1,9 +1,11 @@
 /*
  * Reports that a shared store forgot keys in use, so that its owner can raise a bound that is too
- * small. Evictions come in bursts, so they are summed up, and reported at most once a second.
+ * small. Evictions come in bursts, so they are summed up, and reported at most once a second: the
+ * first ones at once, the others at the end of each second, the last ones when the store is closed.
  */
 
 import { failureReport, guarded } from "../../core/guarded.ts";
+import { later } from "./later.ts";
 import { count, counter, type Thread } from "./threads/thread.ts";
 
 /** Keys in use that a thread had to forget since its last report. */
@@ -17,30 +19,49 @@ export interface Evictions {
 /** Receives keys that were forgotten although they held use. */
 export type OnEvict = (evictions: Evictions) => unknown;
 
+/** How a thread counts and reports evictions. */
+export interface EvictionReport {
+  /** Counts an eviction; `what` is a counter of the thread. */
+  evicted(what: number): void;
+  /** Reports what is not yet reported. */
+  close(): void;
+}
+
 /** Milliseconds between two reports of a thread. */
 const INTERVAL = 1_000;
 
 /**
- * Makes the function that counts an eviction. `onEvict` is called after the current call has ended,
- * so that it cannot make that call fail.
+ * Makes the report of a thread. `onEvict` is called after the current call has ended, so that it cannot
+ * make that call fail.
  */
-export function evictionReport(thread: Thread, onEvict?: OnEvict): (what: number) => void {
+export function evictionReport(thread: Thread, onEvict?: OnEvict): EvictionReport {
   const report = onEvict && guarded(onEvict, failureReport(undefined));
   let forKeys = 0;
   let forNodes = 0;
+  let isScheduled = false;
   let reportedAt = -Infinity;
-  return function evicted(what) {
-    count(thread, what);
-    if (report === undefined) return;
-    if (what === counter.evictedForNodes) forNodes++;
-    else forKeys++;
-    const now = performance.now();
-    if (now - reportedAt < INTERVAL) return;
-    reportedAt = now;
-    queueMicrotask(() => {
-      const evictions = { forKeys, forNodes };
-      forKeys = forNodes = 0;
-      report(evictions);
-    });
+
+  function send(): void {
+    isScheduled = false;
+    if (forKeys === 0 && forNodes === 0) return;
+    const evictions = { forKeys, forNodes };
+    forKeys = forNodes = 0;
+    reportedAt = performance.now();
+    report?.(evictions);
+  }
+
+  return {
+    evicted(what) {
+      count(thread, what);
+      if (report === undefined) return;
+      if (what === counter.evictedForNodes) forNodes++;
+      else forKeys++;
+      if (isScheduled) return;
+      isScheduled = true;
+      const wait = reportedAt + INTERVAL - performance.now();
+      if (wait > 0) later(Math.ceil(wait), send);
+      else queueMicrotask(send);
+    },
+    close: () => queueMicrotask(send),
   };
 }

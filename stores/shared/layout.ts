@@ -68,6 +68,10 @@ export const TAGS = 48;
 /** Where the intent lies in a bucket. */
 export const INTENT = 15;
 
+/** Why a handle may have come empty, as it does by `process.send`. */
+export const SAME_PROCESS =
+  "processes, such as those of node:cluster, share no memory, and use redisStore in its place";
+
 /** Words of a block: two of fingerprint, then 64-bit words: when it is fresh, and two of state. */
 export const BLOCK = 8;
 /** Where a block says when it is fresh; in the pool, the links to other blocks. */
@@ -274,7 +278,8 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
 export function attachMemory(buffer: SharedArrayBuffer): Memory {
   const action = "attach a shared store";
   if (!(buffer instanceof SharedArrayBuffer)) {
-    throw new TypeError(errorMessage(action, "the handle must hold a SharedArrayBuffer", buffer));
+    const rule = `its handle must hold a SharedArrayBuffer; ${SAME_PROCESS}`;
+    throw new TypeError(errorMessage(action, rule, buffer));
   }
   const least = 4 * SIGNALS;
   if (buffer.byteLength < least) {

@@ -12,6 +12,7 @@
  */
 
 import type { WatchedKey } from "../../core/store.ts";
+import { later } from "./later.ts";
 import { type Memory, SIGNAL_COUNT } from "./layout.ts";
 
 /** The least milliseconds between a refund and the calls that it causes, however many there are. */
@@ -103,10 +104,4 @@ export function refundSignals({ ints, signals }: Memory) {
       for (const own of [...listening.values()]) later(0, () => wakeAll(own));
     },
   };
-}
-
-function later(milliseconds: number, call: () => void): void {
-  const timer: unknown = setTimeout(call, milliseconds);
-  // A wait for other threads keeps no process alive.
-  (timer as { unref?(): void }).unref?.();
 }

@@ -31,7 +31,7 @@ import {
 } from "../../core/options/checks.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { OnEvict } from "./eviction_report.ts";
-import { attachMemory, bucketsFor, byteLengthOf, createMemory } from "./layout.ts";
+import { attachMemory, bucketsFor, byteLengthOf, createMemory, SAME_PROCESS } from "./layout.ts";
 import { nodesForAll, nodesForOne } from "./allocator/nodes.ts";
 import { nodesOfState } from "./states/state_layout.ts";
 import { openThreadStore, type SharedStore, type SharedStoreHandle } from "./thread_store.ts";
@@ -170,7 +170,7 @@ export function attachSharedStore(
   checkOptions<SharedStoreHandle>(action, handle, { kind: true, buffer: true });
   checkOptions<AttachOptions>(action, options, { onEvict: checkFunction });
   if (handle.kind !== "tidegate/shared") {
-    const rule = 'the kind of its handle must be "tidegate/shared"';
+    const rule = `the kind of its handle must be "tidegate/shared"; ${SAME_PROCESS}`;
     throw new TypeError(errorMessage(action, rule, handle.kind));
   }
   return openThreadStore(attachMemory(handle.buffer), options.onEvict);

@@ -47,6 +47,11 @@ export interface SharedStoreStatistics {
   readonly threads: number;
   /** Of those, the ones of threads that seem to have died: ten seconds in the same call. */
   readonly lostThreads: number;
+  /**
+   * Attaches and calls that waited some 60 ms, as all records were taken: `threads` is too small. The
+   * first one in each thread prints a warning.
+   */
+  readonly waits: number;
 }
 
 /** How statistics are collected. */
@@ -82,6 +87,7 @@ export function statisticsOf(
     takeovers: sum(counter.takenOver) + sum(counter.aborted),
     threads: Math.min(Atomics.load(ints, header.records), memory.threads),
     lostThreads: countLost(memory),
+    waits: sum(counter.waited),
     ...(full ? countKeys(memory, now) : {}),
   };
 }

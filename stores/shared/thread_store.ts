@@ -102,10 +102,13 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
   function close(): void {
     detachThread(thread);
     signals.close();
+    view.evictions.close();
   }
 
   return adaptOldStore({
     handle: Object.freeze({ kind: "tidegate/shared", buffer: memory.buffer }),
+    // Before the first function, at which a copy would fail with a message of the runtime's.
+    stays: STAYS,
     run,
     internals: {
       prepare: (prefix: string, algorithm: Algorithm) =>
@@ -134,6 +137,17 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
       statisticsOf(memory, typeof options === "number" ? { full: true, now: options } : options),
   }) as unknown as SharedStore;
 }
+
+/** Part of a store, which stays in its thread: whoever copies it for a message is told what to send. */
+const STAYS = {
+  get inItsThread(): never {
+    const rule =
+      "a store stays in its thread: send store.handle, and call attachSharedStore with it";
+    throw new TypeError(`Cannot send a shared store to another thread as ${rule}`);
+  },
+  // JSON leaves functions out, and this as well.
+  toJSON: () => undefined,
+};
 
 /** Throws a `RangeError` if the largest state of the algorithm fits no empty arena. */
 function requireNodes({ lastNode }: Memory, algorithm: Algorithm): void {

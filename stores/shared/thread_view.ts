@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { setBounded } from "../../core/bounded_map.ts";
-import { evictionReport, type OnEvict } from "./eviction_report.ts";
+import { type EvictionReport, evictionReport, type OnEvict } from "./eviction_report.ts";
 import type { Memory } from "./layout.ts";
 import { threadNodes } from "./allocator/nodes.ts";
 import { spareBlocks } from "./allocator/spare_blocks.ts";
@@ -23,6 +23,7 @@ const MAX_REMEMBERED = 1_000;
 /** The store as one thread sees it. */
 export interface ThreadView extends Table, KeyDropping, KeyInsertion {
   readonly signals: RefundSignals;
+  readonly evictions: EvictionReport;
   /** By the algorithm's id. */
   readonly layouts: Map<string, StateLayout>;
 }
@@ -36,7 +37,8 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
   const thread = attachThread(memory);
   const nodes = threadNodes(memory, thread);
   const spares = spareBlocks(memory, thread);
-  const table = openTable(memory, thread, nodes, spares, evictionReport(thread, onEvict));
+  const evictions = evictionReport(thread, onEvict);
+  const table = openTable(memory, thread, nodes, spares, evictions.evicted);
   const dropping = keyDropping(table);
   const insertion = keyInsertion(table, dropping);
   return {
@@ -44,6 +46,7 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
     ...dropping,
     ...insertion,
     signals: refundSignals(memory),
+    evictions,
     layouts: new Map(),
   };
 }

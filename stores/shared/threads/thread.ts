@@ -23,6 +23,8 @@ export const counter = {
   evicted: 2,
   evictedForNodes: 7,
   evictedForSlots: 9,
+  /** Records taken from threads that may yet call, after a wait. */
+  waited: 10,
   dropped: 3,
   scans: 4,
   takenOver: 5,
@@ -183,10 +185,25 @@ function claimNew(thread: Thread): boolean {
 /** Takes the record of a thread that makes no call for a while. */
 function claimIdle(thread: Thread): boolean {
   const { memory } = thread;
+  warnOfThreads(memory.threads);
   const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIET);
-  return calls.some(([record, before]) =>
+  const isClaimed = calls.some(([record, before]) =>
     callsOf(memory, record) === before && takeOver(thread, record)
+  );
+  if (isClaimed) count(thread, counter.waited);
+  return isClaimed;
+}
+
+let hasWarned = false;
+
+/** Says once that calls will wait: each looks right, and none fails. */
+function warnOfThreads(threads: number): void {
+  if (hasWarned) return;
+  hasWarned = true;
+  console.warn(
+    `More threads are attached to a sharedStore than its option threads, ${threads}: they take ` +
+      "turns, and calls wait up to 60 ms. Raise threads, and close stores that are done.",
   );
 }
 

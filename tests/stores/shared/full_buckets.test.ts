@@ -45,10 +45,11 @@ test("a store holds its capacity, the table as full as it can be: no refusal, no
   const capacity = 8_358;
   let beyond = 0;
   for (let fill = 0; fill < (isLong() ? 200 : 8); fill++) {
-    const store = sharedStore({ capacity, maxBytes: 0, threads: 2, onFull: "throw" });
+    const store = storeOf(capacity);
     const api = limiterOn(store, five);
-    for (let key = 0; key < capacity; key++) assert.equal(api.consume(`${key}`).remaining, 4);
-    for (let key = 0; key < capacity; key++) assert.equal(api.peek(`${key}`, 0).remaining, 4);
+    const keys = Array.from({ length: capacity }, (_, key) => `${fill} ${key}`);
+    for (const key of keys) assert.equal(api.consume(key).remaining, 4);
+    for (const key of keys) assert.equal(api.peek(key, 0).remaining, 4);
     beyond += reaches(store).filter((reach) => reach > 0).length;
     assert.throws(() => api.consume("one more"), /the capacity of sharedStore must be more than/);
     assert.deepEqual(audit(store.handle), NOTHING);

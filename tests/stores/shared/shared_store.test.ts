@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Worker } from "node:worker_threads";
 import {
   type Algorithm,
   all,
@@ -306,6 +307,35 @@ describe("statistics", () => {
     assert.deepEqual(reports, [{ forKeys: 10, forNodes: 0 }]);
     assert.equal(store.statistics().evictions, 10);
   });
+
+  test("of evictions are reported to the last one, at the end of a second or of the store", async () => {
+    const reports: Evictions[] = [];
+    let wake = () => {};
+    const onEvict = (evictions: Evictions) => {
+      reports.push(evictions);
+      wake();
+    };
+    const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 4, onEvict });
+    const api = limiterOn(store, small);
+    for (let key = 0; key < 3; key++) api.consume(`key ${key}`);
+    await Promise.resolve();
+    for (let key = 3; key < 8; key++) api.consume(`key ${key}`);
+    await Promise.resolve();
+    assert.deepEqual(reports, [{ forKeys: 1, forNodes: 0 }]);
+    await new Promise<void>((resolve) => {
+      // The store's own timer keeps no process alive.
+      const alive = setTimeout(() => {}, 60_000);
+      wake = () => {
+        clearTimeout(alive);
+        resolve();
+      };
+    });
+    assert.deepEqual(reports.slice(1), [{ forKeys: 5, forNodes: 0 }]);
+    api.consume("key 8");
+    store.close();
+    await Promise.resolve();
+    assert.deepEqual(reports.slice(2), [{ forKeys: 1, forNodes: 0 }]);
+  });
 });
 
 describe("keys", () => {
@@ -423,7 +453,38 @@ describe("a handle", () => {
     for (const each of limiters) each.consume("key");
     for (const each of limiters) each.consume("key");
     assert.equal(limiters[0]!.peek("key", 0).remaining, 84);
-    assert.ok(store.statistics(NOW).threads <= 4);
+    const { threads, waits } = store.statistics(NOW);
+    assert.ok(threads <= 4 && waits >= 4, `${waits} waits of ${threads} threads`);
+  });
+
+  test("of a store with threads enough is waited for by nobody", () => {
+    const roomy = sharedStore({ capacity: 10, threads: 3 });
+    for (let other = 0; other < 2; other++) {
+      limiterOn(attachSharedStore(roomy.handle), small).consume("key");
+    }
+    assert.equal(roomy.statistics().waits, 0);
+  });
+
+  test("is what goes to a thread: the store itself names it in the error", () => {
+    const own = sharedStore({ capacity: 10, maxBytes: 0, threads: 4 });
+    const named = /Cannot send a shared store to another thread as .* send store\.handle/;
+    assert.throws(() => structuredClone(own), named);
+    assert.throws(() => {
+      new Worker(new URL("./support/worker.ts", import.meta.url), { workerData: { store: own } });
+    }, named);
+    // What copies or prints stores in the same thread goes on.
+    assert.equal({ ...own }.handle, own.handle);
+    assert.ok(JSON.stringify({ own }).includes("tidegate/shared"));
+  });
+
+  test("that came to another process, where there is no memory of this one, is refused so", () => {
+    const sent = JSON.parse(JSON.stringify(store.handle)) as SharedStoreHandle;
+    for (const handle of [sent, {} as SharedStoreHandle]) {
+      assert.throws(
+        () => attachSharedStore(handle),
+        /^TypeError: .* processes, such as those of node:cluster, share no memory, and use redisStore/,
+      );
+    }
   });
 
   test("of a thread that lost its record, when all others' died in calls, says so", () => {
