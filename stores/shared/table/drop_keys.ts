@@ -128,19 +128,22 @@ export function keyDropping(table: Table) {
     const all = bucketMask + 1;
     const isWhole = all <= BY_HAND + BY_CHANCE;
     const byHand = isWhole ? all : isLong ? Math.min(all, SEARCHED_LONG) : BY_HAND;
-    const hand = Atomics.add(ints, header.hand, byHand);
     for (let step = 0; step < byHand; step++) {
-      if (dropFreshOf(buckets + ((hand + step) & bucketMask) * BUCKET, now, false)) return true;
+      if (dropFreshOf(bucketAtHand(), now, false)) return true;
     }
     if (isWhole) return false;
     for (let step = 0; step < BY_CHANCE; step++) {
       if (dropFreshOf(buckets + randomBelow(all) * BUCKET, now, false)) return true;
     }
     for (let step = byHand; search.equals === 0 && step < all; step++) {
-      const place = Atomics.add(ints, header.hand, 1) & bucketMask;
-      if (dropFreshOf(buckets + place * BUCKET, now, false)) return true;
+      if (dropFreshOf(bucketAtHand(), now, false)) return true;
     }
     return false;
+  }
+
+  /** The bucket at the hand, which moves on: a search that is over soon leaves the rest to the next. */
+  function bucketAtHand(): number {
+    return buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
   }
 
   /**
