@@ -179,6 +179,26 @@ test("a key stands nowhere but in its chain with a chance below one in 10^18", (
   }
 });
 
+test("a key that two threads bring comes in once, though another slot of its bucket becomes free", () => {
+  whereWatched(() => {
+    for (let stop = 0, steps = 1; stop < steps; stop++) {
+      const store = storeOf(4);
+      const other = limiterOn(store, five);
+      // Its slot is before the one that the stopped thread has chosen.
+      other.consume("first");
+      const take = (api: Limiter) => void api.consume("one");
+      const taken = stoppedAt(stop, store, take, () => {
+        other.reset("first");
+        take(other);
+      });
+      steps = Math.max(steps, taken);
+      assert.equal(other.peek("one", 0).remaining, 3, `step ${stop}`);
+      assert.equal(store.statistics({ full: true }).keys, 1, `step ${stop}`);
+      assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
+    }
+  });
+});
+
 /** Runs a call of a thread on a store; at a step, counted from 0, others call. Answers its steps. */
 function stoppedAt(
   stop: number,

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { isLong, share, upTo } from "../../support/seed.ts";
 import { runWeak, type Schedule, type Weakening } from "./support/weak_memory.ts";
 import {
+  everyStop,
   randomSchedule,
   scenarios,
   stoppedSchedule,
@@ -44,6 +45,19 @@ for (const isOrdered of [false, true]) {
         // A runtime's third of the schedules may hold more of them than its part.
         const most = 2 + Math.ceil((random.length + stopped.length) / 4);
         assert.ok(unfinished <= most, `${unfinished} came to no end`);
+      });
+    }
+
+    for (const [name, [from, to]] of Object.entries(everyStop)) {
+      test(`${name}: holds wherever one stands still`, () => {
+        const stops = share(upTo(to - from));
+        const done = stops.filter((stop) =>
+          explore(name, stoppedSchedule(from + stop, 1), isOrdered)
+        );
+        assert.ok(
+          done.length >= stops.length / 4,
+          `${done.length} of ${stops.length} came to an end`,
+        );
       });
     }
   });

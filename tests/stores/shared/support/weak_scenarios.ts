@@ -78,7 +78,7 @@ function admitting(
   held: readonly string[] = ["one"],
 ): Scenario {
   const { handle, narrow, open } = narrowStore(sizes);
-  hold(open, algorithm, ...held);
+  hold(open, algorithm, held);
   const got = Array.from({ length: threads }, () => [0, 0]);
   const scripts = got.map((own, thread) =>
     script((store) => {
@@ -124,8 +124,8 @@ const script = (call: (store: SharedStore) => void): Script => (attach) => {
   store.close();
 };
 
-/** Takes from a key, before the threads begin. */
-function hold(open: () => SharedStore, algorithm: Algorithm, ...keys: readonly string[]): void {
+/** Takes from keys, before the threads begin. */
+function hold(open: () => SharedStore, algorithm: Algorithm, keys: readonly string[]): void {
   const store = open();
   for (const key of keys) limiterOn(store, algorithm).consume(key);
   store.close();
@@ -208,6 +208,18 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
       { blocks: 16 },
       ["one", "two"],
     ),
+  "two keys at once, and eight calls on one of them, whose blocks come round": () =>
+    admitting(
+      gcra({ limit: 50, period: "1h" }),
+      2,
+      8,
+      (api, got, thread) => {
+        if (thread === 1) take("one")(api, got);
+        else if (got[1] === 0) takeBoth(["one", "two"])(api, got);
+      },
+      { blocks: 11 },
+      ["one", "two"],
+    ),
   "forget a key that another one takes from": () =>
     whole({ blocks: 12, nodes: 20 }, log, 4, ({ reset, consume }, thread) => {
       for (let call = 0; call < 2; call++) (thread === 0 ? reset : consume)("one");
@@ -219,7 +231,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
   "give units back to one that waits": () => {
     const { handle, narrow, open } = narrowStore({});
     const single = gcra({ limit: 1, period: "1h" });
-    hold(open, single, "one");
+    hold(open, single, ["one"]);
     let isRefused = false;
     const scripts = [
       script((store) => {
@@ -277,7 +289,7 @@ function whole(
   call: (api: Limiter, thread: number) => void,
 ): Scenario {
   const { handle, narrow, open } = narrowStore(sizes);
-  hold(open, algorithm, "one");
+  hold(open, algorithm, ["one"]);
   const scripts = [0, 1].map((thread) =>
     script((store) => call(limiterOn(store, algorithm), thread))
   );
@@ -321,6 +333,14 @@ export function stoppedSchedule(accesses: number, seed: number): Schedule {
     choose,
   };
 }
+
+/**
+ * Where the first thread is stopped, at each access from the first to the second, in scenarios of which
+ * few schedules show what must be found. The other thread may wait for blocks that this one holds.
+ */
+export const everyStop: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  "two keys at once, and eight calls on one of them, whose blocks come round": [80, 130],
+};
 
 /** An atomic operation on such a location that is a plain one. */
 function plain(region: Region, ...operations: readonly string[]): Partial<Weakening> {
