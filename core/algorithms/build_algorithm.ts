@@ -82,10 +82,9 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const policy: Policy = Object.freeze({ name, limit, period, burst: capacity });
   fixDecisionShape();
   const maxDebt = (parts.mostUse ?? capacity) - capacity;
-  const { take, decide } = arrival === undefined
+  const { take, decide, charge } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
-  const charge = chargeBy(maxDebt, accounting);
   const split = Object.freeze({
     take,
     decide,
@@ -151,10 +150,11 @@ function splitBy<State>(
   capacity: number,
   maxDebt: number,
   accounting: Accounting<State>,
-): Omit<SplitReducer<State>, "charge"> {
+): SplitReducer<State> {
   const { free, wait, reset, delay = none } = accounting;
   return {
     take: takeBy(accounting),
+    charge: chargeBy(maxDebt, accounting),
     decide(state, next, now, cost) {
       const allowed = cost <= 0 || next !== state;
       const units = free(next, now);

@@ -9,12 +9,13 @@ import type { Decision } from "../decision.ts";
 import { withShareLeft } from "./fresh_instant.ts";
 import { makeDecision } from "../make_decision.ts";
 
-/** Both halves of the reducer, for instants in whole ticks. */
-export function wholeArrivalTime(rate: ArrivalRate): Pick<SplitReducer<number>, "take" | "decide"> {
+/** The split reducer, for instants in whole ticks; its `charge` is for costs above 0. */
+export function wholeArrivalTime(rate: ArrivalRate): SplitReducer<number> {
   const { perMillisecond, interval, burst, mostUse, queues } = rate;
   const tolerance = burst * interval;
   return {
     take: wholeTake(perMillisecond, interval, burst, mostUse),
+    charge: (tat, now, cost) => charged(rate, tat, now, cost),
     decide(tat: number, next: number, now: number, cost: number) {
       const allowed = cost <= 0 || next !== tat;
       const tick = now * perMillisecond;
@@ -49,11 +50,38 @@ export function wholeTake(
   };
 }
 
+/** The half that charges a cost above 0: all of it, up to the most that may be in use. */
+function charged(rate: ArrivalRate, tat: number, now: number, cost: number): number {
+  const { perMillisecond, interval, mostUse } = rate;
+  const tick = now * perMillisecond;
+  const from = tat > tick ? tat : tick;
+  const room = mostUse - Math.ceil((from - tick) / interval);
+  const units = cost < room ? cost : room;
+  return units > 0 ? from + units * interval : tat;
+}
+
+/** The decision about a cost of 0 or more, from the state alone. */
+export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number): Decision {
+  const { perMillisecond, interval, burst, queues } = rate;
+  const ahead = tat - now * perMillisecond;
+  const tolerance = burst * interval;
+  const room = ahead > 0 ? tolerance - ahead : tolerance;
+  const left = room - cost * interval;
+  const allowed = left >= 0 || cost === 0;
+  return decisionOf(
+    rate,
+    allowed,
+    allowed ? left : room,
+    cost,
+    queues && allowed && cost > 0 ? ahead : 0,
+  );
+}
+
 /**
  * Both halves at once, for a cost above 0 and a state in an array: writes the new state to its
  * cell, and to the next cell the instant at which the key is fresh, with the share of the burst that
- * is left. A store calls this function
- * directly, so engines can inline it whatever else the process uses.
+ * is left. A store calls this function directly, so engines can inline it whatever else the process
+ * uses.
  */
 export function takeInPlace(
   rate: ArrivalRate,
@@ -62,18 +90,30 @@ export function takeInPlace(
   now: number,
   cost: number,
 ): Decision {
-  const tick = now * rate.perMillisecond;
-  const tolerance = rate.burst * rate.interval;
-  const ahead = cells[cell]! - tick;
-  const room = ahead > 0 ? tolerance - ahead : tolerance;
-  const left = room - cost * rate.interval;
-  const allowed = left >= 0;
-  const delay = rate.queues && allowed ? ahead : 0;
-  const decision = decisionOf(rate, allowed, allowed ? left : room, cost, delay);
-  if (allowed) {
-    cells[cell] = tick + tolerance - left;
+  const tat = cells[cell]!;
+  const decision = lookAt(rate, tat, now, cost);
+  if (decision.allowed) {
+    const tick = now * rate.perMillisecond;
+    cells[cell] = (tat > tick ? tat : tick) + cost * rate.interval;
     cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
   }
+  return decision;
+}
+
+/** The same for a charge of a cost above 0. */
+export function chargeInPlace(
+  rate: ArrivalRate,
+  cells: Float64Array,
+  cell: number,
+  now: number,
+  cost: number,
+): Decision {
+  const next = charged(rate, cells[cell]!, now, cost);
+  const decision = lookAt(rate, next, now, 0);
+  cells[cell] = next;
+  cells[cell + 1] = decision.debt > 0
+    ? now + decision.resetAfter
+    : withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
   return decision;
 }
 

@@ -9,14 +9,16 @@
  */
 
 import { freshInstant, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
-import { takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
+import { chargeInPlace, lookAt, takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import { processTime } from "../process_time.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
+import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
+import { peek } from "../../core/verbs/peek.ts";
 import { numberIn, WIDTH } from "./expiry_queue.ts";
 import {
   addKey,
@@ -76,7 +78,15 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
 }
 
 /** The slot of a key in a table, which may have been let go meanwhile. */
-function findIn({ tables }: Slots, place: { table: Table }, key: string): number | undefined {
+function findIn(slots: Slots, place: { table: Table }, key: string): number | undefined {
+  return place.table.slots.get(key) ?? findFurtherIn(slots, place, key);
+}
+
+function findFurtherIn(
+  { tables }: Slots,
+  place: { table: Table },
+  key: string,
+): number | undefined {
   if (isEmpty(place.table)) place.table = tables.get(place.table.family) ?? place.table;
   return slotOf(place.table, key);
 }
@@ -189,12 +199,14 @@ function callOf<Argument, Answer>(
   }
 
   const rate = internals?.arrival;
-  if (rate === undefined || (verb as unknown) !== consume) {
+  const own: unknown = verb;
+  if (rate === undefined || (own !== consume && own !== peek && own !== charge)) {
     return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
   }
+  const other = callNumber.bind(undefined) as unknown as UnitsCallAt;
   const { use } = slots;
   const after = afterCall.bind(undefined, slots);
-  const other = callNumber.bind(undefined) as unknown as TakeSlowly;
+
   function takeUnits(key: string, cost: number, at: number | undefined): Decision {
     const slot = table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
@@ -206,7 +218,21 @@ function callOf<Argument, Answer>(
     }
     return decision;
   }
-  return takeUnits as unknown as Call<Argument, Answer>;
+  function chargeUnits(key: string, cost: number, at: number | undefined): Decision {
+    const slot = table.slots.get(key);
+    if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
+    const now = at === undefined ? Date.now() : at;
+    const decision = chargeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
+    if (now >= slots.sweepAt || decision.remaining === 0) after(slot, true, now);
+    return decision;
+  }
+  function lookAtUnits(key: string, cost: number, at: number | undefined): Decision {
+    const slot = table.slots.get(key);
+    if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
+    return lookAt(rate!, numberIn(queue, slot), at === undefined ? Date.now() : at, cost);
+  }
+  const call = own === consume ? takeUnits : own === charge ? chargeUnits : lookAtUnits;
+  return call as unknown as Call<Argument, Answer>;
 }
 
 /** What is seldom left to do after a call that wrote at most a cell. */
@@ -215,8 +241,8 @@ function afterCall(slots: Slots, slot: number, writes: boolean, now: number): vo
   if (writes && now >= slots.sweepAt) sweep(slots, now);
 }
 
-/** `callNumber` of `consume`. */
-type TakeSlowly = (
+/** A call of units on a key whose slot may be known. */
+type UnitsCallAt = (
   key: string,
   cost: number,
   at: number | undefined,

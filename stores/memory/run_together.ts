@@ -22,7 +22,16 @@ export function runTogether(
 ): readonly unknown[] {
   checkNow(now);
   const own = operations as readonly MemoryOperation[];
-  const states = own.map((operation) => stateOf(slots, operation, now));
+  const found: (number | undefined)[] = [];
+  const states: unknown[] = [];
+  for (let index = 0; index < own.length; index++) {
+    const { bound: { keys, verb }, key } = own[index]!;
+    const slot = findKey(slots, keys, key, now, verb.kind !== "look");
+    found.push(slot);
+    states.push(
+      slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, keys.table, slot),
+    );
+  }
   const { answers, nexts } = transact(operations, states, now);
   if (nexts === states) return answers;
   if (slots.onFull === "throw") requireRoom(slots, own, nexts, now);
@@ -32,16 +41,22 @@ export function runTogether(
     const { bound: { keys, verb }, key } = own[index]!;
     const { algorithm } = keys.spec;
     const freshAt = freshInstant(now, verb.decisionOf(answers[index]), algorithm);
-    const slot = findKey(slots, keys, key, now, true);
+    const slot = holds(slots, keys, found[index], key)
+      ? found[index]
+      : findKey(slots, keys, key, now, true);
     keepState(slots, keys.table, key, slot, next, algorithm.initial, freshAt, now);
   }
   return answers;
 }
 
-function stateOf(slots: Slots, { bound, key }: MemoryOperation, now: number): unknown {
-  const { keys, verb } = bound;
-  const slot = findKey(slots, keys, key, now, verb.kind !== "look");
-  return slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, keys.table, slot);
+/** Whether a slot still is that of a key: one before it may have taken its place. */
+function holds(
+  { keys: held, owners }: Slots,
+  { table }: MemoryKeys,
+  slot: number | undefined,
+  key: string,
+): boolean {
+  return slot !== undefined && held[slot] === key && owners[slot] === table;
 }
 
 /** Makes room for all new keys, or throws before any state is replaced. */
