@@ -18,6 +18,7 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
 
 /** What a key takes over: the state under the new options, and which of the older ones it is from. */
 export interface TakenOver {
+  /** The state under the new options. */
   readonly state: unknown;
   /** The index of the older options. */
   readonly index: number;

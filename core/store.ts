@@ -169,7 +169,7 @@ export interface BoundVerb<Argument, Answer, Mode extends StoreMode = StoreMode>
 
 /** One call of several: a bound verb, a key and what the call brings. */
 export interface Operation {
-  // Calls of different verbs stand in one list, so the list cannot know their types.
+  /** The bound verb. Calls of different verbs stand in one list, so the list cannot know their types. */
   // deno-lint-ignore no-explicit-any
   readonly bound: BoundVerb<any, any>;
   /** The limiter's key. */

@@ -23,7 +23,9 @@ export interface AttemptArgument {
 
 /** A state, and the instant that it is seen from. */
 export interface StateAt {
+  /** The state. */
   readonly state: unknown;
+  /** The instant, in milliseconds since the Unix epoch. */
   readonly at: number;
 }
 
@@ -39,6 +41,7 @@ export interface Sight {
 
 /** What an attempt is answered. */
 export interface Attempt {
+  /** The decision; a start that would come too late is a refusal. */
   readonly decision: Decision;
   /** What it saw; `undefined` if another store, or a failure policy, answered without the state. */
   readonly sight: Sight | undefined;

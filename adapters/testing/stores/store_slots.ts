@@ -50,6 +50,7 @@ export interface CallOptions {
 
 /** One operation of units. */
 export interface UnitsOperation extends Operation {
+  /** Units, at least 0. */
   readonly argument: number;
 }
 
