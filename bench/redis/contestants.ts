@@ -132,7 +132,18 @@ async function bareBatch(url: string): Promise<Contestant> {
       });
       const count = String(keys.length);
       const names = keys.map((key) => `${prefix}:${key}`);
-      const command = ["EVALSHA", COMPARE_AND_SET_SHA, count, ...names, "", ...values];
+      const command = [
+        "EVALSHA",
+        COMPARE_AND_SET_SHA,
+        count,
+        ...names,
+        "",
+        "bench",
+        "",
+        "",
+        "0",
+        ...values,
+      ];
       const reply = await client.sendCommand<unknown[]>(command);
       if (reply.length > 2) throw new Error("Cannot count as somebody else counts here, too");
       roundTrips++;

@@ -17,6 +17,7 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 import { admitsCall, recordFailure, untilProbe } from "../connections/circuit_breaker.ts";
 import { patientTimer } from "../connections/patient_timer.ts";
 import {
+  chooseModeAgain,
   closeServer,
   connectTo,
   type NodeConnection,
@@ -163,6 +164,8 @@ function submit(state: BatcherState, job: Job): void {
     return context.failJobs([job], "no", new Error("It failed a moment ago"));
   }
   enqueue(queue, job);
+  // A probe is a reason for a further attempt, beside one that gets no answer.
+  if (state.starting && breaker.failures > 0) connectTo(state.server).catch(() => {});
   start(state);
 }
 
@@ -196,6 +199,11 @@ async function next(state: BatcherState): Promise<void> {
   state.starting = false;
   // Callers whose calls failed without a connection may have called again by now.
   if (node === undefined) return start(state);
+  if (inFlight.batches.length === 0 && performance.now() >= node.chooseAgainAt) {
+    state.starting = true;
+    await chooseModeAgain(node, server.context);
+    state.starting = false;
+  }
   if (!maySend(state)) return;
   const hasLost = state.lostRaces > 0;
   const isWatch = node.commit === "watch";

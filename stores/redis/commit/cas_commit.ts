@@ -31,6 +31,12 @@ export function casCommit(
   return commitByScripts(node, batch, callbacks, [script], context);
 }
 
+/**
+ * Milliseconds by which the instant of a decision may be off, if the deadline is not more: more than
+ * a call is on its way, and less than anybody would notice.
+ */
+const MIN_OFF = 250;
+
 const NOBODY: ReadonlySet<Job> = new Set();
 
 /**
@@ -50,7 +56,9 @@ export function comparing(
     const guess = values.get(cell.key);
     loadCell(cell, guess?.text, guess);
   }
-  const now = (useServerTime ? clock.now() : undefined) ?? Date.now();
+  const estimate = useServerTime ? clock.now() : undefined;
+  const now = estimate ?? Date.now();
+  const mostOff = String(Math.max(MIN_OFF, context.deadline));
   return {
     jobs: decideBatch(batch, now, counters, others),
     text: COMPARE_AND_SET,
@@ -63,7 +71,7 @@ export function comparing(
       }
       const command = scriptCommand(COMPARE_AND_SET_SHA, call.cells);
       const life = call.jobs.some(contended.mustClaim) ? String(claimLife(clock.roundTrip())) : "";
-      command.push(sizes, context.owner, life);
+      command.push(sizes, context.owner, life, String(estimate ?? ""), mostOff);
       for (const cell of call.cells) {
         const { held = "", next = "", lifetime } = cell;
         command.push(held, next, lifetime === 0 ? "" : String(lifetime));

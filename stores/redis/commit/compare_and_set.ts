@@ -3,7 +3,10 @@
  *
  * KEYS come in groups, each of which is replaced as a whole or not at all. ARGV holds how many keys
  * each group has, or an empty text if each has one; whose call it is, and for how many milliseconds it
- * claims the keys of groups that it loses, or an empty text if it does not (see claims.ts); then for
+ * claims the keys of groups that it loses, or an empty text if it does not (see claims.ts); the
+ * instant at which the caller has decided, or an empty text if that is not the server's, and by how
+ * many ms that may differ from the server's time: if it differs by more, nothing is as expected, as
+ * the server's clock was set, or the caller's stood still. Then for
  * each key the text that it should hold, the new one and its time to live in ms, or an empty text to
  * leave its expiry as it is. An empty text stands for no value; where both texts are the same, the key
  * is only compared. Texts are compared without claims, and a key that others have claimed is not as
@@ -32,6 +35,7 @@ for first = 1, count, 1000 do
 end
 local size = string.gmatch(ARGV[1], '%d+')
 local owner, life = ARGV[2], ARGV[3]
+local isOff = ARGV[4] ~= '' and math.abs(now - ARGV[4]) > ARGV[5] + 0
 local others, own = {}, {}
 local function textOf(place)
   local value = held[place] or ''
@@ -60,10 +64,10 @@ local function write(place, new, lifetime)
     call('SET', KEYS[place], value, 'PX', lifetime)
   end
 end
-local key, group, argument = 1, 0, 4
+local key, group, argument = 1, 0, 6
 while key <= count do
   local last = key + (size() or 1) - 1
-  local same, at = true, argument
+  local same, at = not isOff, argument
   for place = key, last do
     local text, claimed = textOf(place)
     if claimed or text ~= ARGV[at] then same = false end
@@ -93,4 +97,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "2cd785595795abaf03493f140a938fc314919c79";
+export const COMPARE_AND_SET_SHA = "1555ee26e4e42413dc0a48c77a7a52cc54327f29";

@@ -17,9 +17,21 @@ import { timeOf } from "./server_clock.ts";
 /** A connection of the store to one node. */
 export interface NodeConnection extends RoundTripNode {
   /** How batches are committed on it. */
-  readonly commit: Commit;
+  commit: Commit;
+  /** When to find out again, by `performance.now`: the server may permit more by then. */
+  chooseAgainAt: number;
   /** Whether keys of an earlier batch are still watched on it. */
   watching: boolean;
+}
+
+/** Attempts to connect, of which the first to succeed counts. */
+interface Dialling {
+  readonly connection: Promise<NodeConnection>;
+  readonly resolve: (ready: NodeConnection) => void;
+  readonly reject: (error: Error) => void;
+  underWay: number;
+  /** When the latest one began, by `performance.now`. */
+  latest: number;
 }
 
 /** A server, and the one connection to it. */
@@ -30,8 +42,8 @@ export interface Reconnector {
   readonly breaker: CircuitBreaker;
   /** The connection last made; it may have been lost since. */
   connection: NodeConnection | undefined;
-  /** The attempt under way to make one. */
-  connecting: Promise<NodeConnection> | undefined;
+  /** The attempts under way to make one. */
+  dialling: Dialling | undefined;
   closed: boolean;
 }
 
@@ -46,7 +58,7 @@ export function reconnector(
     context,
     breaker,
     connection: undefined,
-    connecting: undefined,
+    dialling: undefined,
     closed: false,
   };
 }
@@ -56,12 +68,47 @@ export function openConnection({ connection }: Reconnector): NodeConnection | un
   return connection?.connection.open === true ? connection : undefined;
 }
 
-/** The connection; makes one if there is none. One attempt at a time, however many need it. */
+/** Milliseconds after which a further attempt is made beside those under way, and the most of them. */
+const REDIAL = 100;
+const MAX_ATTEMPTS = 8;
+
+/**
+ * The connection; makes one if there is none. An attempt that gets no answer, as its packets are lost,
+ * may wait for a second to send them again, long after others would get through: so a further one is
+ * made beside it, by the next call that asks. The first to succeed counts.
+ */
 export function connectTo(server: Reconnector): Promise<NodeConnection> {
   if (server.connection?.connection.open === false) dropConnection(server);
   if (server.connection !== undefined) return Promise.resolve(server.connection);
-  return server.connecting ??= open(server).finally(() => {
-    server.connecting = undefined;
+  const dialling = server.dialling ??= newDialling();
+  const now = performance.now();
+  const isDue = now - dialling.latest >= REDIAL && dialling.underWay < MAX_ATTEMPTS;
+  if (dialling.underWay === 0 || isDue) {
+    dialling.latest = now;
+    dialling.underWay++;
+    attempt(server, dialling);
+  }
+  return dialling.connection;
+}
+
+function newDialling(): Dialling {
+  let resolve!: Dialling["resolve"];
+  let reject!: Dialling["reject"];
+  const connection = new Promise<NodeConnection>((...both) => [resolve, reject] = both);
+  return { connection, resolve, reject, underWay: 0, latest: 0 };
+}
+
+function attempt(server: Reconnector, dialling: Dialling): void {
+  open(server).then((ready) => {
+    if (server.dialling !== dialling) return ready.connection.destroy();
+    server.dialling = undefined;
+    server.connection = ready;
+    server.context.counters.connections++;
+    dialling.resolve(ready);
+  }, (error) => {
+    if (--dialling.underWay > 0 || server.dialling !== dialling) return;
+    server.dialling = undefined;
+    dialling.reject(error as Error);
   });
 }
 
@@ -69,12 +116,11 @@ async function open(server: Reconnector): Promise<NodeConnection> {
   const { dial, context, breaker } = server;
   const connection = await dial(context.connectDeadline);
   try {
-    const ready = await prepareConnection(connection, breaker, context);
+    await requireVersion(connection, context);
+    const mode = await chooseMode(connection, context);
     if (server.closed) throw storeClosed();
-    context.counters.connections++;
     breaker.hasConnected = true;
-    server.connection = ready;
-    return ready;
+    return { connection, breaker, silent: false, ...mode, watching: false };
   } catch (error) {
     connection.destroy();
     throw error;
@@ -103,14 +149,13 @@ const SCRIPTS = {
 const AUTO: readonly Commit[] = ["script", "cas", "watch"];
 
 /**
- * Finds out how to commit on a new connection: as the options say, or with `"auto"` by the first mode
- * that the server permits. A script's reply is also the first sample of the server's time.
+ * Finds out how to commit on a connection: as the options say, or with `"auto"` by the first mode that
+ * the server permits. A script's reply is also the first sample of the server's time.
  */
-async function prepareConnection(
+async function chooseMode(
   connection: Connection,
-  breaker: CircuitBreaker,
   context: StoreContext,
-): Promise<NodeConnection> {
+): Promise<Pick<NodeConnection, "commit" | "chooseAgainAt">> {
   const { commit, counters } = context;
   let refusal: Error | undefined;
   for (const mode of commit === "auto" ? AUTO : [commit]) {
@@ -120,11 +165,39 @@ async function prepareConnection(
     if (refusal === undefined) {
       counters.commit = mode;
       counters.commitReason = reasonOf(commit, earlier);
-      return { connection, breaker, silent: false, commit: mode, watching: false };
+      const isBest = commit !== "auto" || mode === AUTO[0];
+      return { commit: mode, chooseAgainAt: isBest ? Infinity : performance.now() + CHOOSE_EVERY };
     }
     if (!isForbidden(refusal)) break;
   }
   throw refusal!;
+}
+
+/** Milliseconds until a server that permits no scripts is asked again whether it does. */
+const CHOOSE_EVERY = 1_000;
+
+/** Finds out again how to commit, if it is time; no batch may be under way. */
+export async function chooseModeAgain(node: NodeConnection, context: StoreContext): Promise<void> {
+  node.chooseAgainAt = performance.now() + CHOOSE_EVERY;
+  try {
+    Object.assign(node, await chooseMode(node.connection, context));
+  } catch {
+    // The next batch meets the same failure, and deals with it.
+  }
+}
+
+/** The lowest version of Redis that has all that the store uses: SET with KEEPTTL is of 6.0. */
+const LOWEST_VERSION = 6;
+
+/** Requires a server that is new enough, if it says of which version it is. */
+async function requireVersion(
+  connection: Connection,
+  { connectDeadline }: StoreContext,
+): Promise<void> {
+  const [info] = await repliesTo(connection, [["INFO", "server"]], connectDeadline);
+  const version = /\bredis_version:((\d+)[\d.]*)/.exec(String(info));
+  if (version === null || Number(version[2]) >= LOWEST_VERSION) return;
+  throw new Error(`Redis must be of version 6.0 or later: current version is ${version[1]}`);
 }
 
 function reasonOf(commit: StoreContext["commit"], refusal: Error | undefined): string {

@@ -378,6 +378,28 @@ describe("an error that the server replies", () => {
       assert.match(commitReason, /no scripts: NOPERM/);
     }));
 
+  test("NOPERM on scripts that is lifted: auto commits by the script, on the same connection", () =>
+    withFake({ commit: "auto" }, async ({ fake, limiter, store }) => {
+      always(
+        fake,
+        "EVAL",
+        new Error("NOPERM this user has no permissions to run the 'eval' command"),
+      );
+      await limiter.consume("a");
+      assert.equal(store.statistics().commit, "watch");
+      fake.faults = () => undefined;
+      await until(() => limiter.peek("a").then(() => store.statistics().commit === "script"));
+      assert.equal((await limiter.consume("a")).remaining, 8);
+      assert.equal(store.statistics().connections, 1);
+    }));
+
+  test("a server that is too old is refused by its version", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter }) => {
+      fake.state.version = "5.0.14";
+      const { message } = await unavailable(limiter.consume("a"));
+      assert.match(message, /must be of version 6.0 or later: current version is 5.0.14/);
+    }));
+
   test("with leave to run scripts, auto commits by compare and set", () =>
     withFake({ commit: "auto" }, async ({ fake, limiter }) => {
       assert.equal((await limiter.consume("a")).remaining, 9);

@@ -55,7 +55,7 @@ export interface FakeRedis {
 }
 
 /** Names of commands that a client sends by itself. */
-const HANDSHAKE = new Set(["HELLO", "CLIENT", "AUTH", "SELECT"]);
+const HANDSHAKE = new Set(["HELLO", "CLIENT", "AUTH", "SELECT", "INFO"]);
 
 /** The time to the microsecond, as a server replies it. */
 function clock(): number {

@@ -209,9 +209,12 @@ export function session(state: ServerState): Session {
   /** What one script does: see stores/redis/commit/compare_and_set.ts. */
   function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
     const keys = rest.slice(0, Number(count));
-    const [sizes = "", owner = "", life = "", ...values] = rest.slice(Number(count));
+    const [sizes = "", owner = "", life = "", estimate = "", mostOff, ...values] = rest.slice(
+      Number(count),
+    );
     const replies: Reply[] = [...carryOut("TIME", []) as readonly Reply[]];
     const now = state.now();
+    const isOff = estimate !== "" && Math.abs(Math.floor(now) - Number(estimate)) > Number(mostOff);
     const left = sizes.split(" ").map(Number);
     for (let index = 0; keys.length > 0; index++) {
       const group = keys.splice(0, sizes === "" ? 1 : left.shift()).map((key) => ({
@@ -222,9 +225,8 @@ export function session(state: ServerState): Session {
         next: values.shift()!,
         life: values.shift()!,
       }));
-      const same = group.every(({ text = "", claims, old }) =>
-        text === old && !isClaimed(claims, owner, now)
-      );
+      const same = !isOff &&
+        group.every(({ text = "", claims, old }) => text === old && !isClaimed(claims, owner, now));
       for (const { key, claims, old, next, life } of same ? group : []) {
         const value = next + claimsOfOthers(claims, owner, now);
         if (next === old && !claims.includes(owner)) continue;

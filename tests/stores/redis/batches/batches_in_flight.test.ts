@@ -289,6 +289,7 @@ describe("calls on many keys, by cas", () => {
         commit: "cas",
         watching: false,
         silent: false,
+        chooseAgainAt: Infinity,
       };
       await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }

@@ -2,8 +2,30 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
+import { gcra, limiter } from "../../../../mod.ts";
+import { withFake } from "../../../support/fake_redis/with_fake.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
 import { fcOptions } from "../../../support/seed.ts";
+
+describe("a clock that has diverged", () => {
+  test("is noticed by compare and set, in both directions", async () => {
+    let ahead = 0;
+    const now = () => performance.timeOrigin + performance.now() + ahead;
+    await withFake({ commit: "cas", deadline: 2_000 }, async ({ store }) => {
+      const api = limiter(gcra({ limit: 1, period: "20s" }), { store, prefix: "api" });
+      assert.equal((await api.consume("a")).allowed, true);
+      assert.equal((await api.consume("a")).allowed, false);
+      // As after a process, or its machine, was suspended.
+      ahead = 30_000;
+      assert.equal((await api.consume("a")).allowed, true);
+      assert.equal((await api.consume("b")).allowed, true);
+      ahead = 15_000;
+      const { allowed, retryAfter } = await api.consume("b");
+      assert.equal(allowed, false);
+      assert.ok(retryAfter > 30_000, `${retryAfter} ms`);
+    }, now);
+  });
+});
 
 describe("the estimate of the server's clock", () => {
   test("is wrong by half of the tightest round trip at most", () => {

@@ -314,8 +314,8 @@ test("calls that only look are answered by a node that takes no writes, however 
     await api.consume("warm");
     nodes[0]!.faults = ([name, , keys, ...rest]) => {
       if (name !== "EVALSHA") return undefined;
-      // After the keys and three more words: three for each key, the guess and the new value first.
-      const cells = rest.slice(Number(keys) + 3);
+      // After the keys and five more words: three for each key, the guess and the new value first.
+      const cells = rest.slice(Number(keys) + 5);
       const writes = Array.from({ length: Number(keys) }).some((_, index) =>
         cells[3 * index] !== cells[3 * index + 1]
       );
