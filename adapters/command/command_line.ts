@@ -29,6 +29,7 @@ import {
   usageError,
 } from "./command_options.ts";
 import { completionsCommand } from "./completions_command.ts";
+import { doctorCommand } from "./doctor_command.ts";
 import { explainCommand } from "./explain_command.ts";
 import { type Bold, boldOn, commandText, overviewText } from "./help_text.ts";
 import { lintCommand } from "./lint_command.ts";
@@ -56,6 +57,7 @@ const OTHERS: readonly Command[] = [
   adviseCommand,
   replayCommand,
   simulateCommand,
+  doctorCommand,
 ];
 
 const COMMANDS: readonly Command[] = [...OTHERS, completionsCommand(OTHERS)];

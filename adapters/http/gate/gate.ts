@@ -20,7 +20,6 @@
 import { failureReport, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
-import { withTimeout } from "../../../core/with_timeout.ts";
 import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
 import { nativePromise } from "../native_promise.ts";
@@ -32,6 +31,7 @@ import {
 } from "./rate_limit_options.ts";
 import { BAD_KEY, GONE, KEY_TOO_LONG, UNKNOWN_ADDRESS } from "./refusal.ts";
 import { callStarter } from "./call_starter.ts";
+import { keyInTime } from "./key_in_time.ts";
 import { type LimitPlan, limitPlan, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
 
 export type { Verdict } from "./verdict.ts";
@@ -118,8 +118,7 @@ function gateOf(options: Options, source: RequestSource<unknown, unknown>): Gate
   function limit(request: unknown, info: unknown, plan: LimitPlan): Awaitable<Verdict> {
     const key = keyOf(request, info);
     return isPromise(key)
-      ? withTimeout(Promise.resolve(key), KEY_WITHIN, keyIsLate)
-        .then((key) => price(request, info, plan, key))
+      ? keyInTime(key).then((key) => price(request, info, plan, key))
       : price(request, info, plan, key);
   }
 
@@ -149,13 +148,6 @@ function gateOf(options: Options, source: RequestSource<unknown, unknown>): Gate
       return andThen(plan, (plan) => plan === undefined ? UNLIMITED : limit(request, info, plan));
     }));
   };
-}
-
-/** Milliseconds for which a request waits for its key. */
-const KEY_WITHIN = 10_000;
-
-function keyIsLate(): never {
-  throw new Error(`Cannot limit the rate as key must answer within ${KEY_WITHIN} ms`);
 }
 
 /**

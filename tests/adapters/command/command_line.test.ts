@@ -159,7 +159,7 @@ withRedis("tidegate with Redis", (redis) => {
 });
 
 describe("tidegate says", () => {
-  const commands = ["serve", "lint", "explain", "replay", "simulate", "completions"];
+  const commands = ["serve", "lint", "explain", "replay", "simulate", "doctor", "completions"];
 
   test("which commands there are, and of each its options and what its exit status means", async () => {
     const overview = await run("--help");

@@ -43,8 +43,13 @@ export function startCaddy(service: string, name = "Caddyfile"): Promise<Proxy> 
  * Starts nginx as examples/deploy does, with a service at a URL that says who may have its page.
  *
  * @param isOpen Whether the line is used that admits everybody while the service is away.
+ * @param change Changes the configuration.
  */
-export function startDeployedNginx(service: string, isOpen = false): Promise<Proxy> {
+export function startDeployedNginx(
+  service: string,
+  isOpen = false,
+  change = (text: string) => text,
+): Promise<Proxy> {
   return startProxy("nginx", "SIGQUIT", (folder, port) => {
     const text = readText("examples/deploy/nginx.conf")
       .replace(/ *server limits-b.*\n/, "")
@@ -55,7 +60,7 @@ export function startDeployedNginx(service: string, isOpen = false): Promise<Pro
     mkdirSync(join(folder, "www"));
     writeFileSync(join(folder, "www/index.html"), "the page");
     const file = join(folder, "nginx.conf");
-    writeFileSync(file, nginxFrame(folder, text));
+    writeFileSync(file, nginxFrame(folder, change(text)));
     return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
   });
 }

@@ -1,0 +1,68 @@
+/*
+ * Sends a request as it is, which no client library does: they would mend what is forged.
+ */
+
+import { connect, type Socket } from "node:net";
+import { connect as connectSecure } from "node:tls";
+
+import type { ForgedRequest } from "./forged_requests.ts";
+
+/** What came back: the status, and a part of the body; `undefined` if there was no answer. */
+export type ProbeAnswer = { readonly status: number; readonly body: string } | undefined;
+
+const TIMEOUT = 10_000;
+/** The most bytes of an answer that are read. */
+const MOST_BYTES = 65_536;
+
+/**
+ * Sends a request to a URL's server, over a connection of its own.
+ *
+ * @param from The address to send it from.
+ */
+export function sendRequest(
+  url: URL,
+  request: ForgedRequest,
+  from?: string | undefined,
+): Promise<ProbeAnswer> {
+  const { method, target, lines, host = url.host, version = "1.1" } = request;
+  const head = [
+    `${method} ${target} HTTP/${version}`,
+    ...(host === null ? [] : [`Host: ${host}`]),
+    "Connection: close",
+    ...lines,
+  ];
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const socket = open(url, from);
+    const end = () => {
+      socket.destroy();
+      resolve(answerOf(Buffer.concat(chunks).toString("latin1")));
+    };
+    socket.setTimeout(TIMEOUT, end);
+    socket.on("data", (chunk: Uint8Array) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MOST_BYTES) end();
+    });
+    socket.on("error", end);
+    socket.on("close", end);
+    socket.write(`${head.join("\r\n")}\r\n\r\n`, "latin1");
+  });
+}
+
+function open({ protocol, hostname, port }: URL, localAddress: string | undefined): Socket {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol !== "https:") {
+    return connect({ host, port: Number(port || 80), localAddress });
+  }
+  // The question is what passes, and not whether the certificate is right.
+  const secure = { servername: host, rejectUnauthorized: false };
+  return connectSecure({ host, port: Number(port || 443), localAddress, ...secure });
+}
+
+function answerOf(text: string): ProbeAnswer {
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1];
+  if (status === undefined) return undefined;
+  return { status: Number(status), body: text.slice(text.indexOf("\r\n\r\n") + 4) };
+}
