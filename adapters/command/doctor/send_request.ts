@@ -53,12 +53,14 @@ export function sendRequest(
 
 function open({ protocol, hostname, port }: URL, localAddress: string | undefined): Socket {
   const host = hostname.replace(/^\[|\]$/g, "");
-  if (protocol !== "https:") {
-    return connect({ host, port: Number(port || 80), localAddress });
-  }
-  // The question is what passes, and not whether the certificate is right.
-  const secure = { servername: host, rejectUnauthorized: false };
-  return connectSecure({ host, port: Number(port || 443), localAddress, ...secure });
+  const isSecure = protocol === "https:";
+  const socket = connect({ host, port: Number(port || (isSecure ? 443 : 80)), localAddress });
+  if (!isSecure) return socket;
+  // The question is what passes, and not whether the certificate is right. An address is no name.
+  const servername = /^[\d.]+$|:/.test(host) ? "" : host;
+  const secure = connectSecure({ socket, servername, rejectUnauthorized: false });
+  socket.on("error", (error) => secure.destroy(error));
+  return secure;
 }
 
 function answerOf(text: string): ProbeAnswer {
