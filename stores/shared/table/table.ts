@@ -144,11 +144,13 @@ export function wordAt({ ints, keepsOrder }: Memory, slot: number): number {
   return keepsOrder ? ints[slot]! : Atomics.load(ints, slot);
 }
 
-/** Whether a slot, and the nodes of its state, are yet as they were when they were read. */
+/**
+ * Whether a slot, and the nodes of its state, are yet as they were when they were read. The slot is read
+ * atomically on every processor: an engine may take two plain reads of a word for one.
+ */
 export function isUnchanged(memory: Memory, slot: number, word: number): boolean {
   const { ints, keepsOrder, blockMask } = memory;
-  if (keepsOrder) return ints[slot] === word;
-  if (!hasRoot(memory, word & blockMask)) return Atomics.load(ints, slot) === word;
+  if (keepsOrder || !hasRoot(memory, word & blockMask)) return Atomics.load(ints, slot) === word;
   // A load might come before the reads of nodes, which may be put to use again; a swap comes after.
   return Atomics.compareExchange(ints, slot, word, word) === word;
 }

@@ -1,0 +1,4 @@
+import { workerData } from "node:worker_threads";
+import { writePairs } from "./plain_order.ts";
+
+writePairs(workerData as Int32Array);
