@@ -86,6 +86,18 @@ describe("keys of a full bucket", () => {
     assert.equal(reaches(store)[3], 0);
   });
 
+  test("are found beside their home, after a new one has come into it", () => {
+    const store = storeOf(130);
+    const api = limiterOn(store, five);
+    const [next, ...keys] = keysOfHome(store.handle, five, 3, SLOTS + 2) as [string, string];
+    for (const key of keys) api.consume(key);
+    api.reset(keys[0]);
+    api.consume(next);
+    assert.equal(reaches(store)[3], 1);
+    for (const key of keys.slice(1)) assert.equal(api.consume(key).remaining, 3, key);
+    assert.equal(store.statistics({ full: true }).keys, SLOTS + 1);
+  });
+
   test("that are fresh again give way, before the next bucket is used", () => {
     const store = storeOf(130);
     const now = { value: NOW };
