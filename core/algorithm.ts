@@ -144,6 +144,8 @@ export interface AlgorithmInternals<State = unknown> {
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;
+  /** The same state as a value, where a store may pass a view of memory that it reuses. */
+  detach?(state: State): State;
 }
 
 /**

@@ -69,6 +69,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
+  /** A state that depends on no store's memory, where a store may pass a view. */
+  detach?(state: State): State;
   /** Of an arrival time in one number: what it is counted by. */
   readonly arrival?: ArrivalRate | undefined;
 }
@@ -103,6 +105,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     internals: Object.freeze({
       halves: split,
       slots: parts.slots,
+      ...(parts.detach && { detach: parts.detach }),
       formula: parts.formula,
       arrival,
     }),

@@ -7,7 +7,12 @@ import type { Algorithm } from "../algorithm.ts";
 import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
-import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
+import {
+  bucketsOf,
+  detachedTimeline,
+  EMPTY_TIMELINE,
+  timelineOf,
+} from "../timeline/counted_timeline.ts";
 import type { Rate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
@@ -34,6 +39,7 @@ export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> 
     accounting: slotAccounting(limit, precision, slots),
     codec: timelineCodec(most, mostEntries(slots, limit), slots),
     slots,
+    detach: (timeline) => detachedTimeline(timeline, timeline.newest - slots + 1),
   });
 }
 
