@@ -89,7 +89,8 @@ function fingerprintFrom(start: HashStart, text: string): Fingerprint {
 
 const count: Algorithm<number>["step"] = (state, _now, cost) => {
   const next = state + cost;
-  return [makeDecision(true, 0, next, 0, 0, KEPT_FOR, 0, 0, undefined, undefined), next];
+  // In debt, so that a full store forgets it last: without it, keys that were reset would be back.
+  return [makeDecision(true, 0, next, 0, 0, KEPT_FOR, 0, 1, undefined, undefined), next];
 };
 
 /** A number that is counted up; `remaining` says how far. */
