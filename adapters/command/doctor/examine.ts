@@ -19,6 +19,8 @@ export interface Examination {
   readonly sent: number;
   /** Whether a limit was met. */
   readonly isLimited: boolean;
+  /** Whether all forged requests were tried. */
+  readonly isComplete: boolean;
   /** What slipped past it. */
   readonly passed: readonly string[];
   /** Whether clients of another address are refused, too; `undefined` if that cannot be seen. */
@@ -68,7 +70,9 @@ export async function examine(url: URL, { most, print }: ExamineOptions): Promis
     return undefined;
   }
 
-  if (!await spend()) return { sent, isLimited: false, passed: [], isShared: undefined };
+  if (!await spend()) {
+    return { sent, isLimited: false, isComplete: false, passed: [], isShared: undefined };
+  }
   print(`${url.href} refuses after ${sent - 1} requests`);
   const passed: string[] = [];
   for (const request of forgedRequests(url)) {
@@ -79,7 +83,8 @@ export async function examine(url: URL, { most, print }: ExamineOptions): Promis
   }
   const other = /^127\.|^localhost$/.test(url.hostname) ? "127.0.0.99" : undefined;
   const alone = other === undefined || !hasRoom() ? undefined : await passes(plain, other);
-  return { sent, isLimited: true, passed, isShared: alone === undefined ? undefined : !alone };
+  const isShared = alone === undefined ? undefined : !alone;
+  return { sent, isLimited: true, isComplete: hasRoom(), passed, isShared };
 }
 
 /** Whether a request got what the first one got. */

@@ -77,7 +77,7 @@ const NETWORK_REGEXP = /^(?:\d+\.\d+\.\d+\.\d+|[\da-f:]*:[\da-f:]*)\/(\d+)$/i;
 
 /** What is hardly meant in a rule for one value, among the rules of its level. */
 function* valueWarnings(
-  { key, value, limits, unlimited, blocked }: RuleOptions,
+  { key, value, limits, unlimited, blocked, rules = [] }: RuleOptions,
   level: readonly RuleOptions[],
   path: RuleFault["path"],
 ): Generator<RuleFault> {
@@ -92,7 +92,8 @@ function* valueWarnings(
   const generic = level.some((other) => {
     return other.key === key && other.value === undefined && other.limits !== undefined;
   });
-  if (!decides && generic) {
+  // Without rules below it, it is an exception that is meant.
+  if (!decides && generic && rules.length > 0) {
     const message =
       `this rule has no limits, and calls for this value alone pass those of ${key} ` +
       "without a value";

@@ -72,8 +72,10 @@ test(
 
 test("the doctor sends no more requests than it may, and to nobody else", async () => {
   let count = 0;
+  let limit = Infinity;
   const server = await serveNode((_request, response) => {
     count++;
+    if (count > limit) return void response.writeHead(429).end();
     response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
   });
   try {
@@ -82,6 +84,12 @@ test("the doctor sends no more requests than it may, and to nobody else", async 
     assert.equal(status, 1);
     assert.match(printed, /^no limit was met within 20 requests/);
     assert.equal(count, 20);
+    limit = 2;
+    count = 0;
+    const few = await run("doctor", url, "--requests", "10");
+    assert.equal(few.status, 1);
+    assert.match(few.printed, /10 requests sent; nothing slipped past\nnot everything was tried/);
+    assert.equal(count, 10);
   } finally {
     await server.close();
   }
