@@ -11,7 +11,7 @@ import {
   refusedKeysFreed,
 } from "../../support/eviction_law.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { limiterOn } from "./support/limiter_on.ts";
+import { consumeKeys, limiterOn } from "./support/limiter_on.ts";
 
 const makeStore = (capacity: number) => sharedStore({ capacity, maxBytes: 2 ** 20, threads: 4 });
 const window: Algorithm = fixedWindow({ limit: EVICTION_LIMIT, period: "1h" });
@@ -41,6 +41,17 @@ describe("a full store", () => {
     // An arena of 100 logs, of which 20 are full.
     const make = () => sharedStore({ capacity: 2_000, maxBytes: 100 * 128, threads: 1 });
     assert.equal(refusedKeysFreed(make, log, { capacity: 2_000, refused: 20, flood: 2_000 }), 0);
+  });
+
+  test("forgets keys that are used once by calls on several keys as well", () => {
+    const api = limiterOn(makeStore(200), window);
+    api.consume("refused", EVICTION_LIMIT);
+    for (let key = 0; key < 100; key++) api.consume(`lasting ${key}`, EVICTION_LIMIT - 1);
+    for (let key = 0; key < 1_000; key++) consumeKeys(api, `one ${key}`, `another ${key}`);
+    assert.equal(api.peek("refused").allowed, false);
+    for (let key = 0; key < 100; key++) {
+      assert.equal(api.peek(`lasting ${key}`, 0).remaining, 1, `${key}`);
+    }
   });
 
   test("looks at the part of `all` of which the least is left", () => {

@@ -67,7 +67,12 @@ describe("keys of a full bucket", () => {
     const keys = keysOfHome(store.handle, five, 31, 40);
     for (const key of keys) api.consume(key);
     assert.equal(reaches(store)[31], 3);
+    const { probes } = store.statistics();
     for (const key of keys) assert.equal(other.consume(key).remaining, 3, key);
+    for (const key of keys) assert.equal(other.refund(key).remaining, 4, key);
+    for (const key of keys) assert.equal(other.consume(key).remaining, 3, key);
+    // Their tags lead to them.
+    assert.equal(store.statistics().probes, probes);
     for (const key of keys.slice(0, 30)) other.reset(key);
     for (const key of keys.slice(0, 30)) assert.equal(api.consume(key).remaining, 4, key);
     for (const key of keys.slice(30)) assert.equal(api.consume(key).remaining, 2, key);
@@ -191,25 +196,28 @@ test("a key stands nowhere but in its chain with a chance below one in 10^18", (
   }
 });
 
-test("a key that two threads bring comes in once, though another slot of its bucket becomes free", () => {
-  whereWatched(() => {
-    for (let stop = 0, steps = 1; stop < steps; stop++) {
-      const store = storeOf(4);
-      const other = limiterOn(store, five);
-      // Its slot is before the one that the stopped thread has chosen.
-      other.consume("first");
-      const take = (api: Limiter) => void api.consume("one");
-      const taken = stoppedAt(stop, store, take, () => {
-        other.reset("first");
-        take(other);
-      });
-      steps = Math.max(steps, taken);
-      assert.equal(other.peek("one", 0).remaining, 3, `step ${stop}`);
-      assert.equal(store.statistics({ full: true }).keys, 1, `step ${stop}`);
-      assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
-    }
+for (const [where, held] of [["its bucket", 1], ["its full bucket", SLOTS]] as const) {
+  test(`a key that two threads bring comes in once, though another slot of ${where} becomes free`, () => {
+    whereWatched(() => {
+      for (let stop = 0, steps = 1; stop < steps; stop++) {
+        const store = storeOf(40);
+        const other = limiterOn(store, five);
+        const [one, first, ...more] = keysOfHome(store.handle, five, 3, 1 + held);
+        // The slot of the first is before the one that the stopped thread chooses.
+        for (const key of [first!, ...more]) other.consume(key);
+        const take = (api: Limiter) => void api.consume(one!);
+        const taken = stoppedAt(stop, store, take, () => {
+          other.reset(first!);
+          take(other);
+        });
+        steps = Math.max(steps, taken);
+        assert.equal(other.peek(one!, 0).remaining, 3, `step ${stop}`);
+        assert.equal(store.statistics({ full: true }).keys, held, `step ${stop}`);
+        assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
+      }
+    });
   });
-});
+}
 
 /** Runs a call of a thread on a store; at a step, counted from 0, others call. Answers its steps. */
 function stoppedAt(
