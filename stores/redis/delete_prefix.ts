@@ -7,7 +7,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import type { Connection, Dial } from "./clients/connection.ts";
 import { repliesTo } from "./connections/round_trip.ts";
-import { failureOfReply, firstError } from "./failures/batch_failure.ts";
+import { failureOfReply, firstError } from "./failures/reply_failure.ts";
 import type { Router } from "./routing/router.ts";
 
 /** How many keys the server looks at in one step, and about the most that it replies. */

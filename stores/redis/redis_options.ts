@@ -3,7 +3,7 @@
  * works with complete and valid values.
  */
 
-import type { Outage } from "./connections/circuit_breaker.ts";
+import type { Outage } from "../optimistic/circuit_breaker.ts";
 import { LONGEST_TIMER } from "../../core/clock.ts";
 import {
   checkChoice,

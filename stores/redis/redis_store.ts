@@ -32,14 +32,14 @@ import {
   type Part,
   type Several,
   type Turn,
-} from "./batches/job.ts";
-import { familyOpener, type RedisBound } from "./families.ts";
+} from "../optimistic/job.ts";
+import { familyOpener, type StoredBound } from "../optimistic/families.ts";
 import { claimOwner, contendedKeys } from "./commit/claims.ts";
-import { valueCache } from "./batches/value_cache.ts";
-import { serverClock } from "./connections/server_clock.ts";
+import { valueCache } from "../optimistic/value_cache.ts";
+import { serverClock } from "../optimistic/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
 import { outageReport } from "./failures/outage_report.ts";
-import { answerOverloaded, answerUnavailable } from "./failures/answer_unavailable.ts";
+import { answerOverloaded, answerUnavailable } from "../optimistic/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
@@ -112,12 +112,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
         if (job.settled) continue;
         counters.unavailable++;
         const charged = isReadOnly(job) ? "no" : applied;
-        answerUnavailable(job, charged, cause, given.onUnavailable, router.untilProbe);
+        answerUnavailable(job, "Redis", charged, cause, given.onUnavailable, router.untilProbe);
       }
     },
     refuseJob(job) {
       counters.overloaded++;
-      answerOverloaded(job, given.maxPending, given.onOverload);
+      answerOverloaded(job, "Redis", given.maxPending, given.onOverload);
     },
   };
   const remembered = cachedKeys();
@@ -166,7 +166,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     const now = at === undefined ? undefined : checkNow(at);
     const parts = operations.map(({ bound, key, argument }) => {
       checkCost(bound.verb.name, bound.verb.units(argument), 0);
-      return (bound as RedisBound).part(key, argument);
+      return (bound as StoredBound).part(key, argument);
     });
     return submitParts(parts, now, false) as Promise<readonly unknown[]>;
   }
@@ -220,7 +220,7 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
 
 export type { BunRedisClient } from "./clients/bun_client.ts";
 export type { IoRedisClient } from "./clients/ioredis.ts";
-export type { Outage } from "./connections/circuit_breaker.ts";
+export type { Outage } from "../optimistic/circuit_breaker.ts";
 export type { RedisSender } from "./clients/sender.ts";
 export type { NodeRedisCluster } from "./clients/node_redis_cluster.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";

@@ -4,15 +4,15 @@
  */
 
 import type { ContendedKeys } from "./commit/claims.ts";
-import type { Job } from "./batches/job.ts";
-import type { ValueCache } from "./batches/value_cache.ts";
-import type { Outage } from "./connections/circuit_breaker.ts";
+import type { EngineContext } from "../optimistic/engine_context.ts";
+import type { ValueCache } from "../optimistic/value_cache.ts";
+import type { Outage } from "../optimistic/circuit_breaker.ts";
 import type { ReadOptions } from "./redis_options.ts";
-import type { ServerClock } from "./connections/server_clock.ts";
+import type { ServerClock } from "../optimistic/server_clock.ts";
 import type { RedisCounters } from "./statistics.ts";
 
 /** What all parts of one store share: its options, cache, clock and counters. */
-export interface StoreContext extends ReadOptions {
+export interface StoreContext extends ReadOptions, EngineContext {
   /** Whether the server's clock decides; otherwise `Date.now`. */
   readonly useServerTime: boolean;
   /** By which it signs claims: see commit/claims.ts. */
@@ -24,8 +24,4 @@ export interface StoreContext extends ReadOptions {
   readonly counters: RedisCounters;
   /** Receives what breakers notice. */
   reportOutage(outage: Outage): void;
-  /** Answers calls that Redis does not decide: with an error, or as the store's policy says. */
-  failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
-  /** Answers a call that comes while `maxPending` wait. */
-  refuseJob(job: Job): void;
 }

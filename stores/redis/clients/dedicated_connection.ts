@@ -4,8 +4,9 @@
  */
 
 import { withTimeout } from "../../../core/with_timeout.ts";
-import { patientTimer } from "../connections/patient_timer.ts";
-import { asError, isErrorReply } from "../failures/batch_failure.ts";
+import { patientTimer } from "../../optimistic/patient_timer.ts";
+import { asError } from "../../optimistic/batch_failure.ts";
+import { isErrorReply } from "../failures/reply_failure.ts";
 import type { Command, Connection } from "./connection.ts";
 
 /** A client that the store has made. */

@@ -10,19 +10,21 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, type CommitCallbacks, decideBatch, rootCellOf } from "../batches/batch.ts";
-import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
-import { type Job, keysOf } from "../batches/job.ts";
-import type { NodeConnection } from "../connections/reconnector.ts";
+import { type Batch, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
+import type { CommitCallbacks } from "../../optimistic/driver.ts";
+import { type Cell, rememberCell, rootOf } from "../../optimistic/cell.ts";
+import { groupsOf, loadGuesses } from "../../optimistic/guesses.ts";
+import { type Job, keysOf } from "../../optimistic/job.ts";
+import type { CommitNode } from "./commit_node.ts";
 import type { StoreContext } from "../store_context.ts";
-import { timeOf } from "../connections/server_clock.ts";
+import { timeOf } from "../connections/time_of.ts";
 import { claimLife, isClaimed, partClaims } from "./claims.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
 
 /** Runs a batch as one script call per slot. */
 export function casCommit(
-  node: NodeConnection,
+  node: CommitNode,
   batch: Batch,
   callbacks: CommitCallbacks,
   context: StoreContext,
@@ -45,17 +47,14 @@ const NOBODY: ReadonlySet<Job> = new Set();
  * @param others Calls that are committed otherwise; they share no key with these.
  */
 export function comparing(
-  node: NodeConnection,
+  node: CommitNode,
   batch: Batch,
   others: ReadonlySet<Job>,
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): CommitScript {
   const { clock, values, counters, contended, useServerTime } = context;
-  for (const cell of batch.cells.values()) {
-    const guess = values.get(cell.key);
-    loadCell(cell, guess?.text, guess);
-  }
+  loadGuesses(batch.cells.values(), values);
   const estimate = useServerTime ? clock.now() : undefined;
   const now = estimate ?? Date.now();
   const mostOff = String(Math.max(MIN_OFF, context.deadline));
@@ -91,28 +90,12 @@ export function comparing(
       });
       for (const job of conflicted) {
         // A value that is no text comes back changed, and would never compare as equal.
-        job.watched = node.connection.isShared !== true &&
+        job.exclusive = node.connection.isShared !== true &&
           keysOf(job).some((key) => batch.cells.get(key)!.unreadable);
       }
       callbacks.tryAgain(conflicted);
     },
   };
-}
-
-/** Cells that are committed together. */
-function groupsOf(cells: readonly Cell[]): readonly (readonly Cell[])[] {
-  const groups: Cell[][] = [];
-  const tied = new Map<Cell, Cell[]>();
-  for (const cell of cells) {
-    const group = cell.tied ? tied.get(rootOf(cell)) : undefined;
-    if (group !== undefined) group.push(cell);
-    else {
-      const made = [cell];
-      groups.push(made);
-      if (cell.tied) tied.set(rootOf(cell), made);
-    }
-  }
-  return groups;
 }
 
 /**

@@ -2,9 +2,9 @@
  * Which calls of a batch the script cannot run, so that they compare and set, in the same write.
  */
 
-import type { Batch } from "../batches/batch.ts";
-import type { Cell } from "../batches/cell.ts";
-import { type Job, keysOf, type Part } from "../batches/job.ts";
+import type { Batch } from "../../optimistic/batch.ts";
+import type { Cell } from "../../optimistic/cell.ts";
+import { type Job, keysOf, type Part } from "../../optimistic/job.ts";
 
 /**
  * The calls of a batch that compare and set, as the script cannot run them, and all that share a key

@@ -3,14 +3,16 @@
  * alone, all in one write.
  */
 
-import type { Batch, CommitCallbacks } from "../batches/batch.ts";
-import type { Cell } from "../batches/cell.ts";
-import type { Job } from "../batches/job.ts";
+import type { Batch } from "../../optimistic/batch.ts";
+import type { CommitCallbacks } from "../../optimistic/driver.ts";
+import type { Cell } from "../../optimistic/cell.ts";
+import type { Job } from "../../optimistic/job.ts";
 import type { Command } from "../clients/connection.ts";
-import type { NodeConnection } from "../connections/reconnector.ts";
+import type { CommitNode } from "./commit_node.ts";
 import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
-import { timeOf } from "../connections/server_clock.ts";
-import { connectionLost, failureOfReply } from "../failures/batch_failure.ts";
+import { timeOf } from "../connections/time_of.ts";
+import { connectionLost } from "../../optimistic/batch_failure.ts";
+import { failureOfReply } from "../failures/reply_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 
 /** Calls that are committed by one script. */
@@ -42,7 +44,7 @@ interface SentCall {
 
 /** Commits calls of a batch by scripts, all in one write. */
 export async function commitByScripts(
-  node: NodeConnection,
+  node: CommitNode,
   { cells, asking }: Batch,
   { fail }: CommitCallbacks,
   scripts: readonly CommitScript[],
@@ -108,7 +110,7 @@ function addCell({ cells }: ScriptCall, cell: Cell): void {
  * @param asking Whether each needs an ASKING before it.
  */
 async function callScripts(
-  node: NodeConnection,
+  node: CommitNode,
   calls: readonly SentCall[],
   asking: boolean,
   context: StoreContext,

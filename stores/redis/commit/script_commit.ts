@@ -7,11 +7,12 @@
  * and nothing is to be remembered of a key.
  */
 
-import { type Batch, type CommitCallbacks, stepAll } from "../batches/batch.ts";
-import { loadCell } from "../batches/cell.ts";
-import type { Job } from "../batches/job.ts";
-import type { NodeConnection } from "../connections/reconnector.ts";
-import { timeOf } from "../connections/server_clock.ts";
+import { type Batch, stepAll } from "../../optimistic/batch.ts";
+import type { CommitCallbacks } from "../../optimistic/driver.ts";
+import { loadCell } from "../../optimistic/cell.ts";
+import type { Job } from "../../optimistic/job.ts";
+import type { CommitNode } from "./commit_node.ts";
+import { timeOf } from "../connections/time_of.ts";
 import { scriptArguments } from "../script/script_arguments.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
@@ -21,7 +22,7 @@ import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from ".
 
 /** Runs a batch as one script call per slot, and one more for calls that compare and set. */
 export function scriptCommit(
-  node: NodeConnection,
+  node: CommitNode,
   batch: Batch,
   callbacks: CommitCallbacks,
   context: StoreContext,

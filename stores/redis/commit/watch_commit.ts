@@ -15,20 +15,22 @@
  * no EXEC; but a call that was refused because of others in the batch is committed with them.
  */
 
-import { type Batch, type CommitCallbacks, decideBatch, rootCellOf } from "../batches/batch.ts";
-import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
+import { type Batch, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
+import type { CommitCallbacks } from "../../optimistic/driver.ts";
+import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../../optimistic/cell.ts";
 import type { Command } from "../clients/connection.ts";
-import { type Job, keysOf } from "../batches/job.ts";
+import { type Job, keysOf } from "../../optimistic/job.ts";
 import { claimLife, claimsOfOthers, claimText, isClaimed, partClaims } from "./claims.ts";
-import type { NodeConnection } from "../connections/reconnector.ts";
+import type { CommitNode } from "./commit_node.ts";
 import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
-import { timeOf } from "../connections/server_clock.ts";
+import { timeOf } from "../connections/time_of.ts";
 import type { StoreContext } from "../store_context.ts";
-import { connectionLost, failureOfReply, firstError } from "../failures/batch_failure.ts";
+import { connectionLost } from "../../optimistic/batch_failure.ts";
+import { failureOfReply, firstError } from "../failures/reply_failure.ts";
 
 /** Runs a batch as one transaction; calls that need no other keys may join it until it is loaded. */
 export async function watchCommit(
-  node: NodeConnection,
+  node: CommitNode,
   batch: Batch,
   callbacks: CommitCallbacks,
   context: StoreContext,
@@ -113,7 +115,7 @@ function claimedJobs(
 }
 
 /** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
-function loadCommands({ watching }: NodeConnection, { cells, asking }: Batch): Command[] {
+function loadCommands({ watching }: CommitNode, { cells, asking }: Batch): Command[] {
   const keys = [...cells.keys()];
   const ask: readonly Command[] = asking ? [["ASKING"]] : [];
   return [
@@ -161,7 +163,7 @@ function divide(
 
 /** Writes what changed, and answers the calls that depend on it. */
 async function commit(
-  node: NodeConnection,
+  node: CommitNode,
   changes: readonly Cell[],
   claims: ReadonlyMap<Cell, string>,
   waiting: readonly Job[],

@@ -4,9 +4,13 @@
  */
 
 import type { Command, Connection } from "../clients/connection.ts";
-import { type CircuitBreaker, recordFailure, recordSuccess } from "./circuit_breaker.ts";
-import { patientTimer } from "./patient_timer.ts";
-import type { BatchFailure } from "../failures/batch_failure.ts";
+import {
+  type CircuitBreaker,
+  recordFailure,
+  recordSuccess,
+} from "../../optimistic/circuit_breaker.ts";
+import { patientTimer } from "../../optimistic/patient_timer.ts";
+import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 import { countRoundTrip } from "../statistics.ts";
 import type { StoreContext } from "../store_context.ts";
 

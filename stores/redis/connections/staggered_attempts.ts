@@ -3,7 +3,7 @@
  * each one that is down.
  */
 
-import { patientTimer } from "./patient_timer.ts";
+import { patientTimer } from "../../optimistic/patient_timer.ts";
 
 /**
  * Tries one server after another until one answers. The next attempt starts as soon as the previous

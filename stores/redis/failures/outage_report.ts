@@ -5,15 +5,20 @@
  */
 
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
-import type { Outage } from "../connections/circuit_breaker.ts";
-import type { ReadOptions } from "../redis_options.ts";
+import type { Outage } from "../../optimistic/circuit_breaker.ts";
+
+/** The options of a store that say what becomes of an outage. */
+interface OutageOptions {
+  readonly onOutage?: ((outage: Outage) => void) | undefined;
+  readonly onUnavailable: "throw" | "allow" | "deny";
+}
 
 /** What a server replies to somebody whom it does not let in. */
 const AUTHENTICATION_REGEXP = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password/;
 
 /** Makes the function that receives outages: the caller's, or one that prints refused passwords. */
 export function outageReport(
-  { onOutage, onUnavailable }: Pick<ReadOptions, "onOutage" | "onUnavailable">,
+  { onOutage, onUnavailable }: OutageOptions,
 ): (outage: Outage) => void {
   if (onOutage !== undefined) {
     const report = guarded(onOutage, firstPrinted());

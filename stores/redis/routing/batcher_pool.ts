@@ -4,12 +4,13 @@
  * parallel.
  */
 
-import { type Batcher, batcher } from "../batches/batcher.ts";
-import type { Outcomes } from "../batches/handle_outcome.ts";
-import type { Job } from "../batches/job.ts";
+import { type Batcher, batcher } from "../../optimistic/batcher.ts";
+import type { Outcomes } from "../../optimistic/handle_outcome.ts";
+import type { Job } from "../../optimistic/job.ts";
 import type { Dial } from "../clients/connection.ts";
-import { type CircuitBreaker, circuitBreaker } from "../connections/circuit_breaker.ts";
-import { reconnector } from "../connections/reconnector.ts";
+import { type CircuitBreaker, circuitBreaker } from "../../optimistic/circuit_breaker.ts";
+import { reconnector } from "../../optimistic/reconnector.ts";
+import { connectNode } from "../connections/node_connection.ts";
 import type { StoreContext } from "../store_context.ts";
 
 /**
@@ -31,7 +32,7 @@ export function batcherPool(
   const breaker = circuitBreaker(context.reportOutage);
   const batchers = Array.from(
     { length: count },
-    () => batcher(reconnector(dial, context, breaker), moved),
+    () => batcher(reconnector(connectNode(dial, context, breaker), context, breaker), moved),
   );
   const only = batchers[0]!;
 

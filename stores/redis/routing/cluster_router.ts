@@ -17,8 +17,8 @@
  */
 
 import { withTimeout } from "../../../core/with_timeout.ts";
-import type { Job } from "../batches/job.ts";
-import { valueCache } from "../batches/value_cache.ts";
+import type { Job } from "../../optimistic/job.ts";
+import { valueCache } from "../../optimistic/value_cache.ts";
 import { contendedKeys } from "../commit/claims.ts";
 import type { ClusterDials } from "../clients/cluster_dials.ts";
 import {
@@ -28,10 +28,10 @@ import {
   recordFailure,
   recordSuccess,
   untilProbe,
-} from "../connections/circuit_breaker.ts";
-import { patientTimer } from "../connections/patient_timer.ts";
-import { serverClock } from "../connections/server_clock.ts";
-import { storeClosed } from "../failures/batch_failure.ts";
+} from "../../optimistic/circuit_breaker.ts";
+import { patientTimer } from "../../optimistic/patient_timer.ts";
+import { serverClock } from "../../optimistic/server_clock.ts";
+import { storeClosed } from "../../optimistic/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { readSlots, type Slots } from "./cluster_map.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Dial } from "../clients/connection.ts";
-import type { Job } from "../batches/job.ts";
+import type { Job } from "../../optimistic/job.ts";
 
 /** Brings each call to the node that has its keys. */
 export interface Router {

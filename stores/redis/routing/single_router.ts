@@ -3,9 +3,9 @@
  * themselves.
  */
 
-import type { Job } from "../batches/job.ts";
+import type { Job } from "../../optimistic/job.ts";
 import type { Dial } from "../clients/connection.ts";
-import { untilProbe } from "../connections/circuit_breaker.ts";
+import { untilProbe } from "../../optimistic/circuit_breaker.ts";
 import type { StoreContext } from "../store_context.ts";
 import { fnv1a } from "../../fnv1a.ts";
 import { batcherPool } from "./batcher_pool.ts";

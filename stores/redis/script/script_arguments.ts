@@ -3,8 +3,8 @@
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import type { Cell } from "../batches/cell.ts";
-import type { Bound, Job } from "../batches/job.ts";
+import type { Cell } from "../../optimistic/cell.ts";
+import type { Bound, Job } from "../../optimistic/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
 
 /** What is to be done, before it is written out. */

@@ -87,13 +87,13 @@ export const STORE_FAULTS: readonly Fault[] = [
       "",
     ],
   }),
-  ...faultsIn("stores/redis/batches/batch.ts", ["redisStore by cas"], {
+  ...faultsIn("stores/optimistic/batch.ts", ["redisStore by cas"], {
     "Keys of one call that are committed each by itself": [
       "if (job.several !== undefined) tieCells(job.several.keys, cells);",
       "",
     ],
   }),
-  ...faultsIn("stores/redis/batches/cell.ts", ["redisStore by watch"], {
+  ...faultsIn("stores/optimistic/cell.ts", ["redisStore by watch"], {
     "A value in Redis that expires while it holds use":
       "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
   }),

@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 
 import { consumeAll, type Decision, type StoreUnavailableError } from "../../../../mod.ts";
 import { casCommit } from "../../../../stores/redis/commit/cas_commit.ts";
-import { addJob, emptyBatch } from "../../../../stores/redis/batches/batch.ts";
-import { newJob } from "../../../../stores/redis/batches/job.ts";
-import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
-import type { NodeConnection } from "../../../../stores/redis/connections/reconnector.ts";
+import { addJob, emptyBatch } from "../../../../stores/optimistic/batch.ts";
+import { newJob } from "../../../../stores/optimistic/job.ts";
+import { valueCache } from "../../../../stores/optimistic/value_cache.ts";
+import type { CommitNode } from "../../../../stores/redis/commit/commit_node.ts";
 import { contendedKeys } from "../../../../stores/redis/commit/claims.ts";
-import { circuitBreaker } from "../../../../stores/redis/connections/circuit_breaker.ts";
-import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
+import { circuitBreaker } from "../../../../stores/optimistic/circuit_breaker.ts";
+import { serverClock } from "../../../../stores/optimistic/server_clock.ts";
 import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
 import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts";
@@ -281,15 +281,13 @@ describe("calls on many keys, by cas", () => {
         () => {},
         () => {},
       );
-      const batch = emptyBatch(job, "cas");
+      const batch = emptyBatch(job, false);
       addJob(job, batch);
-      const node: NodeConnection = {
+      const node: CommitNode = {
         connection,
         breaker: circuitBreaker(),
-        commit: "cas",
         watching: false,
         silent: false,
-        chooseAgainAt: Infinity,
       };
       await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 
 import { gcra, limiter } from "../../../../mod.ts";
 import { withFake } from "../../../support/fake_redis/with_fake.ts";
-import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
+import { serverClock } from "../../../../stores/optimistic/server_clock.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
 describe("a clock that has diverged", () => {

@@ -19,14 +19,13 @@ import {
 import {
   encodeCounts,
   type Held,
-  LEEWAY,
-  MARGIN,
   SET_INSTANT,
   TAKE,
   takeSteps,
   takeTicks,
   type Write,
 } from "../../../../stores/redis/script/run_steps.ts";
+import { LEEWAY, MARGIN } from "../../../../stores/optimistic/lifetimes.ts";
 import { STATE_TRANSITIONS } from "../../../../stores/redis/script/state_transitions.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { fcOptions } from "../../../support/seed.ts";

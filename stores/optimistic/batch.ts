@@ -1,20 +1,18 @@
 /*
- * A batch: what one transaction decides. It is stepped here, and committed in commit/.
+ * A batch: what one transaction decides. It is stepped here, and committed by a driver (driver.ts).
  *
  * Each key has a cell. Calls are stepped one after the other over the cells, as if each had been
  * alone; so many calls on one key are one write, and the order in which they came is the order in
  * which they are decided. Nothing in here touches the server.
  */
 
-import type { Algorithm } from "../../../core/algorithm.ts";
-import type { Commit } from "../commit/choose_commit.ts";
-import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
-import { takeOver } from "../../../core/carry_over.ts";
-import { transact } from "../../../core/transact.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
+import { takeOver } from "../../core/carry_over.ts";
+import { transact } from "../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
 import { type Answer, type Bound, type Job, keySet, keysOf, type Several } from "./job.ts";
-import type { BatchFailure } from "../failures/batch_failure.ts";
-import type { RedisCounters } from "../statistics.ts";
+import type { EngineCounters } from "./engine_context.ts";
 
 /** What one batch is made of. */
 export interface Batch {
@@ -23,26 +21,12 @@ export interface Batch {
   readonly cells: Map<string, Cell>;
   /** Whether the slot is being moved to this node, which wants an ASKING then. */
   readonly asking: boolean;
-  /** How its calls are committed. */
-  readonly commit: Commit;
+  /** Whether it is a transaction of its connection: see driver.ts. */
+  readonly exclusive: boolean;
   /** Whether calls may join it while its values are loaded: not if they would overtake others. */
   open: boolean;
   /** Whether a call in it must be alone in its transaction. */
   hasAlone: boolean;
-}
-
-/** What a commit reports of the calls of its batch; each is reported once. */
-export interface CommitCallbacks {
-  /** The values are there: from now on no call may join the batch. */
-  onLoaded(): void;
-  /** These are decided. */
-  answer(jobs: readonly Job[]): void;
-  /** These lost the race for a key, and were not applied. */
-  tryAgain(jobs: readonly Job[]): void;
-  /** These left a key to others who have claimed it, and were not applied. */
-  waitFor(jobs: readonly Job[]): void;
-  /** These failed together: calls of one transaction, or of one script call. */
-  fail(jobs: readonly Job[], failure: BatchFailure): void;
 }
 
 /** Takes a call into a batch. */
@@ -66,15 +50,15 @@ function cellIn(cells: Map<string, Cell>, key: string, job: Job): Cell {
 }
 
 /** An empty batch for calls like this one. */
-export function emptyBatch({ asking }: Job, commit: Commit): Batch {
-  return { jobs: [], cells: new Map(), asking, commit, open: true, hasAlone: false };
+export function emptyBatch({ asking }: Job, exclusive: boolean): Batch {
+  return { jobs: [], cells: new Map(), asking, exclusive, open: true, hasAlone: false };
 }
 
 /** Whether a call can be in a batch with those in it, as far as one of them must be alone. */
-export function canShare({ jobs, cells, commit, hasAlone }: Batch, job: Job): boolean {
+export function canShare({ jobs, cells, exclusive, hasAlone }: Batch, job: Job): boolean {
   if (jobs.length === 0 || !(job.alone || hasAlone)) return true;
   const keys = keysOf(job);
-  if (commit === "watch") return cells.size === keys.length && keys.every((key) => cells.has(key));
+  if (exclusive) return cells.size === keys.length && keys.every((key) => cells.has(key));
   // A batch of script calls has one of them for each that must be alone.
   return keys.every((key) => {
     const cell = cells.get(key);
@@ -110,7 +94,7 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean {
 export function decideBatch(
   batch: Batch,
   now: number,
-  counters: RedisCounters,
+  counters: EngineCounters,
   waiting: ReadonlySet<Job> = NONE,
 ): readonly Job[] {
   const { jobs, cells } = batch;
@@ -127,7 +111,7 @@ export function stepAll(
   jobs: readonly Job[],
   cells: ReadonlyMap<string, Cell>,
   now: number,
-  counters: RedisCounters,
+  counters: EngineCounters,
 ): readonly Job[] {
   const failed = new Set<Job>();
   for (const job of jobs) {
@@ -174,7 +158,7 @@ function step(
   { bound, argument, several, at, cell }: Job,
   cells: ReadonlyMap<string, Cell>,
   now: number,
-  counters: RedisCounters,
+  counters: EngineCounters,
 ): Answer {
   const instant = at ?? now;
   if (bound !== undefined) return stepOne(bound, argument, cell!, instant, counters);
@@ -188,7 +172,7 @@ function stepOne(
   argument: unknown,
   cell: Cell,
   instant: number,
-  counters: RedisCounters,
+  counters: EngineCounters,
 ): Answer {
   const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
   const next = steps.next(state, instant, argument);
@@ -201,7 +185,7 @@ function stepSeveral(
   { parts, isSingle }: Several,
   cells: ReadonlyMap<string, Cell>,
   instant: number,
-  counters: RedisCounters,
+  counters: EngineCounters,
 ): Answer {
   const moves: (() => void)[] = [];
   const states = parts.map((part) => {
@@ -235,7 +219,7 @@ function stepSeveral(
   return isSingle ? answers[0] : answers;
 }
 
-function stateOf(cell: Cell, algorithm: Algorithm, counters: RedisCounters): unknown {
+function stateOf(cell: Cell, algorithm: Algorithm, counters: EngineCounters): unknown {
   if (cell.read) return cell.state;
   cell.read = true;
   cell.state = algorithm.codec.decode(cell.held!);

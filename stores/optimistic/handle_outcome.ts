@@ -13,11 +13,11 @@
  * | the writes were sent, and no reply came | fail as perhaps applied; they are not tried again |
  */
 
-import { ContentionError } from "../../../core/errors.ts";
+import { ContentionError } from "../../core/errors.ts";
 import type { BatchesInFlight } from "./batches_in_flight.ts";
-import { postponeProbe, recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
-import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
-import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
+import { postponeProbe, recordFailure, recordSuccess } from "./circuit_breaker.ts";
+import { dropConnection, type Reconnector } from "./reconnector.ts";
+import { type BatchFailure, storeClosed } from "./batch_failure.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
 

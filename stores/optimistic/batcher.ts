@@ -8,23 +8,14 @@
  * batches_in_flight.ts.
  */
 
-import { addJob, type Batch, type CommitCallbacks, mayJoin } from "./batch.ts";
+import { addJob, type Batch, mayJoin } from "./batch.ts";
+import type { CommitCallbacks, Link } from "./driver.ts";
 import { batchesInFlight, batchFinished, batchShare, batchStarted } from "./batches_in_flight.ts";
-import { casCommit } from "../commit/cas_commit.ts";
-import { scriptCommit } from "../commit/script_commit.ts";
-import { watchCommit } from "../commit/watch_commit.ts";
-import { withTimeout } from "../../../core/with_timeout.ts";
-import { admitsCall, recordFailure, untilProbe } from "../connections/circuit_breaker.ts";
-import { patientTimer } from "../connections/patient_timer.ts";
-import {
-  chooseModeAgain,
-  closeServer,
-  connectTo,
-  type NodeConnection,
-  openConnection,
-  type Reconnector,
-} from "../connections/reconnector.ts";
-import { asError, storeClosed } from "../failures/batch_failure.ts";
+import { withTimeout } from "../../core/with_timeout.ts";
+import { admitsCall, recordFailure, untilProbe } from "./circuit_breaker.ts";
+import { patientTimer } from "./patient_timer.ts";
+import { closeServer, connectTo, openConnection, type Reconnector } from "./reconnector.ts";
+import { asError, storeClosed } from "./batch_failure.ts";
 import {
   answerJobs,
   canPipeline,
@@ -40,8 +31,6 @@ import { enqueue, firstJob, jobQueue, MAX_JOBS, takeAll, takeBatch, takeIf } fro
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
 const BACKOFF_CHANCE = 1 / 4;
-
-const COMMITS = { watch: watchCommit, cas: casCommit, script: scriptCommit };
 
 /** Where a batcher has got to. */
 interface BatcherState extends Outcomes {
@@ -187,7 +176,7 @@ function maySend(state: BatcherState): boolean {
   const { queue, resting, inFlight } = state;
   if (queue.size === 0 || resting) return false;
   if (inFlight.batches.length === 0) return true;
-  return canPipeline(state) && queue.size >= inFlight.least && !firstJob(queue)!.watched;
+  return canPipeline(state) && queue.size >= inFlight.least && !firstJob(queue)!.exclusive;
 }
 
 /** Sends the next batch, and deals with what comes of it. */
@@ -199,16 +188,16 @@ async function next(state: BatcherState): Promise<void> {
   state.starting = false;
   // Callers whose calls failed without a connection may have called again by now.
   if (node === undefined) return start(state);
-  if (inFlight.batches.length === 0 && performance.now() >= node.chooseAgainAt) {
+  const refreshing = inFlight.batches.length === 0 ? node.refresh?.() : undefined;
+  if (refreshing !== undefined) {
     state.starting = true;
-    await chooseModeAgain(node, server.context);
+    await refreshing;
     state.starting = false;
   }
   if (!maySend(state)) return;
   const hasLost = state.lostRaces > 0;
-  const isWatch = node.commit === "watch";
-  const most = isWatch || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
-  const batch = takeBatch(queue, node.commit, most);
+  const most = node.exclusive || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
+  const batch = takeBatch(queue, node.exclusive, most);
   batchStarted(inFlight, batch);
   const ending = run(state, node, batch);
   // Only now, so that its commands are written before the next batch is made.
@@ -230,7 +219,7 @@ async function next(state: BatcherState): Promise<void> {
  * Makes a connection. No call waits longer for it than for a round trip, or before the first one to a
  * server than for the connect deadline, however long connecting takes.
  */
-async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnection | undefined> {
+async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefined> {
   const { breaker, context } = server;
   const most = breaker.hasConnected ? context.deadline : context.connectDeadline;
   const began = performance.now();
@@ -252,17 +241,16 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnectio
 }
 
 /** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */
-async function run(state: BatcherState, node: NodeConnection, batch: Batch): Promise<void> {
+async function run(state: BatcherState, node: Link, batch: Batch): Promise<void> {
   const { server: { context }, callbacks } = state;
-  const { commit } = batch;
   context.counters.batches++;
-  if (commit === "watch") state.loading = batch;
+  if (batch.exclusive) state.loading = batch;
   try {
-    await COMMITS[commit](node, batch, callbacks, context);
+    await node.commit(batch, callbacks);
   } catch (error) {
     callbacks.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
   } finally {
-    if (commit === "watch") callbacks.onLoaded();
+    if (batch.exclusive) callbacks.onLoaded();
   }
 }
 

@@ -59,7 +59,7 @@ function updateLeast(inFlight: BatchesInFlight): void {
   const { batches, keysPerCall } = inFlight;
   const count = batches.length;
   // A connection holds one watched transaction.
-  const isFull = count === MAX_BATCHES || batches[0]?.commit === "watch";
+  const isFull = count === MAX_BATCHES || batches[0]?.exclusive === true;
   const least = (count + 1) * MIN_KEYS / keysPerCall - callsOf(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
 }

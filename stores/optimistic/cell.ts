@@ -3,9 +3,9 @@
  * the final text is written, so many calls on one key cost one write.
  */
 
-import type { Algorithm } from "../../../core/algorithm.ts";
-import { errorMessage } from "../../../core/options/checks.ts";
-import { LEEWAY, LONGEST, MARGIN } from "../script/run_steps.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
+import { errorMessage } from "../../core/options/checks.ts";
+import { LEEWAY, LONGEST, MARGIN } from "./lifetimes.ts";
 import type { CachedValue, ValueCache } from "./value_cache.ts";
 
 /**

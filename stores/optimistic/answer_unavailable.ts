@@ -1,41 +1,48 @@
 /*
- * Answers calls that Redis did not decide. Only here do the options `onUnavailable` and
+ * Answers calls that a server did not decide. Only here do the options `onUnavailable` and
  * `onOverload` turn a failure into an error or into the decision of a policy.
  */
 
-import type { Algorithm } from "../../../core/algorithm.ts";
-import type { Decision } from "../../../core/decision.ts";
-import { StoreOverloadedError, StoreUnavailableError } from "../../../core/errors.ts";
-import { errorMessage } from "../../../core/options/checks.ts";
-import { makeDecision } from "../../../core/make_decision.ts";
-import type { Bound, Job } from "../batches/job.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
+import type { Decision } from "../../core/decision.ts";
+import { StoreOverloadedError, StoreUnavailableError } from "../../core/errors.ts";
+import { errorMessage } from "../../core/options/checks.ts";
+import { makeDecision } from "../../core/make_decision.ts";
+import type { Bound, Job } from "./job.ts";
 import { asError } from "./batch_failure.ts";
 
 /**
- * Answers a call that Redis did not decide: with an error, or with the decisions of a policy. No
+ * Answers a call that the server did not decide: with an error, or with the decisions of a policy. No
  * policy can answer a call that forgets a key.
  *
+ * @param server What errors call the server.
  * @param applied Whether the call may have been charged.
  * @param untilProbe Milliseconds until a slot's server is tried again.
  */
 export function answerUnavailable(
   job: Job,
+  server: string,
   applied: "no" | "unknown",
   cause: unknown,
   policy: "throw" | "allow" | "deny",
   untilProbe: (slot: number) => number,
 ): void {
   const wait = () => Math.max(1, Math.ceil(untilProbe(job.slot)));
-  answerByPolicy(job, policy, wait, () => unavailableError(applied, cause));
+  answerByPolicy(job, policy, wait, () => unavailableError(server, applied, cause));
 }
 
 /** Milliseconds after which a call that was refused for overload may come again. */
 const OVERLOAD_WAIT = 25;
 
 /** Answers a call that comes while too many wait: not an outage, so no policy admits it. */
-export function answerOverloaded(job: Job, waiting: number, policy: "throw" | "deny"): void {
+export function answerOverloaded(
+  job: Job,
+  server: string,
+  waiting: number,
+  policy: "throw" | "deny",
+): void {
   answerByPolicy(job, policy, () => OVERLOAD_WAIT, () => {
-    const rule = `fewer than ${waiting} calls may wait for Redis (maxPending)`;
+    const rule = `fewer than ${waiting} calls may wait for ${server} (maxPending)`;
     return new StoreOverloadedError(errorMessage("decide", rule, waiting));
   });
 }
@@ -61,11 +68,15 @@ function answerByPolicy(
   resolve(several.isSingle ? answers[0] : answers);
 }
 
-function unavailableError(applied: "no" | "unknown", thrown: unknown): StoreUnavailableError {
+function unavailableError(
+  server: string,
+  applied: "no" | "unknown",
+  thrown: unknown,
+): StoreUnavailableError {
   const cause = asError(thrown);
   const what = applied === "no" ? "was not charged" : "may have been charged";
   return new StoreUnavailableError(
-    `Cannot decide as Redis must be reachable, and the call ${what}: ${cause.message}`,
+    `Cannot decide as ${server} must be reachable, and the call ${what}: ${cause.message}`,
     applied,
     { cause },
   );

@@ -4,10 +4,10 @@
 
 import { bindOnce } from "../../core/bind_once.ts";
 import type { AsyncStore, Family, FamilySpec, Verb } from "../../core/store.ts";
-import type { Answer, Bound, Part } from "./batches/job.ts";
+import type { Answer, Bound, Part } from "./job.ts";
 
 /** A verb that is bound in this store. */
-export interface RedisBound extends Bound {
+export interface StoredBound extends Bound {
   /** What it is in a call of several operations. */
   part(key: string, argument: unknown): Part;
 }
@@ -39,7 +39,7 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
     const family: Family<"async"> = {
       spec,
       bind: bindOnce<"async">((verb) => {
-        const bound: RedisBound = {
+        const bound: StoredBound = {
           family,
           verb: verb as Verb<unknown, unknown>,
           steps: verb.on(algorithm) as Bound["steps"],

@@ -4,7 +4,6 @@
  */
 
 import { addJob, type Batch, canShare, emptyBatch } from "./batch.ts";
-import { chooseCommit, type Commit } from "../commit/choose_commit.ts";
 import type { Job } from "./job.ts";
 
 /** The most keys of one batch: one that loses the race is done again as a whole. */
@@ -50,18 +49,18 @@ export function enqueueFirst(queue: JobQueue, again: readonly Job[]): void {
 }
 
 /**
- * Takes the next batch out of a queue that is not empty: of one slot if it is to be watched, otherwise
+ * Takes the next batch out of a queue that is not empty: of one slot if it is exclusive, otherwise
  * of as many as there is room for.
  *
- * @param mode How batches of this server are committed.
+ * @param exclusive Whether a batch is a transaction of its connection.
  * @param most The most calls of it.
  */
-export function takeBatch(queue: JobQueue, mode: Commit, most: number): Batch {
+export function takeBatch(queue: JobQueue, exclusive: boolean, most: number): Batch {
   const first = firstJob(queue)!;
-  const batch = emptyBatch(first, chooseCommit(first, mode));
+  const batch = emptyBatch(first, exclusive || first.exclusive);
   for (const slot of [...queue.slots.keys()]) {
-    const allWent = fillFrom(queue, slot, batch, mode, Math.min(most, MAX_JOBS));
-    if (!allWent || batch.commit === "watch") break;
+    const allWent = fillFrom(queue, slot, batch, exclusive, Math.min(most, MAX_JOBS));
+    if (!allWent || batch.exclusive) break;
   }
   return batch;
 }
@@ -71,13 +70,13 @@ function fillFrom(
   queue: JobQueue,
   slot: number,
   batch: Batch,
-  mode: Commit,
+  exclusive: boolean,
   most: number,
 ): boolean {
   const jobs = queue.slots.get(slot)!;
   let taken = 0;
   for (const job of jobs) {
-    if (!hasRoom(batch, job, mode, most)) break;
+    if (!hasRoom(batch, job, exclusive, most)) break;
     addJob(job, batch);
     taken++;
   }
@@ -90,11 +89,10 @@ function fillFrom(
   return false;
 }
 
-function hasRoom(batch: Batch, job: Job, mode: Commit, most: number): boolean {
-  const { jobs, cells, asking, commit } = batch;
-  if (jobs.length >= most || job.asking !== asking || chooseCommit(job, mode) !== commit) {
-    return false;
-  }
+function hasRoom(batch: Batch, job: Job, exclusive: boolean, most: number): boolean {
+  const { jobs, cells, asking } = batch;
+  if (jobs.length >= most || job.asking !== asking) return false;
+  if ((exclusive || job.exclusive) !== batch.exclusive) return false;
   if (jobs.length > 0 && cells.size + keyCount(job) > MAX_KEYS) return false;
   return canShare(batch, job);
 }

@@ -3,8 +3,8 @@
  * or loses a race goes into the next one, and the job keeps how far it has come.
  */
 
-import type { Formula } from "../../../core/algorithm.ts";
-import type { BoundVerb, Operation } from "../../../core/store.ts";
+import type { Formula } from "../../core/algorithm.ts";
+import type { BoundVerb, Operation } from "../../core/store.ts";
 import type { Cell } from "./cell.ts";
 
 /** What a call returns: a verb's answer, those of several, or nothing if it forgets a key. */
@@ -12,7 +12,7 @@ export type Answer = unknown;
 
 /** A verb bound to the keys of a family in this store. */
 export interface Bound extends BoundVerb<unknown, unknown, "async"> {
-  /** The formula of what it does to a state, if there is one; see script/. */
+  /** The formula of what it does to a state, if there is one. */
   readonly formula: Formula | undefined;
   /** 1 if the formula takes units, -1 if it gives them back, 0 if nothing is to be done. */
   readonly sign: 1 | -1 | 0;
@@ -87,8 +87,8 @@ class YoungJob {
   asking = false;
   /** Whether it shares a transaction only with calls on its very keys: others failed with it. */
   alone = false;
-  /** Whether a value was found that only a watched transaction replaces safely. */
-  watched = false;
+  /** Whether only a transaction of its connection replaces a value that it found. */
+  exclusive = false;
   /** The cell of the first key, in the batch that it is in. */
   cell: Cell | undefined = undefined;
   /** Whether it was answered, or failed. */

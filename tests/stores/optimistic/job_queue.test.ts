@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Job, keysOf, newJob } from "../../../../stores/redis/batches/job.ts";
+import { type Job, keysOf, newJob } from "../../../stores/optimistic/job.ts";
 import {
   enqueue,
   type JobQueue,
   jobQueue,
   takeBatch,
-} from "../../../../stores/redis/batches/job_queue.ts";
+} from "../../../stores/optimistic/job_queue.ts";
 
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
@@ -28,7 +28,7 @@ function jobOn(keys: readonly string[], alone: boolean): Job {
 }
 
 /** The keys of each call, by batch. */
-function batchesOf(queue: JobQueue, mode: "watch" | "cas"): readonly (readonly string[])[] {
+function batchesOf(queue: JobQueue, mode: true | false): readonly (readonly string[])[] {
   const batches: string[][] = [];
   while (queue.size > 0) {
     batches.push(takeBatch(queue, mode, 100).jobs.map((job) => keysOf(job).join("+")));
@@ -36,7 +36,7 @@ function batchesOf(queue: JobQueue, mode: "watch" | "cas"): readonly (readonly s
   return batches;
 }
 
-for (const mode of ["watch", "cas"] as const) {
+for (const mode of [true, false] as const) {
   test(`calls of one slot share a batch but for those that go alone, by ${mode}`, () => {
     const queue = jobQueue();
     const calls = [
@@ -65,7 +65,7 @@ test("a slot of which a batch takes nothing keeps its place", () => {
   add("e", 3);
   const batches: string[] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, "cas", 2).jobs.map(({ key }) => key).join("+"));
+    batches.push(takeBatch(queue, false, 2).jobs.map(({ key }) => key).join("+"));
   }
   assert.deepEqual(batches, ["a+b", "d+e", "c"]);
 });

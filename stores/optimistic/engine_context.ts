@@ -1,0 +1,39 @@
+/*
+ * What the engine knows of its store. Every part of a store receives this one object, so no state is
+ * global, and several stores in a process do not affect each other.
+ */
+
+import type { Job } from "./job.ts";
+
+/** What the engine counts. */
+export interface EngineCounters {
+  /** Calls that were decided. */
+  decisions: number;
+  /** Batches that they went in, those included that lost a race. */
+  batches: number;
+  /** How often a call had to be tried again, as others had changed its key. */
+  conflicts: number;
+  /** Calls that ended in a `ContentionError`. */
+  contended: number;
+  /** Connections made. */
+  connections: number;
+  /** Values that were no states of their algorithm. */
+  unreadable: number;
+}
+
+/** A store, as the engine sees it. */
+export interface EngineContext {
+  /** Milliseconds that one round trip may take. */
+  readonly deadline: number;
+  /** Milliseconds that connecting may take before the first connection. */
+  readonly connectDeadline: number;
+  /** Milliseconds that a call may take in all. */
+  readonly timeout: number;
+  /** The most calls that may wait. */
+  readonly maxPending: number;
+  readonly counters: EngineCounters;
+  /** Answers calls that the server does not decide: with an error, or as the store's policy says. */
+  failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
+  /** Answers a call that comes while `maxPending` wait. */
+  refuseJob(job: Job): void;
+}
