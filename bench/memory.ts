@@ -27,6 +27,7 @@ import {
   tokenBucket,
 } from "../mod.ts";
 import { handWrittenGcra } from "./hand_written.ts";
+import { verbs } from "./memory_verbs.ts";
 import { bytesInUse, compare, finish, row, runtime, shuffled, type Variant } from "./measure.ts";
 
 interface Consumer {
@@ -257,6 +258,7 @@ console.log(runtime());
 await memory();
 longest();
 popular();
+verbs(popularKeys(10_000, 100_000), SHORT ? 20_000 : 100_000, ROUNDS);
 headline("gcra alone");
 table();
 headline("gcra after all the others");

@@ -1,0 +1,114 @@
+/*
+ * What each verb costs on the memory store beside `consume`: six limiters on one store, 10,000 keys by
+ * Zipf's law, so that call sites have seen several algorithms, as in a server. The last rows are
+ * several keys at once, one rule and two rules.
+ *
+ * The flaw: wall time. On a machine with other work, only the ratios say something.
+ */
+
+import {
+  all,
+  consumeAll,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Limiter,
+  limiter,
+  memoryStore,
+  slidingWindow,
+  tokenBucket,
+} from "../mod.ts";
+import { ruleEngine } from "../adapters/rules/rules.ts";
+import { compare, row, type Variant } from "./measure.ts";
+
+const WIDE = { limit: 1_000_000, period: "1m" } as const;
+const ALGORITHMS = {
+  gcra: gcra(WIDE),
+  fixedWindow: fixedWindow(WIDE),
+  slidingWindow: slidingWindow({ ...WIDE, precision: "1s" }),
+  all: all(gcra(WIDE), fixedWindow(WIDE)),
+  tokenBucket: tokenBucket({ ...WIDE, refill: "interval" }),
+  leakyBucket: leakyBucket(WIDE),
+} as const;
+const VERBS = ["consume", "peek", "refund", "charge"] as const;
+
+/** Prints nanoseconds of each verb, and times those of `consume`. */
+export function verbs(keys: readonly string[], operations: number, rounds: number): void {
+  const store = memoryStore();
+  const limiters = Object.entries(ALGORITHMS).map(([prefix, algorithm]) =>
+    limiter(algorithm, { store, prefix })
+  );
+  const distinct = [...new Set(keys)];
+  for (const each of limiters) for (const key of distinct) each.consume(key);
+
+  console.log("\n10 thousand keys by Zipf's law, six limiters: ns per call, and times consume");
+  console.log(row("", [...VERBS, ...VERBS.slice(1).map((verb) => `${verb} x`)]));
+  for (const each of limiters.slice(0, 4)) {
+    const variants = VERBS.map((verb) => [verb, calls(keys, (key) => each[verb](key).remaining)]);
+    const figures = compare(
+      Object.fromEntries(variants) as Record<(typeof VERBS)[number], Variant>,
+      operations,
+      rounds,
+    );
+    const ratios = VERBS.slice(1).map((verb) => times(figures[verb], figures.consume));
+    console.log(row(each.prefix, [...VERBS.map((verb) => figures[verb]), ...ratios]));
+  }
+  several(limiters, keys, operations, rounds);
+}
+
+/** Several keys at once beside as many calls, and rules beside one call. */
+function several(
+  limiters: readonly Limiter[],
+  keys: readonly string[],
+  operations: number,
+  rounds: number,
+): void {
+  const [one, other] = limiters as [Limiter, Limiter];
+  const figures = compare(
+    {
+      one: calls(keys, (key) => one.consume(key).remaining),
+      both: calls(keys, (key) => one.consume(key).remaining + other.consume(key).remaining),
+      together: calls(
+        keys,
+        (key) => consumeAll([{ limiter: one, key }, { limiter: other, key }]).remaining,
+      ),
+      rule: calls(keys, ruled(1)),
+      rules: calls(keys, ruled(2)),
+    },
+    operations,
+    rounds,
+  );
+  const { one: single, both, together, rule, rules } = figures;
+  console.log(row("", ["ns", "times"]));
+  console.log(row("consumeAll of two, beside two calls", [together, times(together, both)]));
+  console.log(row("one rule, beside one call", [rule, times(rule, single)]));
+  console.log(row("two rules, beside one call", [rules, times(rules, single)]));
+}
+
+/** A request that so many rules hold for. */
+function ruled(count: number): (key: string) => number {
+  const entries = ["user", "address"].slice(0, count);
+  const rules = { domain: "bench", rules: entries.map((key) => ({ key, limits: [WIDE] })) };
+  const engine = ruleEngine({ rules, store: memoryStore() });
+  return (value) => {
+    const descriptors = entries.map((name) => ({ entries: [[name, value] as const] }));
+    const verdict = engine.consume({ domain: "bench", descriptors });
+    return Number((verdict as { readonly allowed: boolean }).allowed);
+  };
+}
+
+function calls(keys: readonly string[], call: (key: string) => number): Variant {
+  let index = 0;
+  return (operations) => {
+    let sum = 0;
+    for (let i = 0; i < operations; i++) {
+      sum += call(keys[index]!);
+      if (++index === keys.length) index = 0;
+    }
+    return sum;
+  };
+}
+
+function times(figure: number, base: number): string {
+  return `${(figure / base).toFixed(2)}x`;
+}
