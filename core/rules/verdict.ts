@@ -61,15 +61,19 @@ export function verdictOf(rules: readonly RuleVerdict[]): Verdict {
   if (only !== undefined && !only.rule.shadow) {
     return { allowed: only.allowed, decision: only.decision, rules };
   }
-  const enforced = rules.filter(({ rule }) => !rule.shadow);
-  const quotas = enforced.filter(({ rule }) => rule.quota);
-  const quotaOver = quotas.length > 0 && quotas.every(({ allowed }) => !allowed);
-  const allowed = !quotaOver && enforced.every(({ rule, allowed }) => rule.quota || allowed);
-  const decisions = enforced.flatMap(({ decision }) => decision ?? []);
+  let [quotas, refusedQuotas, refusals, capacity] = [0, 0, 0, Infinity];
+  const decisions: Decision[] = [];
+  for (const { rule, allowed, decision, capacity: own } of rules) {
+    if (rule.shadow) continue;
+    if (rule.quota) quotas++;
+    if (!allowed && rule.quota) refusedQuotas++;
+    else if (!allowed) refusals++;
+    if (decision === undefined) continue;
+    decisions.push(decision);
+    capacity = Math.min(capacity, own);
+  }
+  const allowed = refusals === 0 && (quotas === 0 || refusedQuotas < quotas);
   if (decisions.length === 0) return { allowed, decision: undefined, rules };
-  const capacity = Math.min(
-    ...enforced.flatMap(({ capacity, decision }) => decision === undefined ? [] : capacity),
-  );
   const together = combineDecisions(decisions, capacity);
   const decision = together.allowed === allowed ? together : { ...together, allowed };
   return { allowed, decision, rules };

@@ -18,7 +18,7 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import { isSameKey } from "../../../core/repeated_operation.ts";
+import { isSameKey, repeatedOperation } from "../../../core/repeated_operation.ts";
 import type { Operation } from "../../../core/store.ts";
 import { charge } from "../../../core/verbs/charge.ts";
 import { consume } from "../../../core/verbs/consume.ts";
@@ -61,9 +61,10 @@ export function chargeRules(
   if (mode === "each") {
     return andThen(chargeEach(on, charges, action, action === "peek"), verdictOf);
   }
-  const enforced = charges.filter(({ applied }) => !applied.rule.shadow);
+  const shadowed = charges.some(({ applied }) => applied.rule.shadow);
+  const enforced = shadowed ? charges.filter(({ applied }) => !applied.rule.shadow) : charges;
   return andThen(chargeEnforced(on, enforced, action), (verdicts) => {
-    if (enforced.length === charges.length) return verdictOf(inOrder(charges, verdicts));
+    if (!shadowed) return verdictOf(verdicts);
     // Shadows report what they would have decided, and take then.
     const dry = action === "peek" || !verdictOf(verdicts).allowed;
     const shadows = charges.filter(({ applied }) => applied.rule.shadow);
@@ -105,13 +106,15 @@ function chargeEnforced(
   charges: readonly Charge[],
   action: ChargeAction,
 ): Verdicts {
+  if (action !== "consume") return chargeTogether(on, charges, action, action === "peek");
   const quotas = charges.filter(({ applied }) => applied.rule.quota);
-  const others = charges.filter(({ applied }) => !applied.rule.quota);
-  const blocked = action === "consume" && (quotas.length > 1 ? others : charges)
-    .some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
-  return quotas.length > 1 && action === "consume" && !blocked
-    ? chargeQuotas(on, others, quotas)
-    : chargeTogether(on, charges, action, action === "peek" || blocked);
+  const others = quotas.length > 1 ? charges.filter(({ applied }) => !applied.rule.quota) : charges;
+  const blocked = others.some(({ applied, verdict }) =>
+    verdict.kind === "blocked" && applied.cost > 0
+  );
+  return quotas.length > 1 && !blocked
+    ? andThen(chargeQuotas(on, others, quotas), (verdicts) => inOrder(charges, verdicts))
+    : chargeTogether(on, charges, action, blocked);
 }
 
 /**
@@ -158,17 +161,27 @@ function chargeTogether(
   dry: boolean,
 ): Verdicts {
   const verb = dry ? peek : VERBS[action];
-  const operations = charges.flatMap(({ applied: { key, cost }, verdict }) =>
-    verdict.limits.map((limit) => ({ bound: limit.family().bind(verb), key, argument: cost }))
-  );
+  const operations: UnitsOperation[] = [];
+  for (const { applied: { key, cost }, verdict } of charges) {
+    for (const limit of verdict.limits) {
+      operations.push({ bound: limit.family().bind(verb), key, argument: cost });
+    }
+  }
   const decisions = operations.length === 0 ? [] : runOperations(on, operations);
   return andThen(decisions, (all) => {
     let next = 0;
-    return charges.map(({ applied, verdict }) => {
-      const own = all.slice(next, next += verdict.limits.length);
-      const decision = own.length > 1 ? combineDecisions(own, verdict.capacity) : own[0];
-      return ruleVerdictOf(applied, verdict, decision);
-    });
+    const verdicts: RuleVerdict[] = [];
+    for (const { applied, verdict } of charges) {
+      const first = next;
+      next += verdict.limits.length;
+      const decision = next - first > 1
+        ? combineDecisions(all.slice(first, next), verdict.capacity)
+        : next > first
+        ? all[first]
+        : undefined;
+      verdicts.push(ruleVerdictOf(applied, verdict, decision));
+    }
+    return verdicts;
   });
 }
 
@@ -177,6 +190,16 @@ function runOperations(
   { store, now }: RuleStore,
   operations: readonly UnitsOperation[],
 ): MaybePromise<readonly Decision[]> {
+  const repeated = repeatedOperation(operations) !== undefined;
+  const { wanted, places } = repeated ? mergeTwins(operations) : { wanted: operations, places: [] };
+  const { maxOperations: most = Infinity } = store;
+  if (wanted.length > most) throw tooManyLimits(most, wanted.length);
+  const answers = store.run(wanted, now()) as MaybePromise<readonly Decision[]>;
+  return repeated ? andThen(answers, (all) => places.map((place) => all[place]!)) : answers;
+}
+
+/** Operations with one for each key, and which of them each of the given ones became. */
+function mergeTwins(operations: readonly UnitsOperation[]) {
   const wanted: UnitsOperation[] = [];
   const places = operations.map((operation) => {
     const twin = wanted.findIndex((each) => isSameKey(each, operation));
@@ -184,12 +207,7 @@ function runOperations(
     wanted[twin] = merged(wanted[twin]!, operation);
     return twin;
   });
-  const { maxOperations: most = Infinity } = store;
-  if (wanted.length > most) throw tooManyLimits(most, wanted.length);
-  const answers = store.run(wanted, now()) as MaybePromise<readonly Decision[]>;
-  return wanted.length === operations.length
-    ? answers
-    : andThen(answers, (all) => places.map((place) => all[place]!));
+  return { wanted, places };
 }
 
 /** Two operations on one key as one, with all of their units. */
