@@ -31,6 +31,7 @@ export type SuiteName =
   | "a full memoryStore"
   | "redisStore by watch"
   | "redisStore by cas"
+  | "redisStore by script"
   | "sharedStore"
   | "memory of a sharedStore"
   | "windows of a sharedStore"

@@ -55,6 +55,8 @@ export async function suiteOf(name: SuiteName): Promise<Suite> {
       return await onRedis("watch");
     case "redisStore by cas":
       return await onRedis("cas");
+    case "redisStore by script":
+      return await onRedis("script");
     case "sharedStore":
       return { laws: storeLaws(handlesInTurn), numRuns: 100, stop };
     case "memory of a sharedStore":
@@ -84,7 +86,7 @@ function testsIn(file: string): Law {
 }
 
 /** Two connections to a server of their own, which take turns. */
-async function onRedis(commit: "watch" | "cas"): Promise<Suite> {
+async function onRedis(commit: "watch" | "cas" | "script"): Promise<Suite> {
   const redis = await startRedis();
   const store = () => redisStore(createClient({ url: redis.url }), { commit, deadline: 5_000 });
   return {

@@ -87,6 +87,24 @@ export const STORE_FAULTS: readonly Fault[] = [
       "",
     ],
   }),
+  ...faultsIn("stores/redis/commit/script_commit.ts", ["redisStore by script"], {
+    "Calls by script that are decided over nothing":
+      "loadCell(cell, {~~held[index] ?? undefined~>undefined~~}, undefined);",
+  }),
+  ...faultsIn("stores/redis/script/script_arguments.ts", ["redisStore by script"], {
+    "Units that the script takes instead of giving them back":
+      "return sign === 0 ? 0 : {~~sign~>1~~} * verb.units(argument);",
+  }),
+  ...faultsIn("stores/redis/commit/comparing_jobs.ts", [
+    "tests/stores/redis/batches/batching.test.ts",
+  ], {
+    "Calls on one key that are committed in two ways at once":
+      "if (comparing.has(job) || {~~own.some((cell) => keys.has(cell))~>false~~}) {",
+  }),
+  ...faultsIn("stores/redis/commit/claims.ts", ["tests/stores/redis/distance.test.ts"], {
+    "A claim that nobody honours":
+      "return first !== undefined && {~~first.owner !== owner~>false~~};",
+  }),
   ...faultsIn("stores/optimistic/batch.ts", ["redisStore by cas"], {
     "Keys of one call that are committed each by itself": [
       "if (job.several !== undefined) tieCells(job.several.keys, cells);",

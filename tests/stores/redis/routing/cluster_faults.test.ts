@@ -20,7 +20,7 @@ import { inShare } from "../../../support/seed.ts";
 import { until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { withListener } from "../../../support/redis/with_listener.ts";
 
-const MODES = ["watch", "cas"] as const;
+const MODES = ["watch", "cas", "script"] as const;
 
 /** So slow that nothing comes back within a test. */
 const slow = gcra({ limit: 1, period: "1d", burst: 1_000 });

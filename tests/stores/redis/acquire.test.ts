@@ -1,0 +1,39 @@
+/*
+ * Callers that wait their turn, by each commit: an attempt is a verb like others, in scripts as well.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { all, gcra, leakyQueue, limiter, RateLimitedError, slidingWindow } from "../../../mod.ts";
+import { withFake } from "../../support/fake_redis/with_fake.ts";
+
+for (const commit of ["watch", "cas", "script"] as const) {
+  const ALGORITHMS = {
+    gcra: gcra({ limit: 1, period: "40ms", burst: 2 }),
+    slidingWindow: slidingWindow({ limit: 2, period: "80ms", precision: "10ms" }),
+    all: all(gcra({ limit: 1, period: "40ms", burst: 2 }), gcra({ limit: 100, period: "1h" })),
+    leakyQueue: leakyQueue({ limit: 1, period: "40ms", queue: 10 }),
+  };
+  for (const [name, algorithm] of Object.entries(ALGORITHMS)) {
+    test(`acquire by ${commit} of ${name}: each waits its turn, in the order of their coming`, () =>
+      withFake({ commit }, async ({ store }) => {
+        const api = limiter(algorithm, { store, prefix: "api" });
+        const order: number[] = [];
+        const waiting = Array.from({ length: 5 }, async (_, index) => {
+          const { allowed } = await api.acquire("a", { maxWait: 30_000 });
+          order.push(index);
+          return allowed;
+        });
+        assert.deepEqual(await Promise.all(waiting), Array(5).fill(true));
+        assert.deepEqual(order, [0, 1, 2, 3, 4]);
+      }));
+  }
+
+  test(`acquire by ${commit}: who would wait too long is refused, and charged nothing`, () =>
+    withFake({ commit }, async ({ limiter: api }) => {
+      assert.equal((await api.acquire("a", { cost: 10 })).remaining, 0);
+      await assert.rejects(api.acquire("a", { maxWait: 1_000 }), RateLimitedError);
+      await api.refund("a", 4);
+      assert.equal((await api.acquire("a", { maxWait: 1_000 })).remaining, 3);
+    }));
+}
