@@ -221,7 +221,7 @@ function callOf<Argument, Answer>(
   function chargeUnits(key: string, cost: number, at: number | undefined): Decision {
     const slot = table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
-    const now = at === undefined ? Date.now() : at;
+    const now = at === undefined ? processTime() : at;
     const decision = chargeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
     if (now >= slots.sweepAt || decision.remaining === 0) after(slot, true, now);
     return decision;
@@ -229,7 +229,7 @@ function callOf<Argument, Answer>(
   function lookAtUnits(key: string, cost: number, at: number | undefined): Decision {
     const slot = table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
-    return lookAt(rate!, numberIn(queue, slot), at === undefined ? Date.now() : at, cost);
+    return lookAt(rate!, numberIn(queue, slot), at === undefined ? processTime() : at, cost);
   }
   const call = own === consume ? takeUnits : own === charge ? chargeUnits : lookAtUnits;
   return call as unknown as Call<Argument, Answer>;

@@ -4,9 +4,17 @@ import { test } from "node:test";
 import { clockSteps, processTime } from "../../stores/process_time.ts";
 import { steadyTime } from "../../core/steady_time.ts";
 import { fixedWindow, gcra, limiter, memoryStore } from "../../mod.ts";
+import { pathsOf, readText } from "../support/tree.ts";
 
 const START = 1_790_000_000_000;
 const HOUR = 3_600_000;
+
+test("every call on the memory store takes its time from where steps are noticed", () => {
+  for (const path of pathsOf(["stores/memory"], ".ts")) {
+    const code = readText(path).replaceAll(/^ *\*.*$/gm, "");
+    assert.doesNotMatch(code, /Date\.now|performance\.now/, path);
+  }
+});
 
 /** A machine whose wall clock may step. */
 function machine() {
