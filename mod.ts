@@ -26,8 +26,8 @@ import {
   type StoreLimiterOptions,
   type SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
-import type { Store } from "./core/store.ts";
-import { memoryStore } from "./stores/memory/memory_store.ts";
+import type { Store, SyncStore } from "./core/store.ts";
+import { type MemoryStore, memoryStore } from "./stores/memory/memory_store.ts";
 
 /**
  * Makes a limiter: an algorithm, a store and a prefix for its keys.
@@ -53,6 +53,16 @@ import { memoryStore } from "./stores/memory/memory_store.ts";
  * assert.equal(api.peek("user:42", 0).remaining, 1);
  * ```
  */
+export function limiter(
+  algorithm: Algorithm,
+  options?: LimiterOptions & { readonly store?: undefined },
+): Limiter<MemoryStore>;
+/** The same on a store that is given, whose own methods `limiter.store` has. */
+export function limiter<OfStore extends SyncStore>(
+  algorithm: Algorithm,
+  options: StoreLimiterOptions & { readonly store: OfStore },
+): Limiter<OfStore>;
+/** The same with options that may contain a store. */
 export function limiter(algorithm: Algorithm, options?: SyncLimiterOptions): Limiter;
 /** The same on a store that answers by promises. */
 export function limiter(algorithm: Algorithm, options: AsyncLimiterOptions): AsyncLimiter;
@@ -110,6 +120,7 @@ export type {
   StoreLimiterOptions,
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
+export { parsePeriod } from "./core/options/parse_period.ts";
 export type { Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
 export { lockout, type LockoutOptions, type LockoutState } from "./core/algorithms/lockout.ts";

@@ -64,6 +64,8 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
       ) as Promise<readonly unknown[]>,
     close: () => close() as Promise<void>,
     [Symbol.asyncDispose]: async () => await close(),
+    // The inner store's own one would close that alone.
+    ...(Symbol.dispose in base && { [Symbol.dispose]: () => void close() }),
   };
   const { deleteAll = base.deleteAll } = own;
   if (deleteAll === undefined) return made as Store;

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema";
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/algorithms/all.ts";
-import { parsePeriod, type Period } from "../../core/options/period.ts";
+import { type Period, readPeriod as periodOf } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
 import { type Limit, limit, type LimitOptions } from "./limit.ts";
 import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
@@ -255,7 +255,7 @@ function readPeriod(input: number | string): number {
     : Option.none();
   return Option.isSome(duration)
     ? Duration.toMillis(duration.value)
-    : parsePeriod("read a policy", "period", input as Period);
+    : periodOf("read a policy", "period", input as Period);
 }
 
 function messageOf(cause: unknown): string {

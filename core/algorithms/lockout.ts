@@ -9,7 +9,7 @@ import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
-import { parsePeriod, type Period } from "../options/period.ts";
+import { type Period, readPeriod } from "../options/period.ts";
 import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
 
 /** What `lockout` keeps of a key. */
@@ -67,7 +67,7 @@ export interface LockoutOptions extends RateOptions {
 export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
   const rate = readRate("lockout", options, { lock: true });
   const { limit, period } = rate;
-  const lock = parsePeriod("create lockout", "lock", options.lock);
+  const lock = readPeriod("create lockout", "lock", options.lock);
   const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
     ...rate,

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { rangeError } from "../options/checks.ts";
-import { parsePeriod, type Period } from "../options/period.ts";
+import { type Period, readPeriod } from "../options/period.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 import { timelineAlgorithm } from "./timeline_algorithm.ts";
@@ -53,7 +53,7 @@ export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline
   const action = "create slidingWindow";
   const rate = readRate("slidingWindow", options, { precision: true });
   const { limit, period } = rate;
-  const precision = parsePeriod(action, "precision", options.precision);
+  const precision = readPeriod(action, "precision", options.precision);
   const slots = period / precision;
   if (!Number.isInteger(slots) || slots > MAX_BUCKETS) {
     const rule =

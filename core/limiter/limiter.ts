@@ -88,7 +88,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    *
    * @param key Whose units: a non-empty string.
    * @param cost Units to take, an integer of at least 0; default 1. 0 looks.
-   * @throws {TypeError} If the key is no non-empty string.
+   * @throws {TypeError} If the key is no non-empty string, or the cost no number.
    * @throws {RangeError} If the cost is no integer of at least 0.
    */
   consume(key: string, cost?: number): Answer;
@@ -105,7 +105,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * @param key Whose units: a non-empty string.
    * @param cost Units that were used, an integer of at least 0; default 1.
    * @returns The balance after it. A key owes no more than a bound that its algorithm states.
-   * @throws {TypeError} If the key is no non-empty string.
+   * @throws {TypeError} If the key is no non-empty string, or the cost no number.
    * @throws {RangeError} If the cost is no integer of at least 0.
    */
   charge(key: string, cost?: number): Answer;
@@ -140,8 +140,12 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   acquire(key: string, options?: AcquireOptions): Promise<Decision>;
 }
 
-/** A limiter on a store that answers at once. */
-export type Limiter = LimiterBase<Decision, void, SyncStore>;
+/**
+ * A limiter on a store that answers at once.
+ *
+ * @typeParam OfStore The type of the store, with the methods of its own.
+ */
+export type Limiter<OfStore extends SyncStore = SyncStore> = LimiterBase<Decision, void, OfStore>;
 
 /** A limiter on a store that answers by promises. */
 export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>;
@@ -249,7 +253,8 @@ export function limiterOn(
     prefix,
     consume(key: string, cost = 1): MaybePromise<Decision> {
       // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
-      if (typeof key !== "string" || key === "" || cost >>> 0 !== cost) {
+      const isUsual = typeof key === "string" && key !== "" && typeof cost === "number";
+      if (!isUsual || cost >>> 0 !== cost) {
         checkCall("consume", key, cost);
       }
       const answer = consumed.call(key, cost, clock === undefined ? undefined : instant());

@@ -184,10 +184,9 @@ export function checkNow(now: number): number {
 /** Requires a cost: a whole number of at least `least`, or of any sign without it. */
 export function checkCost(action: string, cost: number, least: number = -Infinity): void {
   if (Number.isSafeInteger(cost) && cost >= least) return;
-  const rule = least === -Infinity
-    ? "cost must be an integer"
-    : `cost must be an integer of at least ${least}`;
-  throw rangeError(action, `${rule} and at most 2^53 - 1`, cost);
+  const range = least === -Infinity ? "" : ` of at least ${least}`;
+  const rule = `cost must be an integer${range} and at most 2^53 - 1`;
+  throw (typeof cost === "number" ? rangeError : typeError)(action, rule, cost);
 }
 
 /** The greatest common divisor of two positive integers, by Euclid. */

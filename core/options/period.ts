@@ -4,12 +4,28 @@
 
 import { LAST_INSTANT, rangeError, typeError } from "./checks.ts";
 
+/**
+ * Zeros after the first digit, by themselves, because TypeScript takes no bigint that begins with one:
+ * up to the longest period, 2^42 ms.
+ */
+type LeadingZeros =
+  | ""
+  | "0"
+  | "00"
+  | "000"
+  | "0000"
+  | "00000"
+  | "000000"
+  | "0000000"
+  | "00000000"
+  | "000000000"
+  | "0000000000"
+  | "00000000000";
+
 /** A period: whole milliseconds, or a whole number with a unit, such as `"10s"`. */
 export type Period =
   | number
-  | `${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}${
-    // Zeros by themselves, as TypeScript takes no bigint that begins with one.
-    "" | `${"" | "0" | "00" | "000" | "0000" | "00000" | "000000"}${bigint}`}${
+  | `${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}${"" | `${LeadingZeros}${bigint}`}${
     | "ms"
     | "s"
     | "m"
@@ -35,7 +51,7 @@ const UNITS: Readonly<Record<string, number>> = {
  * @throws {RangeError} If it is not a whole number of milliseconds in that range, or the unit is
  * none of ms, s, m, h, d.
  */
-export function parsePeriod(action: string, option: string, value: Period): number {
+export function readPeriod(action: string, option: string, value: Period): number {
   const rule =
     `${option} must be whole milliseconds from 1 to 2^42, or text such as "500ms", "10s", "1m", "1h", "1d"`;
   if (typeof value !== "number" && typeof value !== "string") {

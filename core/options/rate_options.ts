@@ -3,7 +3,7 @@
  */
 
 import { checkInteger, checkOptions, type OptionNames } from "./checks.ts";
-import { parsePeriod, type Period } from "./period.ts";
+import { type Period, readPeriod } from "./period.ts";
 
 /** The options that every algorithm takes. */
 export interface RateOptions {
@@ -48,7 +48,7 @@ export function readRate<Options extends RateOptions>(
   checkOptions(action, options, { ...RATE_OPTIONS, ...more });
   checkInteger(action, "limit", options.limit, 1);
   const { limit, name } = options;
-  return { limit, period: parsePeriod(action, "period", options.period), name };
+  return { limit, period: readPeriod(action, "period", options.period), name };
 }
 
 /** Reads limit, period and burst; throws as `readRate` does. */

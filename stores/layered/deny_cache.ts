@@ -8,14 +8,7 @@ import { checkInteger, checkOptions, checkStore } from "../../core/options/check
 import type { Decision } from "../../core/decision.ts";
 import { andFinally, andThen, isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
-import type {
-  AsyncStore,
-  BoundVerb,
-  FamilySpec,
-  Operation,
-  Store,
-  SyncStore,
-} from "../../core/store.ts";
+import type { BoundVerb, FamilySpec, Operation, Store } from "../../core/store.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
@@ -77,6 +70,7 @@ const COUNTERS = 1_024;
  *
  * @param store The store to ask, of any kind.
  * @param options As above.
+ * @returns A store that has everything else that the inner one has, such as `statistics`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -95,11 +89,10 @@ const COUNTERS = 1_024;
  * assert.equal(api.consume("user:42").allowed, true);
  * ```
  */
-export function denyCache(store: SyncStore, options?: DenyCacheOptions): SyncStore;
-/** The same on a store that answers by promises. */
-export function denyCache(store: AsyncStore, options?: DenyCacheOptions): AsyncStore;
-/** The same on a store of either kind. */
-export function denyCache(store: Store, options?: DenyCacheOptions): Store;
+export function denyCache<OfStore extends Store>(
+  store: OfStore,
+  options?: DenyCacheOptions,
+): OfStore;
 export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   checkStore("create denyCache", "its store", store);
   checkOptions<DenyCacheOptions>("create denyCache", options, { maxKeys: true });

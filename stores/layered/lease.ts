@@ -7,8 +7,8 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
 import { andFinally } from "../../core/maybe_promise.ts";
-import { parsePeriod, type Period } from "../../core/options/period.ts";
-import type { AsyncStore, Store, StoreBase, SyncStore } from "../../core/store.ts";
+import { type Period, readPeriod } from "../../core/options/period.ts";
+import type { Store, StoreBase } from "../../core/store.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
@@ -53,6 +53,7 @@ export interface LeaseOptions {
  *
  * @param store The store to take from, of any kind.
  * @param options As above.
+ * @returns A store that has everything else that the inner one has, such as `statistics`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -72,11 +73,7 @@ export interface LeaseOptions {
  * assert.equal(exact.peek("user:42", 0).remaining, 90); // a block is gone
  * ```
  */
-export function lease(store: SyncStore, options: LeaseOptions): SyncStore;
-/** The same on a store that answers by promises. */
-export function lease(store: AsyncStore, options: LeaseOptions): AsyncStore;
-/** The same on a store of either kind. */
-export function lease(store: Store, options: LeaseOptions): Store;
+export function lease<OfStore extends Store>(store: OfStore, options: LeaseOptions): OfStore;
 export function lease(store: Store, options: LeaseOptions): Store {
   const action = "create lease";
   checkStore(action, "its store", store);
@@ -84,7 +81,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
   const { units, maxKeys = 10_000 } = options;
   checkInteger(action, "units", units, 2);
   checkInteger(action, "maxKeys", maxKeys, 1);
-  const ttl = parsePeriod(action, "ttl", options.ttl);
+  const ttl = readPeriod(action, "ttl", options.ttl);
   const keys = keyedCache<LeasedKey>(maxKeys);
 
   return wrapStore(store, {

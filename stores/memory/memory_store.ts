@@ -41,6 +41,8 @@ export interface MemoryStoreStatistics {
 export interface MemoryStore extends SyncStore {
   /** What it holds now; constant time. */
   statistics(): MemoryStoreStatistics;
+  /** Closes the store, for `using`. */
+  [Symbol.dispose](): void;
 }
 
 /**
@@ -103,6 +105,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
+    [Symbol.dispose]: close,
     statistics: () => ({
       keys: slots.queue.size,
       maxKeys,

@@ -9,10 +9,14 @@ import {
   gcra,
   type Limiter,
   limiter,
+  type MemoryStore,
   memoryStore,
+  parsePeriod,
   type Period,
   type Store,
+  type SyncStore,
 } from "../../../mod.ts";
+import { denyCache, lease } from "../../../stores/layered/layered.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
 type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
@@ -29,8 +33,9 @@ test("a limiter's type says whether its store answers at once", async () => {
   }
   const asyncStore: AsyncStore = asyncMemoryStore();
   const types: readonly true[] = [
-    true satisfies Same<ReturnType<typeof ofOwn>, Limiter>,
-    true satisfies Same<ReturnType<typeof onSync>, Limiter>,
+    true satisfies Same<ReturnType<typeof ofOwn>, Limiter<MemoryStore>>,
+    true satisfies Same<ReturnType<typeof onSync>, Limiter<MemoryStore>>,
+    true satisfies Same<ReturnType<typeof onAnySync>, Limiter>,
     true satisfies Same<ReturnType<typeof onAsync>, AsyncLimiter>,
   ];
   function ofOwn() {
@@ -39,10 +44,63 @@ test("a limiter's type says whether its store answers at once", async () => {
   function onSync() {
     return limiter(algorithm, { store: memoryStore(), prefix: "a" });
   }
+  function onAnySync() {
+    return limiter(algorithm, { store: memoryStore() as SyncStore, prefix: "a" });
+  }
   function onAsync() {
     return limiter(algorithm, { store: asyncStore, prefix: "a" });
   }
-  assert.deepEqual(types, [true, true, true]);
+  assert.deepEqual(types, [true, true, true, true]);
+});
+
+test("a limiter's store has the methods of its own, and so has a store made of it", () => {
+  const own = limiter(algorithm);
+  own.consume("key");
+  assert.equal(own.store.statistics().keys, 1);
+
+  const store = denyCache(lease(memoryStore({ maxKeys: 7 }), { units: 2, ttl: 50 }));
+  assert.equal(limiter(algorithm, { store, prefix: "a" }).store.statistics().maxKeys, 7);
+});
+
+test("a store that answers at once can be used with using", () => {
+  const closed: string[] = [];
+  const stores = [memoryStore(), denyCache(memoryStore())];
+  for (const store of stores) {
+    const api = limiter(algorithm, { store, prefix: "a" });
+    api.consume("key");
+    store[Symbol.dispose]();
+    assert.throws(() => api.consume("other"), (error: Error) => closed.push(error.name) > 0);
+  }
+  assert.deepEqual(closed, ["StoreUnavailableError", "StoreUnavailableError"]);
+});
+
+test("a period is parsed from any text", () => {
+  const texts: readonly string[] = ["500ms", "100000000ms", "1d"];
+  assert.deepEqual(texts.map(parsePeriod), [500, 100_000_000, 86_400_000]);
+  for (const text of ["", "1 day", "0s", "1.5s", 0, NaN]) {
+    assert.throws(
+      () => parsePeriod(text),
+      /^RangeError: Cannot parse a period as it must be whole/,
+    );
+  }
+  assert.throws(() => parsePeriod(undefined as unknown as string), TypeError);
+});
+
+test("a cost that is no number is a TypeError that says so", async () => {
+  const api = limiter(algorithm);
+  for (const cost of ["1", 1n, null, {}] as unknown as readonly number[]) {
+    for (const call of ["consume", "peek", "refund", "charge"] as const) {
+      const fault = new RegExp(`^TypeError: Cannot ${call} as cost must be an integer of at least`);
+      assert.throws(() => api[call]("key", cost), fault);
+    }
+    await assert.rejects(
+      api.acquire("key", { cost }),
+      /^TypeError: Cannot acquire as cost must be an integer of at least 0/,
+    );
+    assert.throws(() => algorithm.step(0, 0, cost), /^TypeError: Cannot step as cost must be/);
+  }
+  assert.throws(() => api.consume("key", 1.5), RangeError);
+  assert.equal(api.peek("key", 0).remaining, 2);
 });
 
 test("a store without a prefix is a type error, too", () => {
@@ -53,7 +111,16 @@ test("a store without a prefix is a type error, too", () => {
 });
 
 test("a period that is no whole number of a unit is a type error, too", () => {
-  const periods: readonly Period[] = ["1s", "10s", "105s", "1005ms", "100000ms", "3600000ms", "1d"];
+  const periods: readonly Period[] = [
+    "1s",
+    "10s",
+    "105s",
+    "1005ms",
+    "100000ms",
+    "3600000ms",
+    "100000000ms",
+    "1d",
+  ];
   for (const period of periods) gcra({ limit: 1, period });
   // @ts-expect-error: a fraction
   assert.throws(() => gcra({ limit: 1, period: "1.5s" }), RangeError);
