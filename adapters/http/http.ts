@@ -53,5 +53,6 @@ export type {
   Outcome,
   RateLimitOptions,
 } from "./gate/rate_limit_options.ts";
+export type { ChargeOptions, RequestLimit, RequestLimits } from "./limits/limit_options.ts";
 export type { Refusal } from "./gate/refusal.ts";
 export * from "./servers/fetch_handler.ts";

@@ -2,6 +2,7 @@ import { describe, test } from "node:test";
 
 import { ENDINGS } from "./adapter_endings.ts";
 import { FAILURES } from "./adapter_failures.ts";
+import { LIMITS } from "./adapter_limits.ts";
 import { type AdapterSubject, appOf } from "./adapter_subject.ts";
 import { OPTIONS, VERDICTS } from "./adapter_verdicts.ts";
 
@@ -11,7 +12,13 @@ export { type AdapterSubject, type AnyOptions, apiLimiter } from "./adapter_subj
 export function describeAdapter(name: string, subject: AdapterSubject): void {
   describe(name, () => {
     for (
-      const [what, run] of Object.entries({ ...VERDICTS, ...OPTIONS, ...FAILURES, ...ENDINGS })
+      const [what, run] of Object.entries({
+        ...VERDICTS,
+        ...OPTIONS,
+        ...LIMITS,
+        ...FAILURES,
+        ...ENDINGS,
+      })
     ) {
       test(what, () => run(appOf(subject)));
     }

@@ -103,11 +103,20 @@ export function appOf(subject: AdapterSubject): AppOf {
     subject,
     async serving(options, use, hooks) {
       const given = options === undefined ? [] : [options].flat() as Partial<AnyOptions>[];
-      const limits = given.map((own) => ({ limiter: apiLimiter(), ...subject.options, ...own }));
+      const limits = given.map((own) => ({
+        ...(isLimited(own) ? {} : { limiter: apiLimiter() }),
+        ...subject.options,
+        ...own,
+      }));
       const server = await subject.start(limits, { ...NO_HOOKS, ...hooks });
       await using(server, use);
     },
   };
+}
+
+/** Whether options bring a limit of their own. */
+function isLimited({ limits, policy }: Partial<AnyOptions>): boolean {
+  return limits !== undefined || policy !== undefined;
 }
 
 /** Uses a server, and closes it. */

@@ -1,18 +1,15 @@
 /*
- * Takes a request's units, and holds the request back for as long as the limiter delays it. A
- * store that cannot decide becomes a refusal here, not an error of the request.
+ * Takes a request's units, and holds the request back for as long as a limit delays it. A store that
+ * cannot decide becomes a refusal here, not an error of the request.
  */
 
-import type { Decision } from "../../../core/decision.ts";
 import { isStoreError } from "../../../core/errors.ts";
 import { guarded } from "../../../core/guarded.ts";
-import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { sleep } from "../../../core/sleep.ts";
-import { attempt } from "../../../core/verbs/attempt.ts";
 import type { RequestSource } from "../address/client_key.ts";
-import type { Awaitable, RateLimitOptions } from "./rate_limit_options.ts";
-import { refundOf } from "./refunds.ts";
+import type { AnyDecider, Decided } from "./decider.ts";
+import type { Awaitable, GateOptions } from "./rate_limit_options.ts";
 import { GONE, UNAVAILABLE } from "./refusal.ts";
 import { type GateCall, judge, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
 
@@ -20,35 +17,35 @@ type Report = (error: unknown, request: unknown) => void;
 
 /**
  * Makes the function that takes a request's units and returns the verdict once the request may
- * start: at once if the limiter answers at once and the call need not wait.
+ * start: at once if the store answers at once and the call need not wait.
  *
  * @param report Given what the functions of the options throw, or reject with.
  * @param notice Given the error of a store that cannot decide, which is not the request's fault.
  */
 export function callStarter(
-  options: RateLimitOptions<unknown, unknown>,
-  source: RequestSource<unknown, unknown>,
+  decider: AnyDecider,
+  options: GateOptions,
+  source: Pick<RequestSource<unknown, unknown>, "signal">,
   report: Report,
   notice: Report,
 ): (call: GateCall) => Awaitable<Verdict> {
-  const verdictOn = judge(options, report);
+  const verdictOn = judge(options, decider.refundOf, report);
   const onDecision = options.onDecision &&
     guarded(options.onDecision, (error, _decision, request) => report(error, request));
 
-  function consume(call: GateCall): Awaitable<Verdict> {
-    const { plan: { delays, limiter }, key, units, shadowed } = call;
-    const internals = delays && !shadowed ? internalsOf(limiter) : undefined;
+  function take(call: GateCall): Awaitable<Verdict> {
+    const { request, info, asked, shadowed } = call;
+    // Some servers never abort a signal that is first read when the client has gone.
+    const signal = asked.delays && !shadowed ? source.signal(request, info) : undefined;
+    if (signal?.aborted) return refuse(GONE);
     try {
-      if (internals !== undefined) {
-        // A library may have replaced Promise: async functions still answer by the runtime's own.
-        return Promise.resolve(waitForTurn(call, internals)).catch((error) => failed(call, error));
-      }
-      const answer = limiter.consume(key, units);
+      const answer = decider.take(asked, shadowed);
+      // A library may have replaced Promise: async functions still answer by the runtime's own.
       return isPromise(answer)
-        ? Promise.resolve(answer).then((decision) => start(call, decision)).catch((error) =>
+        ? Promise.resolve(answer).then((decided) => start(call, decided, signal)).catch((error) =>
           failed(call, error)
         )
-        : start(call, answer);
+        : start(call, answer, signal);
     } catch (error) {
       return failed(call, error);
     }
@@ -60,41 +57,42 @@ export function callStarter(
     return shadowed ? UNLIMITED : refuse(UNAVAILABLE);
   }
 
-  /** Waits out the delay of a decision, if any. A client that goes away stays charged here. */
-  function start(call: GateCall, decision: Decision): Awaitable<Verdict> {
-    const { request, info, key, shadowed } = call;
-    onDecision?.(decision, request, key);
-    if (decision.delay === 0 || shadowed) return verdictOn(call, decision);
-    return sleep(undefined, decision.delay, source.signal(request, info)).then((isHere) =>
-      isHere ? verdictOn(call, decision) : refuse(GONE)
-    );
+  function start(
+    call: GateCall,
+    decided: Decided,
+    signal: AbortSignal | undefined,
+  ): Awaitable<Verdict> {
+    const { decision, key } = decided;
+    onDecision?.(decision, call.request, key);
+    if (decision.delay === 0 || call.shadowed) return verdictOn(call, decided);
+    return waitForTurn(call, decided, signal);
   }
 
   /**
-   * Decides at once, as `consume` does, and if the call is admitted waits out its delay. (`acquire`
-   * would wait for the admission as well, where a server must refuse.)
+   * Waits out the delay of a call that is admitted. (`acquire` would wait for the admission as well,
+   * where a server must refuse.)
    *
    * If the client goes away in the meantime, its place is given back if it is the newest. Any other
    * stays charged.
    */
   async function waitForTurn(
     call: GateCall,
-    { call: run, report, clock }: LimiterInternals,
+    decided: Decided,
+    known: AbortSignal | undefined,
   ): Promise<Verdict> {
-    const { request, info, plan: { limiter }, key, units } = call;
-    const signal = source.signal(request, info);
-    if (signal?.aborted) return refuse(GONE);
-    const { decision, sight } = await run(attempt, key, { cost: units, maxDelay: Infinity });
-    // A failure policy answers without the state: there is no place to give back then.
-    const freshAt = sight?.freshAt ?? 0;
-    report(decision, key, units);
-    onDecision?.(decision, request, key);
-    if (decision.delay === 0 || await sleep(clock, decision.delay, signal)) {
-      return verdictOn(call, decision, freshAt);
+    const { request, info, asked } = call;
+    const giveBack = asked.delays ? decider.refundOf(decided) : undefined;
+    const signal = known ?? source.signal(request, info);
+    if (await sleep(decided.clock, decided.decision.delay, signal)) {
+      return verdictOn(call, decided, giveBack);
     }
-    await refundOf(limiter, key, units, decision, freshAt)();
+    await giveBack?.();
     return refuse(GONE);
   }
 
-  return consume;
+  return (call) => {
+    const verdict = take(call);
+    // An async function answers by the runtime's own promise.
+    return isPromise(verdict) ? Promise.resolve(verdict) : verdict;
+  };
 }

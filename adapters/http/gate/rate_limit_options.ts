@@ -4,10 +4,8 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
 import {
   checkChoice,
-  checkCost,
   checkFunction,
   checkMilliseconds,
   type OptionCheck,
@@ -16,13 +14,10 @@ import {
 } from "../../../core/options/checks.ts";
 import type { ForwardingOptions } from "../address/client_address.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
+import { type Awaitable, LIMIT_OPTIONS, type RequestLimits } from "../limits/limit_options.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** A limiter on a store of either kind. */
-export type AnyLimiter = Limiter | AsyncLimiter;
-
-/** A value, or a promise of it. */
-export type Awaitable<Value> = Value | Promise<Value>;
+export type { AnyLimiter, Awaitable } from "../limits/limit_options.ts";
 
 /** How a request ended, as far as a refund depends on it. */
 export interface Outcome {
@@ -53,37 +48,20 @@ export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingO
 }
 
 /**
- * The options of `rateLimit`, which mean the same in every adapter. Only `limiter` is required.
+ * The options of `rateLimit`, which mean the same in every adapter. Only a limit is required: a
+ * `limiter`, a `policy`, or several `limits`.
  *
  * @typeParam Request What the adapter's framework calls a request, or its context.
  * @typeParam Info What comes with it.
  */
 export interface RateLimitOptions<Request, Info = undefined>
-  extends ClientKeyOptions<Request, Info>, HeaderWriterOptions {
-  /**
-   * The limiter, or a function that chooses one for each request; `undefined` lets the request
-   * pass. Choose from limiters made beforehand: each has memory of its own.
-   */
-  readonly limiter:
-    | AnyLimiter
-    | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
-  /**
-   * Whose units: a function of the request; default the client's address. What a client says itself
-   * must be checked first: one that makes up a new key for each request has no limit. A request
-   * without a key (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is
-   * refused with a 400; one whose key is longer than 1,024 characters with a 431.
-   */
-  readonly key?:
-    | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
-    | undefined;
+  extends RequestLimits<Request, Info>, ClientKeyOptions<Request, Info>, HeaderWriterOptions {
   /**
    * What to do with a request whose address is not known, or that has no key: `"refuse"` it with a
    * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and
    * a missing key a 400: such requests must not share one limit by accident.
    */
   readonly unknownAddress?: "refuse" | "admit" | undefined;
-  /** Units that a request takes, or a function of it; default 1. */
-  readonly cost?: number | ((request: Request, info: Info) => Awaitable<number>) | undefined;
   /** Which requests pass without a limit. */
   readonly skip?: ((request: Request, info: Info) => Awaitable<boolean>) | undefined;
   /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
@@ -137,7 +115,11 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly onRefused?:
     | ((refusal: Refusal, request: Request, info: Info) => unknown)
     | undefined;
-  /** Called with every decision, in shadow mode too. It may be asynchronous, but is not awaited. */
+  /**
+   * Called with every decision, in shadow mode too: of several limits once, with the decision of all
+   * together and the key of the first that refuses, or else of the first. It may be asynchronous, but
+   * is not awaited.
+   */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
   /**
    * Called when the store could not decide (`StoreUnavailableError`, `ContentionError` or
@@ -161,15 +143,15 @@ export const CLIENT_KEY_OPTIONS: OptionNames<ClientKeyOptions<unknown, unknown>>
   forwardedHeader: true,
 };
 
+/** The options of `rateLimit`, whatever its requests are. */
+export type GateOptions = RateLimitOptions<unknown, unknown>;
+
 /** The options of a gate, with the checks of those that are checked nowhere else. */
-export const GATE_OPTIONS: OptionNames<RateLimitOptions<unknown, unknown>> = {
+export const GATE_OPTIONS: OptionNames<GateOptions> = {
   ...CLIENT_KEY_OPTIONS,
-  limiter: true,
-  key: checkFunction,
+  ...LIMIT_OPTIONS,
+  limits: true,
   unknownAddress: oneOf("refuse", "admit"),
-  cost(action, _option, value) {
-    if (typeof value !== "function") checkCost(action, value as number, 0);
-  },
   skip: checkFunction,
   headers: true,
   unit: oneOf("requests", "content-bytes", "concurrent-requests"),

@@ -9,12 +9,12 @@ import { internalsOf } from "../../../core/limiter/limiter.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { refundNewest } from "../../../core/verbs/refund_newest.ts";
 import { refundUnexpired } from "../../../core/verbs/refund_unexpired.ts";
-import type { AnyLimiter, Outcome, RateLimitOptions } from "./rate_limit_options.ts";
+import type { AnyLimiter, GateOptions, Outcome } from "./rate_limit_options.ts";
 
 /** The status of a request whose client went away before there was a response; nginx's. */
 export const GONE_STATUS = 499;
 
-type Refund = RateLimitOptions<unknown, unknown>["refund"];
+type Refund = GateOptions["refund"];
 
 /**
  * The option `refund` as a function; `undefined` if nothing is ever given back. By its names it

@@ -2,22 +2,15 @@
  * What the gate decides about a request, for the adapter to carry out: the header fields, the
  * refusal, and what settles an admitted request at its end.
  */
-import { mayDelay } from "../../../core/algorithms/may_delay.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import {
-  distinctNames,
-  type HeaderField,
-  type HeaderWriter,
-  headerWriter,
-  readHeaderForms,
-  retryAfterField,
-} from "../fields/header_writer.ts";
+import { type HeaderField, readHeaderForms, retryAfterField } from "../fields/header_writer.ts";
 import { nativePromise } from "../native_promise.ts";
-import type { AnyLimiter, Awaitable, Outcome, RateLimitOptions } from "./rate_limit_options.ts";
-import { refundOf, refundRule, settlement } from "./refunds.ts";
+import type { AnyDecider, Asked, Decided } from "./decider.ts";
+import type { Awaitable, GateOptions, Outcome } from "./rate_limit_options.ts";
+import { refundRule, settlement } from "./refunds.ts";
 import { changedRefusal, quotaExceeded, type Refusal, UNAVAILABLE } from "./refusal.ts";
 
 /** What becomes of a request. */
@@ -32,29 +25,15 @@ export interface Verdict {
   readonly settle: ((outcome: Outcome) => void) | undefined;
 }
 
-/** What is worked out once for each limiter. */
-export interface LimitPlan {
-  readonly limiter: AnyLimiter;
-  /** Whether admitted calls may have to wait for their start. */
-  readonly delays: boolean;
-  /** The names of the policies. */
-  readonly names: readonly string[];
-  readonly write: HeaderWriter;
-  /** The answer where all policies refuse. */
-  readonly refusal: Refusal;
-}
-
-/** A request whose limiter, key and cost are known. */
+/** A request of which is known what it is to be charged for. */
 export interface GateCall {
   readonly request: unknown;
   readonly info: unknown;
-  readonly plan: LimitPlan;
-  readonly key: string;
-  readonly units: number;
+  readonly asked: Asked;
   readonly shadowed: boolean;
 }
 
-type Options = RateLimitOptions<unknown, unknown>;
+type Options = GateOptions;
 
 /** Refusals are never cached. */
 const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
@@ -75,30 +54,16 @@ export function refuse(refusal: Refusal): Verdict {
 }
 
 /**
- * Works out a limiter's plan.
- *
- * @throws {RangeError} If a policy cannot stand in header fields, such as a name with a line
- * break.
- */
-export function limitPlan(limiter: AnyLimiter, options: Options): LimitPlan {
-  const { policies } = limiter.algorithm;
-  const names = distinctNames(policies);
-  return {
-    limiter,
-    delays: mayDelay(limiter.algorithm),
-    names,
-    write: headerWriter(policies, options),
-    // Of most limiters the only refusal by a decision; JSON takes a fifth of the time of refusing.
-    refusal: quotaExceeded(names),
-  };
-}
-
-/**
  * Makes what turns decisions into verdicts.
  *
+ * @param refundOf Makes what gives the units of a decision back.
  * @param report Given what the functions of the options throw, or reject with.
  */
-export function judge(options: Options, report: (error: unknown, request: unknown) => void) {
+export function judge(
+  options: Options,
+  refundOf: AnyDecider["refundOf"],
+  report: (error: unknown, request: unknown) => void,
+) {
   const { exposeHeaders = false, jitter = 0, random = Math.random, respond } = options;
   const refund = refundRule(options.refund);
   const partition = options.partition && guarded(options.partition, report);
@@ -106,14 +71,10 @@ export function judge(options: Options, report: (error: unknown, request: unknow
   // Only this form needs the time.
   const now = forms.includes("legacy") ? options.now ?? Date.now : () => 0;
 
-  function limitFields(
-    { request, info, plan: { names, write } }: GateCall,
-    decision: Decision,
-    parts: readonly Decision[] | undefined,
-  ): HeaderField[] {
-    const { allowed, retryAfter } = decision;
-    const headers = parts !== undefined && parts.length === names.length
-      ? write(parts, now(), partition?.(request, info))
+  function limitFields({ request, info }: GateCall, decided: Decided): HeaderField[] {
+    const { decision: { allowed, retryAfter }, policies: { names, write }, lefts } = decided;
+    const headers = lefts.length === names.length && lefts.every(isKnown)
+      ? write(lefts, now(), partition?.(request, info))
       : [];
     if (!allowed && retryAfter !== Infinity && forms.length > 0) {
       headers.push(retryAfterField(retryAfter + (jitter === 0 ? 0 : jitter * random())));
@@ -125,12 +86,9 @@ export function judge(options: Options, report: (error: unknown, request: unknow
     return headers;
   }
 
-  function refusalFor(
-    { request, info, plan }: GateCall,
-    decision: Decision,
-    parts: readonly Decision[] | undefined,
-  ): MaybePromise<Refusal> {
-    const usual = parts === undefined ? UNAVAILABLE : refusalBy(plan, parts);
+  function refusalFor({ request, info }: GateCall, decided: Decided): MaybePromise<Refusal> {
+    const { decision } = decided;
+    const usual = refusalBy(decided);
     if (respond === undefined) return usual;
     return orElse(() => {
       const answer = respond({ ...usual }, decision, request, info);
@@ -144,14 +102,15 @@ export function judge(options: Options, report: (error: unknown, request: unknow
 
   /** What settles an admitted request at its end; `undefined` if it has nothing to be given back. */
   function settleOf(
-    { request, info, plan: { limiter }, key, units }: GateCall,
-    decision: Decision,
-    freshAt: number | undefined,
+    { request, info }: GateCall,
+    decided: Decided,
+    given: (() => unknown) | undefined,
   ): Verdict["settle"] {
-    if (refund === undefined || !decision.allowed) return undefined;
-    if (units <= 0 || decision.source === "policy") return undefined;
+    if (refund === undefined || !decided.decision.allowed) return undefined;
+    const giveBack = given ?? refundOf(decided);
+    if (giveBack === undefined) return undefined;
     return settlement(
-      refundOf(limiter, key, units, decision, freshAt),
+      giveBack,
       (outcome) => refund(outcome, request, info),
       (error) => report(error, request),
     );
@@ -160,35 +119,35 @@ export function judge(options: Options, report: (error: unknown, request: unknow
   /**
    * The verdict that a decision makes.
    *
-   * @param freshAt When the key was to be fresh after the call, if that took a place in a queue.
+   * @param giveBack What gives the units back, if that was made when they were taken.
    */
   return function verdictOn(
     call: GateCall,
-    decision: Decision,
-    freshAt?: number,
+    decided: Decided,
+    giveBack?: () => unknown,
   ): Awaitable<Verdict> {
-    const settle = settleOf(call, decision, freshAt);
+    const { decision } = decided;
+    const settle = settleOf(call, decided, giveBack);
     if (call.shadowed) return { decision, headers: [], refusal: undefined, settle };
-    // The failure policy's answers say nothing about the limit.
-    const parts = decision.source === "policy" ? undefined : flatParts(decision);
-    const headers = limitFields(call, decision, parts);
+    const headers = limitFields(call, decided);
     if (decision.allowed) return { decision, headers, refusal: undefined, settle };
     headers.push(NO_STORE);
-    const refusal = refusalFor(call, decision, parts);
+    const refusal = refusalFor(call, decided);
     return nativePromise(
       andThen(refusal, (shared) => ({ decision, headers, refusal: { ...shared }, settle })),
     );
   };
 }
 
-function refusalBy({ names, refusal }: LimitPlan, parts: readonly Decision[]): Refusal {
-  const violated = names.filter((_, index) => parts[index]?.allowed === false);
-  return violated.length === names.length ? refusal : quotaExceeded(violated);
+function refusalBy({ policies: { names, refusal }, lefts }: Decided): Refusal {
+  const violated = names.filter((_, index) => lefts[index]?.allowed === false);
+  if (violated.length === names.length) return refusal;
+  // Only the failure policy refused, whose answers say nothing about the limit.
+  return violated.length === 0 && !lefts.every(isKnown) ? UNAVAILABLE : quotaExceeded(violated);
 }
 
-/** The decision of each policy, in the order of the policies; an `all` within an `all` unfolded. */
-function flatParts(decision: Decision): readonly Decision[] {
-  return decision.parts === undefined ? [decision] : decision.parts.flatMap(flatParts);
+function isKnown(left: Decision | undefined): left is Decision {
+  return left !== undefined;
 }
 
 function respondLate(): never {

@@ -405,6 +405,7 @@ describe("the gate of a queue", () => {
   test("promises as adapters expect it, though a library has replaced Promise", () => {
     const own = globalThis.Promise;
     const decide = gateOf({ limiter: limiter(queue) });
+    decide(); // starts at once
     try {
       globalThis.Promise = class<Value> extends own<Value> {} as PromiseConstructor;
       assert.ok(decide() instanceof globalThis.Promise);

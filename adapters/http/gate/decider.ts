@@ -1,0 +1,61 @@
+/*
+ * What decides about requests: limits, or rules. The gate asks what a request is to be charged for,
+ * takes the units, and may give them back; how that is done is the decider's.
+ */
+
+import type { Clock } from "../../../core/clock.ts";
+import type { Decision } from "../../../core/decision.ts";
+import type { MaybePromise } from "../../../core/maybe_promise.ts";
+import type { HeaderWriter } from "../fields/header_writer.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** What answers say of the policies that a request met: worked out once, not for each request. */
+export interface PolicyPlan {
+  /** The names of the policies. */
+  readonly names: readonly string[];
+  readonly write: HeaderWriter;
+  /** The answer where all policies refuse. */
+  readonly refusal: Refusal;
+}
+
+/** What a request is to be charged for. */
+export interface Asked {
+  /** Why it cannot be charged for anything: an address that is not known, a key that is no text. */
+  readonly refusal: Refusal | undefined;
+  /** Whether an admitted request may have to wait for its start, and gives its place back if it leaves. */
+  readonly delays: boolean;
+}
+
+/** What was decided about a request. */
+export interface Decided {
+  readonly decision: Decision;
+  /** The key that decided: of the first limit that refuses, or else of the first. */
+  readonly key: string;
+  readonly policies: PolicyPlan;
+  /** The decision of each policy; `undefined` of those that a failure policy answered for. */
+  readonly lefts: readonly (Decision | undefined)[];
+  /** What lets the time of a delay pass. */
+  readonly clock: Clock | undefined;
+}
+
+/**
+ * Limits, or rules, as the gate uses them.
+ *
+ * @typeParam Call What a request is to be charged for.
+ * @typeParam Answer What was decided about it.
+ */
+export interface Decider<Call extends Asked, Answer extends Decided> {
+  /** What a request is to be charged for; `undefined` if it is not limited. */
+  ask(request: unknown, info: unknown, shadowed: boolean): MaybePromise<Call | undefined>;
+  /** Decides, and takes the units. */
+  take(call: Call, shadowed: boolean): MaybePromise<Answer>;
+  /**
+   * Makes the function that gives units back as far as they still count, once; to be made when they
+   * were taken. `undefined` if there is nothing to be given back.
+   */
+  refundOf(decided: Answer): (() => unknown) | undefined;
+}
+
+/** A decider of either kind. */
+// deno-lint-ignore no-explicit-any
+export type AnyDecider = Decider<any, Decided>;

@@ -1,0 +1,49 @@
+/*
+ * Notices a limiter that is made for each request: with a store of its own it knows nothing of the
+ * requests before, and limits nothing.
+ */
+
+import { setBounded } from "../../../core/bounded_map.ts";
+import type { Store } from "../../../core/store.ts";
+import type { AnyLimiter } from "./limit_options.ts";
+
+/** The most keys that are remembered. */
+const MAX_KEYS = 100;
+
+/** How often in a row a key must be given a new limiter: some are made when they are first needed. */
+const TIMES = 3;
+
+/** What is remembered of a key. */
+interface LastLimiter {
+  readonly store: WeakRef<Store>;
+  readonly times: number;
+}
+
+/**
+ * Makes what logs a line once if the same key is given limiter after limiter, each with the same
+ * options and a new store.
+ */
+export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void {
+  const seen = new WeakSet<AnyLimiter>();
+  const lasts = new Map<string, LastLimiter>();
+  let said = false;
+
+  return function notice(limiter, key) {
+    if (said || seen.has(limiter)) return;
+    seen.add(limiter);
+    const { store, algorithm } = limiter;
+    if (typeof store !== "object" || store === null) return;
+    const name = `${algorithm.id}\0${key}`;
+    const last = lasts.get(name);
+    const isNew = last !== undefined && last.store.deref() !== store;
+    const times = isNew ? last.times + 1 : 1;
+    setBounded(lasts, name, { store: new WeakRef(store), times }, MAX_KEYS);
+    if (times < TIMES) return;
+    said = true;
+    lasts.clear();
+    console.warn(
+      "A limiter is made for each request, with a store of its own, so that nothing is limited: make " +
+        "limiters once, or give policy: (request) => algorithm, which keeps use in one store",
+    );
+  };
+}

@@ -1,0 +1,144 @@
+/*
+ * How a request's limits are given: a limiter, a policy on one store, or several of them.
+ */
+
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { AsyncLimiter, Limiter, LimiterOptions } from "../../../core/limiter/limiter.ts";
+import {
+  checkCost,
+  checkFunction,
+  checkOptions,
+  checkStore,
+  type OptionCheck,
+  type OptionNames,
+  typeError,
+} from "../../../core/options/checks.ts";
+import type { Store } from "../../../core/store.ts";
+
+/** A limiter on a store of either kind. */
+export type AnyLimiter = Limiter | AsyncLimiter;
+
+/** A value, or a promise of it. */
+export type Awaitable<Value> = Value | Promise<Value>;
+
+/** Whose units a request takes, and how many. */
+export interface ChargeOptions<Request, Info = undefined> {
+  /**
+   * Whose units: a function of the request; default the client's address. What a client says itself
+   * must be checked first: one that makes up a new key for each request has no limit. A request
+   * without a key (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is
+   * refused with a 400; one whose key is longer than 1,024 characters with a 431.
+   */
+  readonly key?:
+    | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
+    | undefined;
+  /** Units that a request takes, or a function of it; default 1. */
+  readonly cost?: number | ((request: Request, info: Info) => Awaitable<number>) | undefined;
+}
+
+/** One limit of a request: a `limiter`, or a `policy` on one store. */
+export interface RequestLimit<Request, Info = undefined> extends ChargeOptions<Request, Info> {
+  /**
+   * The limiter, or a function that chooses one for each request; `undefined` lets the request
+   * pass. Choose from limiters made beforehand: each has memory of its own.
+   */
+  readonly limiter?:
+    | AnyLimiter
+    | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>)
+    | undefined;
+  /**
+   * In place of `limiter`: the algorithm for each request, such as that of the caller's plan;
+   * `undefined` lets the request pass. All of them are on one store, which keeps what a key has used
+   * by algorithm.
+   */
+  readonly policy?:
+    | ((request: Request, info: Info) => Awaitable<Algorithm | undefined>)
+    | undefined;
+  /** Of `policy`: where use is kept; default a memory store of its own. */
+  readonly store?: Store | undefined;
+  /** Of `policy`: what the keys begin with in the store; required with `store`. */
+  readonly prefix?: string | undefined;
+  /** Of `policy`: where `now` comes from; without it the store's own time. */
+  readonly clock?: Clock | undefined;
+  /** Of `policy`: older options, whose use the algorithms take over. */
+  readonly replaces?: LimiterOptions["replaces"];
+}
+
+/** The limits of a request: one, or several. */
+export interface RequestLimits<Request, Info = undefined> extends RequestLimit<Request, Info> {
+  /**
+   * In place of `limiter`: up to 16 limits, such as one for an address and one for a user, charged all
+   * or none. Limits of one store and clock are charged at one instant; of several stores they are
+   * looked at first, and given back if one of them refuses after all. An entry without `key` or `cost`
+   * has those beside `limits`.
+   */
+  readonly limits?: readonly RequestLimit<Request, Info>[] | undefined;
+}
+
+/** One limit, whatever its requests are. */
+export type GivenLimit = RequestLimit<unknown, unknown>;
+
+/** The limits, whatever their requests are. */
+export type GivenLimits = RequestLimits<unknown, unknown>;
+
+const checkUnits: OptionCheck = (action, _option, value) => {
+  if (typeof value !== "function") checkCost(action, value as number, 0);
+};
+
+/** The options of one limit, with the checks of those that are checked nowhere else. */
+export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
+  limiter: true,
+  policy: checkFunction,
+  store: checkStore,
+  prefix: true,
+  clock: checkFunction,
+  replaces: true,
+  key: checkFunction,
+  cost: checkUnits,
+};
+
+/** The most limits of one request. */
+const MAX_LIMITS = 16;
+
+/**
+ * The limits that options ask for, each with its own key and cost or those beside them.
+ *
+ * @throws {TypeError} If there is none, or one that lacks its limiter.
+ */
+export function limitsOf(action: string, options: GivenLimits): readonly GivenLimit[] {
+  const { limits, key, cost } = options;
+  if (limits === undefined) {
+    requireLimit(action, options);
+    return [options];
+  }
+  if (!Array.isArray(limits) || limits.length === 0 || limits.length > MAX_LIMITS) {
+    throw typeError(action, `limits must be a list of 1 to ${MAX_LIMITS} limits`, limits);
+  }
+  const beside = (["limiter", "policy", "store", "prefix", "clock", "replaces"] as const)
+    .find((option) => options[option] !== undefined);
+  if (beside !== undefined) {
+    throw typeError(action, `${beside} must stand in the entries of limits`, options[beside]);
+  }
+  return (limits as readonly GivenLimit[]).map((limit) => {
+    checkOptions<GivenLimit>(action, limit, LIMIT_OPTIONS);
+    requireLimit(action, limit);
+    return { ...limit, key: limit.key ?? key, cost: limit.cost ?? cost };
+  });
+}
+
+function requireLimit(action: string, { limiter, policy, ...others }: GivenLimit): void {
+  if (policy !== undefined) {
+    if (limiter === undefined) return;
+    throw typeError(action, "it takes a limiter or a policy, not both", limiter);
+  }
+  if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
+    const lacks = typeof limiter === "object" && limiter !== null ? ": consume is missing" : "";
+    throw typeError(action, `it needs a limiter, such as limiter(...)${lacks}`, limiter);
+  }
+  const stray = (["store", "prefix", "clock", "replaces"] as const)
+    .find((option) => others[option] !== undefined);
+  if (stray !== undefined) {
+    throw typeError(action, `${stray} belongs to policy, or to the limiter`, others[stray]);
+  }
+}

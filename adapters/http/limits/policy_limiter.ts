@@ -1,0 +1,51 @@
+/*
+ * Limits that depend on who calls: an algorithm for each request, all of them on one store under one
+ * prefix. Limiters are made once for each algorithm; what a key has used lies in the store under the
+ * algorithm's id, so a limiter that is forgotten here loses nothing.
+ */
+
+import type { Algorithm } from "../../../core/algorithm.ts";
+import { setBounded } from "../../../core/bounded_map.ts";
+import { checkLimiter, checkPrefix } from "../../../core/limiter/check_limiter.ts";
+import { limiterOn } from "../../../core/limiter/limiter.ts";
+import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { typeError } from "../../../core/options/checks.ts";
+import { memoryStore } from "../../../stores/memory/memory_store.ts";
+import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
+
+/** The most limiters that are kept. */
+const MAX_LIMITERS = 1_000;
+
+/**
+ * Makes the function that chooses a request's limiter by the option `policy`.
+ *
+ * @throws {TypeError} If a store comes without a prefix.
+ */
+export function policyLimiter(
+  action: string,
+  { policy, store: given, prefix = given === undefined ? "policy" : undefined, clock, replaces }:
+    GivenLimit,
+): (request: unknown, info: unknown) => MaybePromise<AnyLimiter | undefined> {
+  const store = given ?? memoryStore();
+  checkPrefix(prefix);
+  const limiters = new Map<string, AnyLimiter>();
+
+  function limiterOf(algorithm: Algorithm | undefined): AnyLimiter | undefined {
+    if (algorithm === undefined) return undefined;
+    if (typeof algorithm?.step !== "function") {
+      throw typeError(action, "policy must answer an algorithm, such as gcra(...)", algorithm);
+    }
+    // The name is no part of the id: it is what the header fields say.
+    const name = `${algorithm.id}\0${algorithm.name}`;
+    let known = limiters.get(name);
+    if (known === undefined) {
+      const older = replaces?.algorithm.id === algorithm.id ? undefined : replaces;
+      checkLimiter(algorithm, { replaces: older });
+      known = limiterOn(algorithm, store, prefix!, { clock, replaces: older });
+      setBounded(limiters, name, known, MAX_LIMITERS);
+    }
+    return known;
+  }
+
+  return (request, info) => andThen(policy!(request, info), limiterOf);
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+
+import type { Decision } from "../../core/decision.ts";
+import { gcra, leakyQueue, limiter, memoryStore, type Store } from "../../mod.ts";
+import { type AdapterTests, NOW, statuses } from "./adapter_subject.ts";
+import { asyncMemoryStore } from "./async_memory_store.ts";
+import { rawRequest } from "./raw_request.ts";
+
+const clock = () => NOW;
+const wide = gcra({ name: "address", limit: 10, period: "1m", burst: 5 });
+const narrow = gcra({ name: "user", limit: 10, period: "1m", burst: 2 });
+
+/** Two limits, of an address and of a user; on one store or on two. */
+function twoLimits(stores: readonly [Store, Store]) {
+  const byAddress = limiter(wide, { store: stores[0], prefix: "address", clock });
+  const byUser = limiter(narrow, { store: stores[1], prefix: "user", clock });
+  const limits = [
+    { limiter: byAddress, key: () => "192.0.2.7" },
+    { limiter: byUser, key: () => Promise.resolve("ann") },
+  ];
+  return { byAddress, byUser, limits };
+}
+
+function storePairs(): readonly (readonly [Store, Store])[] {
+  const [one, other] = [memoryStore(), asyncMemoryStore()];
+  return [[one, one], [other, other], [memoryStore(), memoryStore()], [
+    memoryStore(),
+    asyncMemoryStore(),
+  ]];
+}
+
+/** Several limits for a request, and limits that depend on it. */
+export const LIMITS: AdapterTests = {
+  "charges several limits all or none, and names each in the fields": async (app) => {
+    for (const stores of storePairs()) {
+      const { byAddress, byUser, limits } = twoLimits(stores);
+      await app.serving({ limits }, async (port) => {
+        const first = await rawRequest(port, { path: "/text" });
+        assert.equal(first.status, 200);
+        assert.deepEqual(first.values("ratelimit-policy"), [
+          '"address";q=10;w=60, "user";q=10;w=60',
+        ]);
+        assert.deepEqual(first.values("ratelimit"), ['"address";r=4;t=6, "user";r=1;t=6']);
+        assert.deepEqual(await statuses(port, 3), [200, 429, 429]);
+        const refused = await rawRequest(port, { path: "/text" });
+        assert.deepEqual(refused.values("ratelimit"), ['"address";r=3;t=6, "user";r=0;t=6']);
+        assert.deepEqual(JSON.parse(refused.body)["violated-policies"], ["user"]);
+        assert.deepEqual(refused.values("retry-after"), ["6"]);
+      });
+      // Nothing of the first limit was spent on requests that the second one refused.
+      assert.equal((await byAddress.peek("192.0.2.7", 0)).remaining, 3);
+      assert.equal((await byUser.peek("ann", 0)).remaining, 0);
+    }
+  },
+
+  "takes of each limit its own cost, by a function too, and that of all without one": async (
+    app,
+  ) => {
+    const { byAddress, byUser, limits: [address, user] } = twoLimits([
+      memoryStore(),
+      memoryStore(),
+    ]);
+    const limits = [{ ...address!, cost: () => Promise.resolve(3) }, user!];
+    await app.serving({ limits, cost: 2 }, async (port) => {
+      assert.deepEqual(await statuses(port, 2), [200, 429]);
+    });
+    assert.equal((await byAddress.peek("192.0.2.7", 0)).remaining, 2);
+    assert.equal((await byUser.peek("ann", 0)).remaining, 0);
+  },
+
+  "puts the decision of all limits on the context": (app) =>
+    app.serving({ limits: twoLimits([memoryStore(), memoryStore()]).limits }, async (port) => {
+      assert.equal((await rawRequest(port, { path: "/left" })).body, "1");
+    }),
+
+  "reports one decision for all limits, with each limit's among its parts": async (app) => {
+    const store = memoryStore();
+    const seen: [Decision, string][] = [];
+    const { limits } = twoLimits([store, store]);
+    const onDecision = (decision: Decision, _request: unknown, key: string) =>
+      void seen.push([decision, key]);
+    await app.serving({ limits, onDecision }, (port) => statuses(port, 3).then(() => {}));
+    assert.deepEqual(seen.map(([{ allowed }, key]) => [allowed, key]), [
+      [true, "192.0.2.7"],
+      [true, "192.0.2.7"],
+      [false, "ann"],
+    ]);
+    assert.deepEqual(seen[2]![0].parts?.map(({ allowed }) => allowed), [true, false]);
+  },
+
+  "charges two limits once each where both are the same, and only those that hold": (app) => {
+    const { byUser } = twoLimits([memoryStore(), memoryStore()]);
+    const limits = [
+      { limiter: byUser, key: () => "ann" },
+      { limiter: () => byUser, key: () => "ann" },
+      { limiter: () => undefined, key: () => "ann" },
+    ];
+    return app.serving({ limits }, async (port) => {
+      const answer = await rawRequest(port, { path: "/text" });
+      assert.deepEqual(answer.values("ratelimit"), ['"user";r=0;t=6']);
+      assert.deepEqual(await statuses(port, 1), [429]);
+    });
+  },
+
+  "gives the units of all limits back": async (app) => {
+    for (const stores of storePairs()) {
+      const { byAddress, byUser, limits } = twoLimits(stores);
+      await app.serving({ limits, refund: "failed" }, async (port) => {
+        assert.deepEqual(await statuses(port, 1, "/bad"), [400]);
+        let left = 0;
+        for (let tries = 0; tries < 100 && left < 7; tries++) {
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          left = (await byAddress.peek("192.0.2.7", 0)).remaining +
+            (await byUser.peek("ann", 0)).remaining;
+        }
+        assert.equal(left, 7);
+        assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      });
+    }
+  },
+
+  "waits out the longest delay of several limits, and not in shadow mode": async (app) => {
+    for (const shadow of [false, true]) {
+      const waits: number[] = [];
+      const after = (milliseconds: number, wake: () => void) => {
+        waits.push(milliseconds);
+        queueMicrotask(wake);
+        return () => {};
+      };
+      const slow = Object.assign(() => NOW, { after });
+      const queue = leakyQueue({ name: "queue", limit: 10, period: "1s", queue: 5 });
+      const store = memoryStore();
+      const limits = [
+        { limiter: limiter(queue, { store, prefix: "queue", clock: slow }), key: () => "one" },
+        { limiter: limiter(wide, { store, prefix: "wide", clock: slow }), key: () => "one" },
+      ];
+      await app.serving({ limits, shadow }, async (port) => {
+        assert.deepEqual(await statuses(port, 3), [200, 200, 200]);
+      });
+      assert.deepEqual(waits, shadow ? [] : [100, 200]);
+    }
+  },
+
+  "limits by the policy that a request has, all of them on one store": async (app) => {
+    const plans = [narrow, gcra({ name: "paid", limit: 20, period: "1m", burst: 3 })];
+    let plan: (typeof plans)[number] | undefined = plans[0];
+    const store = memoryStore();
+    // An algorithm made anew for each request keeps what was used all the same.
+    const policy = () => plan && gcra({ ...plan.policies[0]!, name: plan.name });
+    const options = { policy, store, prefix: "plan", clock, key: () => "ann" };
+    await app.serving(options, async (port) => {
+      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      plan = plans[1];
+      const paid = await rawRequest(port, { path: "/text" });
+      assert.deepEqual(paid.values("ratelimit"), ['"paid";r=2;t=3']);
+      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      plan = plans[0];
+      assert.deepEqual(await statuses(port, 1), [429]);
+      plan = undefined;
+      assert.deepEqual(await statuses(port, 2), [200, 200]);
+    });
+  },
+
+  "warns once where a limiter is made for each request": async (app) => {
+    const lines: unknown[] = [];
+    const { warn } = console;
+    console.warn = (...line) => lines.push(line[0]);
+    try {
+      const options = { limiter: () => limiter(narrow), key: () => "ann" };
+      await app.serving(options, async (port) => {
+        assert.deepEqual(await statuses(port, 6), Array(6).fill(200));
+      });
+      const known = limiter(narrow);
+      await app.serving({ ...options, limiter: () => known }, async (port) => {
+        assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      });
+    } finally {
+      console.warn = warn;
+    }
+    const said = lines.filter((line) => /A limiter is made for each request/.test(String(line)));
+    assert.equal(said.length, 1);
+  },
+};
