@@ -3,11 +3,9 @@
  * if another thread was faster, all once more.
  */
 
-import type { Algorithm, SplitReducer } from "../../core/algorithm.ts";
-import { splitReducer } from "../../core/algorithms/split_reducer.ts";
-import type { Decision } from "../../core/decision.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
-import type { PreparedCall } from "../../core/old/old_store.ts";
+import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
@@ -22,30 +20,44 @@ import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threa
 /** Lost races after which a call fails. */
 export const MAX_TRIES = 1_000_000;
 
-/** An algorithm as a store of one thread steps it. */
-interface Stepper {
-  readonly split: SplitReducer<unknown>;
+/** A verb on an algorithm, as a store of one thread steps it. */
+export interface Stepper<Argument, Answer> {
+  readonly steps: Steps<Argument, Answer>;
+  readonly decisionOf: Verb<Argument, Answer>["decisionOf"];
+  /** Whether it gives units back, which wakes whoever waits in other threads. */
+  readonly frees: boolean;
   readonly layout: StateLayout;
   readonly initial: unknown;
   readonly shares: Shares;
 }
 
-/** How a view steps an algorithm. */
-export function stepperOf(view: ThreadView, algorithm: Algorithm): Stepper {
-  const split = splitReducer(algorithm) as SplitReducer<unknown>;
+/** How a view steps a verb on an algorithm. */
+export function stepperOf<Argument, Answer>(
+  view: ThreadView,
+  algorithm: Algorithm,
+  { kind, decisionOf }: Pick<Verb<Argument, Answer>, "kind" | "decisionOf">,
+  steps: Steps<Argument, Answer>,
+): Stepper<Argument, Answer> {
   const { initial } = algorithm;
-  return { split, layout: layoutFor(view, algorithm), initial, shares: sharesOf(algorithm) };
+  const layout = layoutFor(view, algorithm);
+  return {
+    steps,
+    decisionOf,
+    frees: kind === "free",
+    layout,
+    initial,
+    shares: sharesOf(algorithm),
+  };
 }
 
-/** Decides on the key of a fingerprint; the other arguments are those of a prepared call. */
-export type DecideOn = (
-  stepper: Stepper,
+/** Decides on the key of a fingerprint. */
+export type DecideOn = <Argument, Answer>(
+  stepper: Stepper<Argument, Answer>,
   low: number,
   high: number,
-  cost: number,
-  dry: boolean,
+  argument: Argument,
   now: number,
-) => Decision;
+) => Answer;
 
 /** The general way to decide, closed over a thread's view of the store. */
 export function decideIn(view: ThreadView): DecideOn {
@@ -53,41 +65,41 @@ export function decideIn(view: ThreadView): DecideOn {
   const { found, find, scan, insert, replace } = view;
 
   /** One try; `undefined` if another thread was faster. */
-  function attempt(
-    { split: { take, decide }, layout, initial, shares }: Stepper,
+  function attempt<Argument, Answer>(
+    { steps, decisionOf, layout, initial, shares }: Stepper<Argument, Answer>,
     low: number,
     high: number,
-    cost: number,
-    dry: boolean,
+    argument: Argument,
     now: number,
-  ): Decision | undefined {
+  ): Answer | undefined {
     const block = find(low, high) || scan(low, high, now);
     const held = block === 0 ? undefined : layout.load(block);
     if (block !== 0 && !isUnchanged(memory, found.slot, found.word)) return undefined;
     const state = held === undefined ? initial : held;
-    const next = take(state, now, cost);
-    const decision = decide(state, next, now, cost);
-    if (next === state || dry) {
-      return block === 0 || isUnchanged(memory, found.slot, found.word) ? decision : undefined;
+    const next = steps.next(state, now, argument);
+    const answer = steps.answer(state, next, now, argument);
+    if (next === state) {
+      return block === 0 || isUnchanged(memory, found.slot, found.word) ? answer : undefined;
     }
-    if (block === 0 && next === initial) return decision;
+    if (block === 0 && next === initial) return answer;
+    const decision = decisionOf(answer);
     const freshAt = next === initial ? 0 : freshAtWith(now + decision.resetAfter, decision, shares);
     writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
-    if (block === 0 ? insert(high, now) : replace()) return decision;
+    if (block === 0 ? insert(high, now) : replace()) return answer;
     nodes.abandon();
     return undefined;
   }
 
-  return function decideOn(stepper, low, high, cost, dry, now) {
+  return function decideOn(stepper, low, high, argument, now) {
     enter(view);
     try {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         found.slot = 0;
         try {
-          const decision = attempt(stepper, low, high, cost, dry, now);
-          if (decision === undefined) continue;
-          if (cost < 0) signals.signal(low);
-          return decision;
+          const answer = attempt(stepper, low, high, argument, now);
+          if (answer === undefined) continue;
+          if (stepper.frees) signals.signal(low);
+          return answer;
         } catch (error) {
           recover(view, error, now, () => found.slot === 0 || ints[found.slot] === found.word);
         }
@@ -100,24 +112,25 @@ export function decideIn(view: ThreadView): DecideOn {
 }
 
 /**
- * The prepared call of an algorithm: what `decideOn` and `table.ts` do for a key that is there,
- * written out as one function that is closed over all it needs, as it is the fastest so. What is not
- * plain is left to `decideOn`: a refund, a new key, a key that a batch holds, a thread without a
- * record, a lack of nodes, a race lost.
+ * The single calls of a verb: what `decideOn` and `table.ts` do for a key that is there, written out
+ * as one function that is closed over all it needs, because that is the fastest. What is not plain is
+ * left to `decideOn`: units given back, a new key, a key that a batch holds, a thread without a record,
+ * a lack of nodes, a race lost.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes as keys are reset.
  */
-export function preparedCall(
+export function singleCall<Argument, Answer>(
   view: ThreadView,
   decideOn: DecideOn,
-  stepper: Stepper,
+  stepper: Stepper<Argument, Answer>,
   startOfKeys: () => HashStart,
-): PreparedCall<Decision> {
+): (key: string, argument: Argument, at: number | undefined) => Answer {
   const { memory, thread, spares, nodes } = view;
   const { ints, floats, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { split: { take, decide }, initial, shares, layout, layout: { isNumber } } = stepper;
+  const { steps: { next: nextOf, answer: answerOf }, decisionOf, frees } = stepper;
+  const { initial, shares, layout, layout: { isNumber } } = stepper;
   const fingerprint = new Int32Array(2);
   let resets = ints[header.resets];
   let keys = startOfKeys();
@@ -125,7 +138,7 @@ export function preparedCall(
   let lastKey = "";
   let slot = 0;
 
-  return function decideOne(key, cost, dry, at) {
+  return function decideOne(key, argument, at) {
     const now = at === undefined ? Date.now() : at;
     if (ints[header.resets] !== resets) {
       resets = ints[header.resets];
@@ -143,12 +156,12 @@ export function preparedCall(
     const word = slot === 0 ? 0 : ints[slot]!;
     const block = word & blockMask;
     if (
-      block === 0 || block > lastBlock || cost < 0 ||
-      // Not to be had while another thread looks whose the record is, or after a call was cut short.
+      block === 0 || block > lastBlock || frees ||
+      // The record is taken while another thread looks whose it is, or after a call was cut short.
       Atomics.compareExchange(ints, record + field.announced, 0, word) !== 0
     ) {
       lastKey = "";
-      return decideOn(stepper, low, high, cost, dry, now);
+      return decideOn(stepper, low, high, argument, now);
     }
     try {
       const start = blocks + block * BLOCK;
@@ -160,11 +173,12 @@ export function preparedCall(
         const held = isNumber ? floats[(start >> 1) + 2]! : layout.load(block);
         const state = held === undefined ? initial : held;
         ints[record + field.calls]!++;
-        const next = take(state, now, cost);
-        const decision = decide(state, next, now, cost);
-        if (next === state || dry) {
-          if (keepsOrder ? ints[slot] === word : isUnchanged(memory, slot, word)) return decision;
+        const next = nextOf(state, now, argument);
+        const answer = answerOf(state, next, now, argument);
+        if (next === state) {
+          if (keepsOrder ? ints[slot] === word : isUnchanged(memory, slot, word)) return answer;
         } else {
+          const decision = decisionOf(answer);
           const head = ints[record + field.head]!;
           const spare = head === ints[record + field.vetted]
             ? spares.spare()
@@ -190,10 +204,10 @@ export function preparedCall(
             const tail = ints[record + field.tail]!;
             ints[record + field.ring + (tail & (RING_SIZE - 1))] = block;
             ints[record + field.tail] = tail + 1;
-            if (isNumber) return decision;
+            if (isNumber) return answer;
             nodes.commit();
             thread.isChanging = false;
-            return decision;
+            return answer;
           }
           ints[record + field.head]!--;
           ints[record + field.counters + counter.contention]!++;
@@ -210,7 +224,7 @@ export function preparedCall(
       }
     }
     lastKey = "";
-    return decideOn(stepper, low, high, cost, dry, now);
+    return decideOn(stepper, low, high, argument, now);
   };
 }
 

@@ -13,7 +13,7 @@ import { setBounded } from "../../core/bounded_map.ts";
 import type { Codec } from "../../core/codec.ts";
 import type { Decision } from "../../core/decision.ts";
 import { makeDecision } from "../../core/make_decision.ts";
-import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
+import { keyFamily } from "../../core/stored_key.ts";
 import { header } from "./layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
 
@@ -64,13 +64,8 @@ export function fingerprints(ints: Int32Array, call: Call) {
       if (seen !== before) families.clear();
       return seen !== before;
     },
-    /** The fingerprint of a stored key. */
-    of(stored: string): Fingerprint {
-      const { family, key } = splitStoredKey(stored);
-      return fingerprintFrom(startOf(family), key);
-    },
-    /** Where the hashes of a limiter's keys begin. */
-    startOf: (prefix: string, id: string): HashStart => startOf(keyFamily(prefix, id)),
+    /** Where the hashes of a family's keys begin; `name` is that of `keyFamily`. */
+    startOf,
     /** Forgets all keys of a prefix. */
     forgetAll(prefix: string): void {
       generation(keyFamily(prefix, ""), 1);
@@ -82,7 +77,8 @@ export function fingerprints(ints: Int32Array, call: Call) {
 /** Filled anew by each hash: to make a typed array takes longer than to hash a key. */
 const hashed = new Int32Array(2);
 
-function fingerprintFrom(start: HashStart, text: string): Fingerprint {
+/** The fingerprint of a key, by where the hashes of its family begin. */
+export function fingerprintFrom(start: HashStart, text: string): Fingerprint {
   hashText(start, text, hashed);
   return { low: hashed[0]! & ~3, high: hashed[1]! };
 }

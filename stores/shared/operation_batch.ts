@@ -4,15 +4,17 @@
  * one, with its fresh state, so that there is a slot to swap.
  */
 
-import type { Algorithm } from "../../core/algorithm.ts";
+import { takeOver } from "../../core/carry_over.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
-import type { Operation } from "../../core/old/old_store.ts";
-import { transact, type Write } from "../../core/old/old_transact.ts";
+import type { Operation } from "../../core/store.ts";
+import { transact } from "../../core/transact.ts";
+import { consume } from "../../core/verbs/consume.ts";
 import { contentionError, enter, MAX_TRIES, recover } from "./decide.ts";
-import type { Fingerprint } from "./fingerprints.ts";
+import { type Fingerprint, fingerprintFrom } from "./fingerprints.ts";
 import { capacityOf, MAX_OPERATIONS, type Memory } from "./layout.ts";
+import type { SharedBoundVerb, SharedKeys } from "./shared_family.ts";
 import { writeBlock } from "./states/block_layout.ts";
 import { freshAtWith, sharesOf } from "./states/fresh_at.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
@@ -21,9 +23,28 @@ import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { announceMore, clearMore } from "./threads/announcements.ts";
 import { unlock } from "./threads/thread.ts";
 
+/** A key that a batch reads or writes: one object for each, however often it occurs. */
+interface Target extends Fingerprint {
+  readonly keys: SharedKeys;
+}
+
+/** An operation, its key, and the key under older options. */
+interface Placed {
+  readonly operation: Operation & { readonly bound: SharedBoundVerb<unknown, unknown> };
+  readonly target: Target;
+  readonly older: readonly Target[];
+}
+
 /** A key as a try saw it; slot, word and block are 0 if it is in no slot. */
-interface SeenKey extends Fingerprint, Readonly<FoundKey> {
-  readonly algorithm: Algorithm;
+type SeenKey = Readonly<FoundKey> & {
+  /** Its state; `undefined` if it has none. */
+  readonly state: unknown;
+};
+
+/** A state to be kept, and the decision that left it; without one the key is to be forgotten. */
+interface Write {
+  readonly state: unknown;
+  readonly decision: Decision | undefined;
 }
 
 /**
@@ -33,34 +54,29 @@ interface SeenKey extends Fingerprint, Readonly<FoundKey> {
  */
 export function runBatch(
   view: ThreadView,
-  fingerprintOf: (stored: string) => Fingerprint,
   operations: readonly Operation[],
   now: number,
-): readonly Decision[] {
+): readonly unknown[] {
   if (operations.length > MAX_OPERATIONS) {
     const rule = `a batch on the shared store must have at most ${MAX_OPERATIONS} keys`;
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
-  // Hashed before the call begins, as where a hash begins may be asked of the store itself.
-  const fingerprints = new Map<string, Fingerprint>();
-  for (const { key, replaces } of operations) {
-    fingerprints.set(key, fingerprintOf(key));
-    if (replaces !== undefined) fingerprints.set(replaces.key, fingerprintOf(replaces.key));
-  }
-  const tries = batchOf(view, fingerprints, operations, now);
+  // Hashed before the call begins, because where a hash begins may be asked of the store itself.
+  const placed = placesOf(operations);
+  const tries = batchOf(view, operations, placed, now);
   enter(view);
   try {
     for (let lost = 0; lost < MAX_TRIES; lost++) {
       try {
-        const decisions = tries.attempt();
-        if (decisions === undefined) {
+        const answers = tries.attempt();
+        if (answers === undefined) {
           rest(lost);
           continue;
         }
-        for (const { key, cost } of operations) {
-          if (cost < 0) view.signals.signal(fingerprints.get(key)!.low);
+        for (const { operation: { bound }, target } of placed) {
+          if (bound.verb.kind === "free") view.signals.signal(target.low);
         }
-        return decisions;
+        return answers;
       } catch (error) {
         recover(view, error, now, tries.isUnchanged);
       }
@@ -72,59 +88,120 @@ export function runBatch(
   throw contentionError();
 }
 
+function placesOf(operations: readonly Operation[]): readonly Placed[] {
+  const targets: Target[] = [];
+
+  /** The target of a key: the same one for the same key, such as that of an older limiter beside. */
+  function targetOf(keys: SharedKeys, key: string): Target {
+    const { low, high } = fingerprintFrom(keys.start(), key);
+    const known = targets.find((each) => each.low === low && each.high === high);
+    if (known !== undefined) return known;
+    const made = { low, high, keys };
+    targets.push(made);
+    return made;
+  }
+
+  return operations.map((each) => {
+    const operation = each as Placed["operation"];
+    const { bound: { keys, older }, key } = operation;
+    return {
+      operation,
+      target: targetOf(keys, key),
+      older: older.map((older) => targetOf(older, key)),
+    };
+  });
+}
+
 /** The tries of a batch, closed over what the last one saw. */
 function batchOf(
   view: ThreadView,
-  fingerprints: ReadonlyMap<string, Fingerprint>,
   operations: readonly Operation[],
+  placed: readonly Placed[],
   now: number,
 ) {
   const { memory, thread, nodes, spares, found, protectedSlots, find, scan } = view;
-  /** By their stored keys. */
-  const seen = new Map<string, SeenKey>();
+  const seen = new Map<Target, SeenKey>();
+  /** What keys take over from older options, whether the batch is refused or not. */
+  const conversions = new Map<Target, Write>();
 
   /** One try; `undefined` if another thread was faster, or keys were put in. */
-  function attempt(): readonly Decision[] | undefined {
+  function attempt(): readonly unknown[] | undefined {
     letGo();
-    const { decisions, writes } = transact(operations, look, now);
+    const states = placed.map(load);
+    const { answers, nexts } = transact(operations, states, now);
     if (!isUnchanged()) return undefined;
-    const toWrite = new Map(writes.map((write) => [write.key, write]));
-    // To forget a key that is in no slot, nothing need be done.
-    for (const [key, { state, algorithm }] of toWrite) {
-      if (seen.get(key)?.block === 0 && state === algorithm.initial) toWrite.delete(key);
-    }
-    if (toWrite.size === 0) return isStillMissing() && isUnchanged() ? decisions : undefined;
-    requireRoom(memory, toWrite.size);
+    const writes = writesOf(answers, states, nexts);
+    if (writes.size === 0) return isStillMissing() && isUnchanged() ? answers : undefined;
+    requireRoom(memory, writes.size);
     let isComplete = true;
-    for (const stored of toWrite.keys()) {
-      const key = seen.get(stored)!;
-      if (key.slot !== 0) continue;
-      insertFresh(key);
+    for (const target of writes.keys()) {
+      if (seen.get(target)!.slot !== 0) continue;
+      insertFresh(target);
       isComplete = false;
     }
-    const decisionOf = (stored: string) =>
-      decisions[operations.findIndex(({ key }) => key === stored)];
-    return isComplete && commit(toWrite, decisionOf) ? decisions : undefined;
+    return isComplete && commit(writes) ? answers : undefined;
+  }
+
+  /** The state of an operation's key, after it has taken over from older options. */
+  function load({ operation: { bound }, target, older }: Placed): unknown {
+    const { family: { spec }, verb } = bound;
+    const held = look(target);
+    if (held !== undefined) return held;
+    const taken = takeOver(spec, (index) => look(older[index]!), now);
+    if (taken === undefined) return spec.algorithm.initial;
+    if (verb.kind !== "look") {
+      const decision = consume.on(spec.algorithm).uncharged(taken.state, now, 0);
+      const from = older[taken.index]!;
+      conversions.set(target, { state: taken.state, decision });
+      conversions.set(from, { state: from.keys.algorithm.initial, decision: undefined });
+    }
+    return taken.state;
   }
 
   /** Looks a key up: its state, `undefined` if it has none. */
-  function look(stored: string, algorithm: Algorithm): unknown {
-    const { low, high } = fingerprints.get(stored)!;
+  function look(target: Target): unknown {
+    const known = seen.get(target);
+    if (known !== undefined) return known.state;
+    const { low, high, keys: { algorithm } } = target;
     const block = find(low, high) || scan(low, high, now);
-    const { slot, word } = block === 0 ? { slot: 0, word: 0 } : found;
-    seen.set(stored, { low, high, algorithm, slot, word, block });
-    if (block === 0) return undefined;
+    if (block === 0) {
+      seen.set(target, { slot: 0, word: 0, block, state: undefined });
+      return undefined;
+    }
+    const { slot, word } = found;
     announceMore(thread, word);
     protectedSlots.push(slot);
     const layout = layoutFor(view, algorithm);
-    const state = layout.load(block);
+    const loaded = layout.load(block);
     // A key that was put in for this batch holds nothing yet, and may take over from older options.
-    return state === layout.initial ? undefined : state;
+    const state = loaded === layout.initial ? undefined : loaded;
+    seen.set(target, { slot, word, block, state });
+    return state;
+  }
+
+  /** What is to be replaced; to forget a key that is in no slot, nothing need be done. */
+  function writesOf(
+    answers: readonly unknown[],
+    states: readonly unknown[],
+    nexts: readonly unknown[],
+  ): ReadonlyMap<Target, Write> {
+    const writes = new Map(conversions);
+    placed.forEach(({ operation: { bound: { verb } }, target }, index) => {
+      const state = nexts[index];
+      if (state === states[index]) return;
+      writes.set(target, { state, decision: verb.decisionOf(answers[index]) });
+    });
+    for (const [target, { state }] of writes) {
+      const isFresh = state === target.keys.algorithm.initial;
+      if (isFresh && seen.get(target)!.slot === 0) writes.delete(target);
+    }
+    return writes;
   }
 
   /** Forgets what the last try saw, so that others may drop and use it. */
   function letGo(): void {
     seen.clear();
+    conversions.clear();
     clearMore(thread);
     protectedSlots.length = 0;
   }
@@ -139,13 +216,11 @@ function batchOf(
 
   /** Whether the keys that were in no slot are in none now. */
   function isStillMissing(): boolean {
-    return [...seen.values()].every(({ low, high, slot }) =>
-      slot !== 0 || scan(low, high, now) === 0
-    );
+    return [...seen].every(([{ low, high }, { slot }]) => slot !== 0 || scan(low, high, now) === 0);
   }
 
   /** Puts a key into the table in its fresh state. */
-  function insertFresh({ low, high, algorithm }: SeenKey): void {
+  function insertFresh({ low, high, keys: { algorithm } }: Target): void {
     if (scan(low, high, now) !== 0) return;
     const layout = layoutFor(view, algorithm);
     // Held for a moment, so that the batch finds it there.
@@ -155,29 +230,21 @@ function batchOf(
   }
 
   /** Changes the keys to be written, provided that all that were seen are as they were. */
-  function commit(
-    toWrite: ReadonlyMap<string, Write>,
-    decisionOf: (stored: string) => Decision | undefined,
-  ): boolean {
+  function commit(writes: ReadonlyMap<Target, Write>): boolean {
     const taken: number[] = [];
     const replaced: number[] = [];
     const swaps: SlotSwap[] = [];
     try {
-      for (const [stored, { low, high, algorithm, slot, word: before, block: old }] of seen) {
+      for (const [target, { slot, word: before, block: old }] of seen) {
         if (slot === 0) continue;
         let block = old;
-        const write = toWrite.get(stored);
+        const write = writes.get(target);
         if (write !== undefined) {
-          const { state, resetAfter } = write;
           block = spares.spare();
           spares.spent();
           taken.push(block);
           replaced.push(old);
-          const decision = decisionOf(stored);
-          const freshAt = state === algorithm.initial || decision === undefined
-            ? 0
-            : freshAtWith(now + resetAfter, decision, sharesOf(algorithm));
-          writeBlock(memory, layoutFor(view, algorithm), block, low, high, state, freshAt, old);
+          writeState(target, write, block, old);
         }
         swaps.push({ slot, before, block });
       }
@@ -192,6 +259,18 @@ function batchOf(
     thread.isChanging = false;
     if (!isDone) nodes.abandon();
     return isDone;
+  }
+
+  function writeState(
+    { low, high, keys: { algorithm } }: Target,
+    { state, decision }: Write,
+    block: number,
+    old: number,
+  ): void {
+    const freshAt = state === algorithm.initial || decision === undefined
+      ? 0
+      : freshAtWith(now + decision.resetAfter, decision, sharesOf(algorithm));
+    writeBlock(memory, layoutFor(view, algorithm), block, low, high, state, freshAt, old);
   }
 
   return { attempt, letGo, isUnchanged };

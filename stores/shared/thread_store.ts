@@ -2,20 +2,20 @@
  * A store in shared memory as the limiters of one thread call it.
  */
 
-import { adaptOldStore } from "../../core/old/adapt_old_store.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
-import type { Decision } from "../../core/decision.ts";
-import { checkCost, checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
-import type { Operation } from "../../core/old/old_store.ts";
-import type { SyncStore, WatchedKey } from "../../core/store.ts";
-import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
+import { checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
+import type { Operation, SyncStore, WatchedKey } from "../../core/store.ts";
+import { consume } from "../../core/verbs/consume.ts";
+import { decideIn, enter, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
-import { fingerprints } from "./fingerprints.ts";
+import { fingerprintFrom, fingerprints } from "./fingerprints.ts";
 import { growCapacity, MAX_OPERATIONS, type Memory, NODE } from "./layout.ts";
 import { nodesForOne } from "./allocator/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
+import { type FamilyHost, sharedFamily, type SharedKeys } from "./shared_family.ts";
 import { nodesOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
+import type { HashStart } from "./table/hash.ts";
 import { forgetKey } from "./table/table.ts";
 import { openView } from "./thread_view.ts";
 import { detachThread, unlock } from "./threads/thread.ts";
@@ -62,27 +62,22 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     memory.ints,
     // At the first of all instants: no limiter's key is taken for fresh.
     ({ low, high }, algorithm, cost) =>
-      decideOn(stepperOf(view, algorithm), low, high, cost, cost === 0, 0),
+      decideOn(stepperOf(view, algorithm, consume, consume.on(algorithm)), low, high, cost, 0),
   );
 
-  function run(operations: readonly Operation[], at?: number): readonly Decision[] {
-    requireOpen(thread);
-    const now = checkNow(at ?? Date.now());
+  function startOf(name: string): HashStart {
     prints.renew();
-    const [first] = operations;
-    if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
-      return runBatch(view, prints.of, operations, now);
-    }
-    const { key, algorithm, cost, dry } = first;
-    checkCost("run an operation", cost);
-    const { low, high } = prints.of(key);
-    return [decideOn(stepperOf(view, algorithm), low, high, cost, dry, now)];
+    return prints.startOf(name);
   }
 
-  function forget(stored: string): void {
+  function run(operations: readonly Operation[], at?: number): readonly unknown[] {
     requireOpen(thread);
-    prints.renew();
-    const { low, high } = prints.of(stored);
+    return runBatch(view, operations, checkNow(at ?? Date.now()));
+  }
+
+  function forget({ start }: SharedKeys, key: string): void {
+    requireOpen(thread);
+    const { low, high } = fingerprintFrom(start(), key);
     enter(view);
     try {
       while (view.scan(low, high, 0) !== 0 && !forgetKey(view));
@@ -92,12 +87,14 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     signals.signal(low);
   }
 
-  function watch(stored: string): WatchedKey {
+  function watch({ start }: SharedKeys, key: string): WatchedKey {
     let watched;
-    // Once more if its prefix was reset meanwhile, as the key then has another word.
-    do watched = signals.watch(prints.of(stored).low); while (prints.renew());
+    // Once more if its prefix was reset meanwhile, because the key then has another word.
+    do watched = signals.watch(fingerprintFrom(start(), key).low); while (prints.renew());
     return watched;
   }
+
+  const host: FamilyHost = { view, decideOn, startOf, run, forget, watch };
 
   function close(): void {
     detachThread(thread);
@@ -105,37 +102,32 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     view.evictions.close();
   }
 
-  return adaptOldStore({
+  const store: SharedStore & { readonly stays: typeof STAYS } = {
     handle: Object.freeze({ kind: "tidegate/shared", buffer: memory.buffer }),
-    // Before the first function, at which a copy would fail with a message of the runtime's.
+    // Before the first function, at which a copy would fail with the runtime's message.
     stays: STAYS,
-    run,
-    internals: {
-      prepare: (prefix: string, algorithm: Algorithm) =>
-        preparedCall(view, decideOn, stepperOf(view, algorithm), () => {
-          prints.renew();
-          return prints.startOf(prefix, algorithm.id);
-        }),
-      watch,
-      mostOperations: MAX_OPERATIONS,
+    open(spec) {
+      requireNodes(memory, spec.algorithm);
+      return sharedFamily(host, spec);
     },
-    accepts: (algorithm: Algorithm) => requireNodes(memory, algorithm),
-    delete: forget,
-    deleteAll(prefix: string) {
+    run,
+    maxOperations: MAX_OPERATIONS,
+    deleteAll(prefix) {
       requireOpen(thread);
       prints.forgetAll(prefix);
       signals.signalAll();
     },
-    grow(capacity: number) {
+    grow(capacity) {
       requireOpen(thread);
       checkInteger("grow the shared store", "capacity", capacity, 1, memory.maxCapacity);
       growCapacity(memory, capacity);
     },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
-    statistics: (options: StatisticsOptions | number = {}) =>
+    statistics: (options = {}) =>
       statisticsOf(memory, typeof options === "number" ? { full: true, now: options } : options),
-  }) as unknown as SharedStore;
+  };
+  return store;
 }
 
 /** Part of a store, which stays in its thread: whoever copies it for a message is told what to send. */
