@@ -65,7 +65,7 @@ export function fingerprints(ints: Int32Array, call: Call) {
       return seen !== before;
     },
     /** Where the hashes of a family's keys begin; `name` is that of `keyFamily`. */
-    startOf,
+    startOf: (name: string): HashStart => startOf(name),
     /** Forgets all keys of a prefix. */
     forgetAll(prefix: string): void {
       generation(keyFamily(prefix, ""), 1);
