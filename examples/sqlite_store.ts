@@ -56,7 +56,7 @@ export function sqliteStore(path = ":memory:"): SyncStore {
         const next = nexts[index];
         if (next !== states[index]) write(family.nameOf(key), family.spec.algorithm, next, now);
       });
-      if (nexts !== states) sweep.run(Math.floor(now));
+      if (nexts.some((next, index) => next !== states[index])) sweep.run(Math.floor(now));
       database.exec("COMMIT");
       return answers;
     } catch (error) {

@@ -2,6 +2,7 @@ import type { Fault } from "./fault.ts";
 import { CODEC_FAULTS } from "./faults/codecs.ts";
 import { COMPOSITION_FAULTS } from "./faults/composition.ts";
 import { LIMITER_FAULTS } from "./faults/limiter.ts";
+import { OVERLOOKED_FAULTS } from "./faults/overlooked.ts";
 import { RATE_FAULTS } from "./faults/rates.ts";
 import { SHARED_FAULTS } from "./faults/shared.ts";
 import { STORE_FAULTS } from "./faults/stores.ts";
@@ -16,4 +17,5 @@ export const FAULTS: readonly Fault[] = [
   ...LIMITER_FAULTS,
   ...STORE_FAULTS,
   ...SHARED_FAULTS,
+  ...OVERLOOKED_FAULTS,
 ];

@@ -45,7 +45,9 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
       const run = (cost: number, dry: boolean) =>
         runOn(store, { key, family }, cost, now, { dry, lane });
       const left = leftAfter(mode, used, old.algorithm, slot.algorithm);
+      const untouched = inWords(await runOn(store, old, 0, now));
       expectSame((await run(1, true)).allowed, left >= 1, "a dry run's allowed:");
+      expectSame(inWords(await runOn(store, old, 0, now)), untouched, "the older key after it:");
       // A refusal takes over, too: otherwise the next call would convert the older state again.
       await run(capacity + 1, false);
       expectSame((await runOn(store, old, 0, now)).remaining, before, "left of the older key:");
@@ -53,6 +55,9 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
       const taken = Math.min(left, 1);
       await run(1, false);
       expectSame((await runOn(store, slot, 0, now)).remaining, left - taken, "left after a call:");
+      await runOn(store, old, 1, now);
+      await family.delete(key);
+      expectSame((await runOn(store, old, 0, now)).remaining, before, "left of a deleted key:");
     },
   }),
   storeLaw({
