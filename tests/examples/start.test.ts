@@ -18,7 +18,7 @@ test("npm start says where its page is, and limits each client: 200 with its fie
     for (let call = 0; call < 60; call++) {
       const answer = await rawRequest(Number(port), QUESTION);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      assert.deepEqual(answer.values("ratelimit-policy"), ['"60-in-60s";q=60;w=60']);
+      assert.deepEqual(answer.values("ratelimit-policy"), ['"per-address";q=60;w=60']);
       if (answer.status === 200) {
         assert.match(answer.values("ratelimit").join(), /^"60-in-60s";r=\d+;t=1$/);
         continue;
