@@ -10,7 +10,7 @@
 import process from "node:process";
 
 import { median, runtime } from "./measure.ts";
-import { connect, CONTESTANTS } from "./redis/contestants.ts";
+import { canTakePart, connect, CONTESTANTS } from "./redis/contestants.ts";
 import { crowd } from "./redis/crowd.ts";
 import { load, type Run, type Workload, WORKLOADS } from "./redis/load.ts";
 import { type Server, startServer } from "./redis/server.ts";
@@ -38,7 +38,7 @@ interface Figures {
 function inOneProcess(title: string, workload: Workload, inFlight: number): Case {
   return {
     title,
-    names: [...CONTESTANTS, "bare batch"],
+    names: [...CONTESTANTS, "two by auto", "bare batch"],
     standard: STANDARD,
     run: (server, name, milliseconds) =>
       alone(server, name, workload, inFlight, milliseconds, false),
@@ -90,9 +90,11 @@ async function alone(
 }
 
 async function show(server: Server, one: Case, rounds: number, milliseconds: number) {
-  const all = new Map<string, Figures[]>(one.names.map((name) => [name, []]));
+  const names = one.names.filter(canTakePart);
+  const standard = names.includes(one.standard) ? one.standard : "lua";
+  const all = new Map<string, Figures[]>(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const name of one.names) {
+    for (const name of names) {
       const run = await one.run(server, name, milliseconds);
       const { decisions, seconds, p99, roundTrips, client, processor } = run;
       all.get(name)!.push({
@@ -107,12 +109,12 @@ async function show(server: Server, one: Case, rounds: number, milliseconds: num
   const middle = (name: string, of: (figures: Figures) => number) => median(all.get(name)!.map(of));
   const rate = (name: string) => middle(name, (figures) => figures.perSecond);
   const slow = (name: string) => middle(name, (figures) => figures.p99);
-  console.log(`\n${one.title} (ratios to ${one.standard})`);
-  console.table(Object.fromEntries(one.names.map((name) => [name, {
+  console.log(`\n${one.title} (ratios to ${standard})`);
+  console.table(Object.fromEntries(names.map((name) => [name, {
     "decisions/s": Math.round(rate(name)),
-    "ratio": round(rate(name) / rate(one.standard)),
+    "ratio": round(rate(name) / rate(standard)),
     "p99 ms": round(slow(name)),
-    "p99 ratio": round(slow(name) / slow(one.standard)),
+    "p99 ratio": round(slow(name) / slow(standard)),
     "round trips": round(middle(name, (figures) => figures.roundTrips), 3),
     "client us": round(middle(name, (figures) => figures.client)),
     "Redis us": round(middle(name, (figures) => figures.microseconds)) || "-",
@@ -127,6 +129,10 @@ const short = process.argv.includes("--short");
 const only = process.argv.find((word) => word.startsWith("--only="))?.slice(7);
 const server = await startServer();
 console.log(runtime());
+const absent = CONTESTANTS.filter((name) => !canTakePart(name));
+if (absent.length > 0) {
+  console.log(`Left out: ${absent.join(", ")} (npm install --prefix bench/peers)`);
+}
 try {
   for (const [index, one] of CASES.entries()) {
     if (only !== undefined && !only.split(",").includes(String(index))) continue;

@@ -17,6 +17,16 @@ export function peer(name: string): any {
   }
 }
 
+/** Whether a package of bench/peers is installed. */
+export function hasPeer(name: string): boolean {
+  try {
+    require.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Its version, as installed. */
 export function versionOf(name: string): string {
   const places = ["./", "../../"].map((up) => new URL(`${up}node_modules/${name}/`, folder));

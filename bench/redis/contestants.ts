@@ -10,11 +10,11 @@
 
 import { createClient } from "redis";
 
-import { type Algorithm, gcra, limiter } from "../../mod.ts";
+import { type Algorithm, gcra, limiter, slidingWindow } from "../../mod.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../stores/redis/commit/compare_and_set.ts";
 import { redisStore } from "../../stores/redis/redis_store.ts";
 import { denyCache } from "../../stores/layered/layered.ts";
-import { peer } from "../peers/peer.ts";
+import { hasPeer, peer } from "../peers/peer.ts";
 import { restServer } from "../peers/rest_server.ts";
 
 /** Decides; answers whether it admitted. */
@@ -37,6 +37,25 @@ export const CONTESTANTS: readonly string[] = [
   "@upstash/ratelimit",
 ];
 
+/** Packages that contestants need, if not those of their own names. */
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  "script": [],
+  "cas": [],
+  "watch": [],
+  "two by auto": [],
+  "watch+denyCache": [],
+  "cas+denyCache": [],
+  "lua": [],
+  "bare batch": [],
+  "redis-gcra": ["redis-gcra", "ioredis"],
+  "@upstash/ratelimit": ["@upstash/ratelimit", "@upstash/redis"],
+};
+
+/** Whether all that a contestant needs is installed. */
+export function canTakePart(name: string): boolean {
+  return (NEEDS[name] ?? [name]).every(hasPeer);
+}
+
 /** What all of them limit to: nothing is refused, or nothing but the first hundred. */
 interface Limit {
   readonly limit: number;
@@ -58,6 +77,8 @@ export async function connect(
     case "cas":
     case "script":
       return tidegate(url, gcra(limit) as Algorithm, name, false);
+    case "two by auto":
+      return twoInTurn(url, limit);
     case "watch+denyCache":
     case "cas+denyCache":
       return tidegate(
@@ -100,6 +121,21 @@ function tidegate(
     consume: (key) => api.consume(key).then(isAllowed),
     roundTrips: () => redis.statistics().roundTrips,
     close: () => redis.close(),
+  };
+}
+
+/** Two algorithms in turn, of which the script knows one, on one store. */
+function twoInTurn(url: string, limit: Limit): Contestant {
+  const store = redisStore(createClient({ url }), { deadline: 5_000, timeout: 30_000 });
+  const window = slidingWindow({ ...limit, precision: "1m" }) as Algorithm;
+  const apis = [gcra(limit) as Algorithm, window].map((algorithm) =>
+    limiter(algorithm, { store, prefix: "two" })
+  );
+  let turn = 0;
+  return {
+    consume: (key) => apis[turn++ % 2]!.consume(key).then(isAllowed),
+    roundTrips: () => store.statistics().roundTrips,
+    close: () => store.close(),
   };
 }
 

@@ -20,7 +20,7 @@ export interface RedisStoreOptions {
    * `"watch"` that the server permits; `statistics()` says which. `"watch"`: by WATCH, MULTI and EXEC,
    * in two round trips, with every server. `"cas"`: by a script that compares and sets, in one round trip
    * unless another client changed the key; conflicts are per key. `"script"`: the reducer's state
-   * transition, compiled to Lua, runs in Redis, in one round trip and without conflicts; windows
+   * transition, in Lua, runs in Redis, in one round trip and without conflicts; windows
    * over timelines, logs and custom algorithms use `"cas"`.
    */
   readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;

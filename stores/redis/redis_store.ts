@@ -62,7 +62,7 @@ export interface RedisStore extends AsyncStore {
  * node-redis 5). Calls that arrive while a batch is under way share the next one: many decisions take
  * two round trips, and one write for each key. A refused call writes nothing. Redis keeps text, as
  * `prefix:{key}:id`. Reducers run in this process; with `commit: "script"`, Redis runs their state
- * transitions, as Lua that the build makes of them.
+ * transitions, in a script that tests compare with them.
  *
  * A value lives for `resetAfter` and 5 to 8 seconds more; that of a fresh key is deleted. A value that
  * is no state of its algorithm, written by hand or by another version, counts as absent. The next

@@ -37,8 +37,7 @@ local size = string.gmatch(ARGV[1], '%d+')
 local owner, life = ARGV[2], ARGV[3]
 local isOff = ARGV[4] ~= '' and math.abs(now - ARGV[4]) > ARGV[5] + 0
 local others, own = {}, {}
-local function textOf(place)
-  local value = held[place] or ''
+local function partClaims(place, value)
   local first
   while string.byte(value, -1) == 33 do
     local from, _, till, name = string.find(value, ' (%d+)%.(%w+)!$')
@@ -55,7 +54,8 @@ local function textOf(place)
   return value, first ~= nil and first ~= owner
 end
 local function write(place, new, lifetime)
-  local value = new .. (others[place] or '')
+  local behind = others[place]
+  local value = behind and new .. behind or new
   if value == '' then
     call('DEL', KEYS[place])
   elseif lifetime == '' then
@@ -69,7 +69,8 @@ while key <= count do
   local last = key + (size() or 1) - 1
   local same, at = not isOff, argument
   for place = key, last do
-    local text, claimed = textOf(place)
+    local text, claimed = held[place] or '', false
+    if string.byte(text, -1) == 33 then text, claimed = partClaims(place, text) end
     if claimed or text ~= ARGV[at] then same = false end
     at = at + 3
   end
@@ -97,4 +98,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "1555ee26e4e42413dc0a48c77a7a52cc54327f29";
+export const COMPARE_AND_SET_SHA = "cb682daace60ecb40e2dc95e33f0f2be37a548ba";

@@ -1,11 +1,11 @@
 /*
- * What a script call is asked to do, made of the calls that share it: see run_steps.ts for the words.
+ * What a script call is asked to do, made of the calls that share it: see words.ts for the words.
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
 import type { Cell } from "../../optimistic/cell.ts";
 import type { Bound, Job } from "../../optimistic/job.ts";
-import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
+import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./words.ts";
 
 /** What is to be done, before it is written out. */
 interface Draft {

@@ -91,6 +91,16 @@ export const STORE_FAULTS: readonly Fault[] = [
     "Calls by script that are decided over nothing":
       "loadCell(cell, {~~held[index] ?? undefined~>undefined~~}, undefined);",
   }),
+  ...faultsIn("stores/redis/script/state_transitions.ts", ["redisStore by script"], {
+    "Units given back by the script that leave a window one unit short":
+      "return {~~left > 0~>left > 1~~} and { use[1], left } or initial",
+    "A part of several that is charged by the script although another one refuses":
+      "elseif cost > 0 and not charges then {~~return states~>isChanged = isChanged~~} end",
+    "Calls that the script takes at once, one more than fit":
+      "local fits = min(left, {~~floor~>ceil~~}((tolerance - (from - tick)) / taken))",
+    "Use in the window before that the script lets fade too early":
+      "return limit - {~~ceil~>floor~~}(previous * left / period) - current",
+  }),
   ...faultsIn("stores/redis/script/script_arguments.ts", ["redisStore by script"], {
     "Units that the script takes instead of giving them back":
       "return sign === 0 ? 0 : {~~sign~>1~~} * verb.units(argument);",

@@ -2,7 +2,7 @@ import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
 } from "../../../stores/redis/commit/compare_and_set.ts";
-import { takeSteps, takeTicks, type Write } from "../../../stores/redis/script/run_steps.ts";
+import { takeSteps, takeTicks, type Write } from "./run_steps.ts";
 import {
   STATE_TRANSITIONS,
   STATE_TRANSITIONS_SHA,
@@ -182,7 +182,7 @@ export function session(state: ServerState): Session {
     return sha === STATE_TRANSITIONS_SHA ? runSteps(args) : new Error("ERR unknown script");
   }
 
-  /** What the other script does: see stores/redis/script/run_steps.ts. */
+  /** What the other script does: see run_steps.ts. */
   function runSteps([count = "0", ...rest]: readonly string[]): Reply {
     const time = carryOut("TIME", []) as readonly string[];
     const keys = rest.slice(0, Number(count));

@@ -1,29 +1,12 @@
 /*
- * What the server does with the keys of one script call, as a pure function: it takes costs over the
- * texts that the keys hold, and writes what comes of them.
- *
- * Usually all calls have the same formula and cost: then one text holds how often each key is taken.
- * Otherwise the calls become steps in their order. A step is a list of numbers: a word that says what
- * to do, and its arguments:
- *
- * | word | then | what it does |
- * |---|---|---|
- * | TAKE | key, formula, cost, times | takes the cost so many times, until it is refused |
- * | FORGET | key | forgets the key |
- * | SET_INSTANT | instant | what follows is decided at that instant; below 0, at the call's own |
- * | TAKE_ALL | count, then each key, formula, cost, dry | takes all costs or none |
- *
- * Keys and formulas are places in their lists, counted from 0.
+ * What the script does with the keys of one script call, by the arithmetic of the reducers: the fake
+ * server runs it, and tests compare the script with it.
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import { LEEWAY, LONGEST, MARGIN } from "../../optimistic/lifetimes.ts";
+import { LEEWAY, LONGEST, MARGIN } from "../../../stores/optimistic/lifetimes.ts";
+import { DIGITS, SET_INSTANT, TAKE, TAKE_ALL, ZERO } from "../../../stores/redis/script/words.ts";
 import { type Transition, transitionBy, wholeTransition } from "./transition.ts";
-
-export const TAKE = 0;
-export const FORGET = 1;
-export const SET_INSTANT = 2;
-export const TAKE_ALL = 3;
 
 /** What a key holds; `false` for nothing, as Lua has it. */
 export type Held = string | false;
@@ -35,17 +18,6 @@ export type Held = string | false;
  * @param lifetime Milliseconds that it is to be kept; an empty text to leave its expiry as it is.
  */
 export type Write = (key: number, text: string | undefined, lifetime: string) => void;
-
-/** The letter of the digit 0, a space, and how many digits there are: numbers below 8,100 have two. */
-const ZERO = 32;
-const DIGITS = 90;
-
-/** Numbers as letters, two each, as the server reads a letter in no time. */
-export function encodeCounts(numbers: readonly number[]): string {
-  return String.fromCharCode(
-    ...numbers.flatMap((each) => [ZERO + Math.floor(each / DIGITS), ZERO + each % DIGITS]),
-  );
-}
 
 /**
  * Takes the same cost of each key by the formula `ticks`, which nearly all token and leaky buckets and

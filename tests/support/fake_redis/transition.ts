@@ -1,6 +1,5 @@
 /*
- * State transitions by their formulas. This file, run_steps.ts and what they use of core are
- * compiled to Lua (`npm run lua`), so they keep to what .ci/lua.mjs understands.
+ * State transitions by their formulas, of the very functions that reducers are made of.
  */
 
 import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
