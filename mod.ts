@@ -103,6 +103,12 @@ export {
   StoreUnavailableError,
 } from "./core/errors.ts";
 export {
+  calendarWindow,
+  type CalendarWindowOptions,
+  type CalendarWindowState,
+} from "./core/algorithms/calendar_window.ts";
+export type { CalendarUnit } from "./core/arithmetic/calendar.ts";
+export {
   fixedWindow,
   type FixedWindowOptions,
   type FixedWindowState,

@@ -24,10 +24,12 @@ export interface Policy {
   readonly name: string;
   /** Units admitted per period in the long run. */
   readonly limit: number;
-  /** The period in whole milliseconds. */
+  /** The period in whole milliseconds; by a calendar, its usual length. */
   readonly period: number;
   /** The largest cost that a fresh key admits at one instant: the algorithm's capacity. */
   readonly burst: number;
+  /** Of windows by a calendar, which differ: the length of the one that an instant falls in. */
+  readonly periodAt?: ((now: number) => number) | undefined;
 }
 
 /**

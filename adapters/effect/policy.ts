@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema";
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/algorithms/all.ts";
+import type { CalendarUnit } from "../../core/arithmetic/calendar.ts";
 import { type Period, readPeriod as periodOf } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
 import { type Limit, limit, type LimitOptions } from "./limit.ts";
@@ -69,6 +70,22 @@ export interface FixedWindowPolicy extends RatePolicy {
   readonly anchor?: "epoch" | "first" | number;
 }
 
+/** `calendarWindow` as data. */
+export interface CalendarWindowPolicy {
+  /** The algorithm. */
+  readonly algorithm: "calendarWindow";
+  /** Units admitted in each window; a positive integer. */
+  readonly limit: number;
+  /** How long windows are, by the calendar. */
+  readonly every: CalendarUnit;
+  /** The IANA name of the time zone whose calendar counts. */
+  readonly zone: string;
+  /** The day that weeks begin with: Monday (1) unless given. */
+  readonly weekStart?: number;
+  /** What headers call the policy; by default it is made of the numbers: `"100-per-month"`. */
+  readonly name?: string;
+}
+
 /** `slidingWindow` as data. */
 export interface SlidingWindowPolicy extends RatePolicy {
   /** The algorithm. */
@@ -106,6 +123,7 @@ export type Policy =
   | TokenBucketPolicy
   | LeakyQueuePolicy
   | FixedWindowPolicy
+  | CalendarWindowPolicy
   | SlidingWindowPolicy
   | SlidingPolicy
   | LockoutPolicy
@@ -131,8 +149,8 @@ const Base = {
 };
 /** The message if no algorithm has the given name: `gcra`, the default, reports the mismatch. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
-  '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "slidingWindow", "slidingLog", ' +
-  '"slidingCounter", "lockout" or "all"';
+  '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "calendarWindow", "slidingWindow", ' +
+  '"slidingLog", "slidingCounter", "lockout" or "all"';
 const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
 
 /**
@@ -176,6 +194,13 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
     anchor: Schema.optionalKey(
       Schema.Union([Schema.Literals(["epoch", "first"]), Schema.Number]),
     ),
+  }),
+  struct("calendarWindow", {
+    limit: Schema.Number,
+    every: Schema.Literals(["hour", "day", "week", "month", "year"]),
+    zone: Schema.String,
+    weekStart: Schema.optionalKey(Schema.Number),
+    name: Schema.optionalKey(Schema.String),
   }),
   struct("slidingWindow", { ...Base, precision: PeriodSchema }),
   struct("slidingLog", Base),

@@ -67,6 +67,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
   /** What the arithmetic was made of, if it was of numbers alone. */
   readonly formula?: Formula;
+  /** Of windows that differ in length: that of the one at an instant. */
+  readonly periodAt?: (now: number) => number;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
   /** A state that depends on no store's memory, where a store may pass a view. */
@@ -77,11 +79,17 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
 
 /** Builds an algorithm of its parts. */
 export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
-  const { limit, period, capacity, initial, codec, accounting, arrival } = parts;
+  const { limit, period, periodAt, capacity, initial, codec, accounting, arrival } = parts;
   const action = `create ${parts.id[0]}`;
   if (parts.name !== undefined) checkText(action, "name", parts.name);
   const name = parts.name ?? nameOf(limit, period);
-  const policy: Policy = Object.freeze({ name, limit, period, burst: capacity });
+  const policy: Policy = Object.freeze({
+    name,
+    limit,
+    period,
+    burst: capacity,
+    ...(periodAt && { periodAt }),
+  });
   fixDecisionShape();
   const maxDebt = (parts.mostUse ?? capacity) - capacity;
   const { take, decide, charge } = arrival === undefined

@@ -17,6 +17,7 @@ const FOREIGN_NAMES: Readonly<Record<string, string>> = {
   headers: "legacyheaders standardheaders",
   key: "identifier keygenerator",
   lock: "blockduration blocktime",
+  zone: "timezone tz",
   onRefused: "handler requestwaslimited",
   period:
     "duration expiry interval intervalms refillinterval timewindow window windowms windowsize",
@@ -38,7 +39,7 @@ export function suggestOption(unknown: string, known: readonly string[]): string
 }
 
 /** Whether so many letters that differ make all the difference; two that changed places are one. */
-function isNear(one: string, other: string, changes: number): boolean {
+export function isNear(one: string, other: string, changes: number): boolean {
   if (one === "" || other === "") return one.length + other.length <= changes;
   const [rest, others] = [one.slice(1), other.slice(1)];
   if (one[0] === other[0]) return isNear(rest, others, changes);

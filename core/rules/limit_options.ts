@@ -5,6 +5,8 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { typeError } from "../options/checks.ts";
+import { calendarWindow } from "../algorithms/calendar_window.ts";
+import type { CalendarUnit } from "../arithmetic/calendar.ts";
 import { fixedWindow } from "../algorithms/fixed_window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { leakyBucket } from "../algorithms/leaky_bucket.ts";
@@ -20,6 +22,7 @@ import { tokenBucket } from "../algorithms/token_bucket.ts";
 export type AlgorithmName =
   | "gcra"
   | "fixedWindow"
+  | "calendarWindow"
   | "slidingLog"
   | "slidingCounter"
   | "slidingWindow"
@@ -34,8 +37,8 @@ export interface LimitOptions {
   readonly algorithm?: AlgorithmName | undefined;
   /** Units admitted per period in the long run; a positive integer. */
   readonly limit: number;
-  /** Whole milliseconds, or text such as `"10s"`. */
-  readonly period: Period;
+  /** Whole milliseconds, or text such as `"10s"`; every algorithm but `calendarWindow` needs it. */
+  readonly period?: Period | undefined;
   /** What answers call the limit; by default it is made of the numbers. */
   readonly name?: string | undefined;
   /** Of `gcra` and the buckets: units that a fresh key admits at once. */
@@ -50,11 +53,18 @@ export interface LimitOptions {
   readonly refill?: "greedy" | "interval" | undefined;
   /** Of `fixedWindow`: where windows lie. */
   readonly anchor?: "epoch" | "first" | number | undefined;
+  /** Of `calendarWindow`: how long windows are. */
+  readonly every?: CalendarUnit | undefined;
+  /** Of `calendarWindow`: the IANA name of a time zone. */
+  readonly zone?: string | undefined;
+  /** Of `calendarWindow` by weeks: the day that they begin with, 1 (Monday) to 7. */
+  readonly weekStart?: number | undefined;
 }
 
 const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> = {
   gcra,
   fixedWindow,
+  calendarWindow,
   slidingLog,
   slidingCounter,
   slidingWindow,

@@ -43,6 +43,9 @@ function isUnreachable(limit: Algorithm, other: Algorithm): boolean {
     case "lockout":
       // One that is filled admits nothing for a while, so that it is always felt.
       return false;
+    case "calendarWindow":
+      // Its windows are of several lengths.
+      return false;
     case "slidingCounter":
       return mostUnitsIn(other, 2 * period) <= units;
     default:
@@ -59,7 +62,8 @@ function mostUnitsIn(limit: Algorithm, span: number): number {
     case "interval":
       return burst + units * Math.ceil(span / period);
     case "lockout":
-      // How long it locks is not among its numbers.
+    case "calendarWindow":
+      // How long it locks, and how short a window may be, is not among its numbers.
       return Infinity;
     case "slidingLog":
       return units * Math.ceil(span / period);

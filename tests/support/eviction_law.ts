@@ -17,6 +17,7 @@ import type { SyncStore } from "../../core/store.ts";
 import {
   type Algorithm,
   all,
+  calendarWindow,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -44,6 +45,7 @@ const rate = { limit: EVICTION_LIMIT, period: HOUR };
 export const evictionSubjects: Readonly<Record<string, Algorithm>> = {
   fixedWindow: fixedWindow(rate),
   "fixedWindow from the first call": fixedWindow({ ...rate, anchor: "first" }),
+  calendarWindow: calendarWindow({ limit: EVICTION_LIMIT, every: "hour", zone: "UTC" }),
   slidingLog: slidingLog(rate),
   slidingCounter: slidingCounter(rate),
   slidingWindow: slidingWindow({ ...rate, precision: HOUR / 60 }),

@@ -1,6 +1,7 @@
 import {
   type Algorithm,
   all,
+  calendarWindow,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -22,6 +23,7 @@ const policies: Readonly<Record<string, (limit: number, period: number) => Algor
   leakyBucket: (limit, period) => leakyBucket({ limit, period }),
   leakyQueue: (limit, period) => leakyQueue({ limit, period, queue: limit - 1 }),
   fixedWindow: (limit, period) => fixedWindow({ limit, period }),
+  calendarWindow: (limit) => calendarWindow({ limit, every: "year", zone: "Europe/Berlin" }),
   lockout: (limit, period) => lockout({ limit, period, lock: period }),
   slidingCounter: (limit, period) => slidingCounter({ limit, period }),
   slidingLog: (limit, period) => slidingLog({ limit: Math.min(limit, 60_000), period }),

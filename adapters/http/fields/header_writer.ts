@@ -47,7 +47,8 @@ export interface HeaderWriterOptions {
  * Writes the fields for one answer.
  *
  * @param quotas What is left of each policy, in the policies' order.
- * @param now Milliseconds since the Unix epoch; only the form `"legacy"` needs it.
+ * @param now Milliseconds since the Unix epoch; only the form `"legacy"` and windows by a calendar
+ * need it.
  * @param partition What distinguishes the client's quota from that of others; must not give away a
  * secret.
  */
@@ -158,16 +159,15 @@ function checkPolicy({ name, limit, period }: Policy): void {
 function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
   const names = distinctNames(policies).map(quoteString);
   const heads = names.map((name) => `${name};r=`);
-  const quotas = policies.map((policy, index) =>
-    `${names[index]};q=${Math.floor(policy.limit)}${windowOf(policy)}${unitOf(unit)}`
+  const policyField = policyFieldOf(
+    policies,
+    (policy, index, window) =>
+      `${names[index]};q=${Math.floor(policy.limit)}${window}${unitOf(unit)}`,
   );
-  const policyField: HeaderField = ["RateLimit-Policy", quotas.join(", ")];
 
-  return function write(fields, lefts, _now, partition) {
+  return function write(fields, lefts, now, partition) {
     const key = partition === undefined ? "" : `;pk=${byteSequence(partition)}`;
-    fields.push(
-      key === "" ? policyField : [policyField[0], quotas.map((quota) => quota + key).join(", ")],
-    );
+    fields.push(policyField(now, key));
     let value = "";
     for (let index = 0; index < heads.length; index++) {
       const { remaining, nextAfter } = lefts[index]!;
@@ -178,14 +178,39 @@ function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
   };
 }
 
+/** Writes the field of the policies; what it says of each ends with the client's key. */
+type PolicyField = (now: number, key: string) => HeaderField;
+
+/** What writes the policies: once for all, unless windows differ in length. */
+function policyFieldOf(
+  policies: readonly Policy[],
+  textOf: (policy: Policy, index: number, window: string) => string,
+): PolicyField {
+  const textsAt = (now: number) =>
+    policies.map((policy, index) => textOf(policy, index, windowOf(policy, now)));
+  const fieldOf = (texts: readonly string[], key: string): HeaderField => [
+    "RateLimit-Policy",
+    texts.map((text) => text + key).join(", "),
+  ];
+  // By a calendar, windows differ in length.
+  if (policies.some(({ periodAt }) => periodAt !== undefined)) {
+    return (now, key) => fieldOf(textsAt(now), key);
+  }
+  const texts = textsAt(0);
+  const field = fieldOf(texts, "");
+  return (_now, key) => key === "" ? field : fieldOf(texts, key);
+}
+
 /** The forms that know one policy only. */
 function older(
   policies: readonly Policy[],
   form: Exclude<HeaderForm, "draft-11">,
   writesPolicy: boolean,
 ): FormWriter {
-  const numbers = policies.map((policy) => `${Math.floor(policy.limit)}${windowOf(policy)}`);
-  const policyField: HeaderField = ["RateLimit-Policy", numbers.join(", ")];
+  const policyField = policyFieldOf(
+    policies,
+    ({ limit }, _index, window) => `${Math.floor(limit)}${window}`,
+  );
   const hasPolicy = form === "draft-7" || (form === "draft-6" && !writesPolicy);
   const isLegacy = form === "legacy";
   const [ofLimit, ofRemaining, ofReset] = ["Limit", "Remaining", "Reset"].map((name) =>
@@ -194,7 +219,7 @@ function older(
   return function write(fields, lefts, now) {
     const { limit, remaining, reset } = scarcest(policies, lefts);
     const time = seconds(isLegacy ? now + reset : reset);
-    if (hasPolicy) fields.push(policyField);
+    if (hasPolicy) fields.push(policyField(now, ""));
     if (form === "draft-7") {
       fields.push(["RateLimit", `limit=${limit}, remaining=${remaining}, reset=${time}`]);
     } else {
@@ -218,7 +243,8 @@ function scarcest(policies: readonly Policy[], lefts: readonly QuotaLeft[]) {
   return { limit, remaining: whole(remaining), reset: resetAfter };
 }
 
-function windowOf({ period }: Policy): string {
+function windowOf({ period: usual, periodAt }: Policy, now: number): string {
+  const period = periodAt === undefined ? usual : periodAt(now);
   // The field has whole seconds: a shorter window would be published as a longer one.
   return period === Infinity || period < 1_000 ? "" : `;w=${seconds(period)}`;
 }

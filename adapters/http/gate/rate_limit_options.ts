@@ -131,7 +131,7 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** The time for the header form `"legacy"`; default `Date.now`. */
+  /** The time for the header form `"legacy"` and for `calendarWindow`; default `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 

@@ -68,8 +68,7 @@ export function judge(
   const refund = refundRule(options.refund);
   const partition = options.partition && guarded(options.partition, report);
   const forms = readHeaderForms("create rateLimit", options.headers);
-  // Only this form needs the time.
-  const now = forms.includes("legacy") ? options.now ?? Date.now : () => 0;
+  const now = options.now ?? Date.now;
 
   function limitFields({ request, info }: GateCall, decided: Decided): HeaderField[] {
     const { decision: { allowed, retryAfter }, policies: { names, write }, lefts } = decided;

@@ -99,10 +99,9 @@ function explainRule(
   const parts = limits.length === 1 ? [decision] : decision.parts ?? [decision];
   const lines = limits.map((limit, index) => {
     const { limit: units, period, burst } = limit.policies[0]!;
-    const own = limit.id.split("/")[0];
-    const what = `${own} ${units} per ${spanText(period)}${
-      burst === units ? "" : `, burst ${burst}`
-    }`;
+    const [own, , every, zone] = limit.id.split("/");
+    const span = own === "calendarWindow" ? `${every} in ${zone}` : spanText(period);
+    const what = `${own} ${units} per ${span}${burst === units ? "" : `, burst ${burst}`}`;
     return `  ${limit.name} (${what}): ${stateText(parts[index]!, cost, burst)}`;
   });
   return [`${head}: ${allowed ? "allows" : "refuses"}`, ...lines];

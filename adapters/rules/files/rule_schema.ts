@@ -62,6 +62,17 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
       ],
     },
   },
+  calendarWindow: {
+    every: choice("How long windows are, by the calendar.", [
+      "hour",
+      "day",
+      "week",
+      "month",
+      "year",
+    ]),
+    zone: text('The IANA name of the time zone whose calendar counts, such as "Europe/Berlin".'),
+    weekStart: integer("The day that weeks begin with: 1 for Monday (default) to 7.", 1, 7),
+  },
   slidingLog: {},
   slidingCounter: {},
   slidingWindow: { precision: PERIOD },
@@ -71,18 +82,16 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   lockout: { lock: PERIOD },
 };
 
-const ALSO_REQUIRED: Readonly<Partial<Record<AlgorithmName, string>>> = {
-  slidingWindow: "precision",
-  leakyQueue: "queue",
-  lockout: "lock",
+/** What limits require beside their algorithm: limit and period, unless it says otherwise. */
+const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
+  calendarWindow: ["limit", "every", "zone"],
+  slidingWindow: ["limit", "period", "precision"],
+  leakyQueue: ["limit", "period", "queue"],
+  lockout: ["limit", "period", "lock"],
 };
 
-/** The options of every algorithm. */
-const COMMON: Readonly<Record<string, Schema>> = {
-  limit: integer("Units admitted per period in the long run.", 1),
-  period: PERIOD,
-  name: text("What headers call the limit, in printable ASCII.", { pattern: "^[ -~]+$" }),
-};
+const LIMIT_UNITS = integer("Units admitted per period in the long run.", 1);
+const NAME = text("What headers call the limit, in printable ASCII.", { pattern: "^[ -~]+$" });
 
 function limitSchema(algorithm: AlgorithmName): Schema {
   const own: Schema = {
@@ -91,9 +100,18 @@ function limitSchema(algorithm: AlgorithmName): Schema {
     const: algorithm,
   };
   const named = algorithm === "gcra" ? [] : ["algorithm"];
-  const also = ALSO_REQUIRED[algorithm] ?? [];
-  const properties = { algorithm: own, ...COMMON, ...OPTIONS[algorithm] };
-  return map(properties, ...named, "limit", "period", ...[also].flat());
+  const required = REQUIRED[algorithm] ?? ["limit", "period"];
+  const period: Readonly<Record<string, Schema>> = required.includes("period")
+    ? { period: PERIOD }
+    : {};
+  const properties = {
+    algorithm: own,
+    limit: LIMIT_UNITS,
+    ...period,
+    name: NAME,
+    ...OPTIONS[algorithm],
+  };
+  return map(properties, ...named, ...required);
 }
 
 const LIMIT: Schema = {

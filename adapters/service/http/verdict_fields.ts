@@ -37,7 +37,8 @@ function rateLimitFields({ rules }: Verdict): readonly HeaderField[] {
   const policies = enforced.flatMap(rulePolicies);
   const decisions = enforced.flatMap(decisionsOf);
   if (policies.length === 0 || policies.length !== decisions.length) return [];
-  const key = JSON.stringify(policies);
+  // Two calendars may have the same numbers.
+  const key = JSON.stringify([policies, enforced.map(({ limits }) => limits.map(({ id }) => id))]);
   let write = writers.get(key);
   if (write === undefined) setBounded(writers, key, write = writerOf(policies), MAX_WRITERS);
   return write(decisions, Date.now());

@@ -3,6 +3,7 @@
  * numbers below 2^53 hold; never fewer than the capacity.
  */
 
+import type { CalendarWindowRuleOptions } from "../models/calendar_rule.ts";
 import type { RateRuleOptions } from "../models/rate_rules.ts";
 import { smaller } from "../models/whole_numbers.ts";
 import type { FixedWindowRuleOptions } from "../models/window_rules.ts";
@@ -44,6 +45,13 @@ export function windowDebt({ limit, period, anchor }: FixedWindowRuleOptions): n
     ? LAST_INSTANT + 1n
     : (LAST_INSTANT + BigInt(offset)) / BigInt(period) + 1n;
   const exact = Number(BigInt(EXACT) / windows);
+  return maxDebt(limit, exact >= 16 * limit ? exact : Infinity);
+}
+
+/** Of a calendar's window: what one number holds beside the second at which the window ends. */
+export function calendarDebt({ limit }: CalendarWindowRuleOptions): number {
+  const seconds = (LAST_INSTANT + 400n * 86_400_000n) / 1_000n;
+  const exact = Number(BigInt(EXACT) / (seconds + 1n));
   return maxDebt(limit, exact >= 16 * limit ? exact : Infinity);
 }
 

@@ -5,6 +5,7 @@
 
 import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
+import { type CalendarWindowRuleOptions, zoneChanges } from "../models/calendar_rule.ts";
 import type {
   LockoutRuleOptions,
   SlidingLogRuleOptions,
@@ -141,6 +142,29 @@ export function windowOptions(): fc.Arbitrary<FixedWindowRuleOptions> {
     fc.integer({ min: -2 * YEAR, max: 2 * YEAR }),
   );
   return fc.record({ limit: limits(), period: periods(), anchor });
+}
+
+/**
+ * Options of `calendarWindow`, in zones whose clocks follow a simple rule.
+ *
+ * @example
+ * ```ts
+ * import { calendarWindow } from "tidegate";
+ * import { calendarOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(calendarOptions(), (options) => {
+ *   return calendarWindow(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function calendarOptions(): fc.Arbitrary<CalendarWindowRuleOptions> {
+  return fc.record({
+    limit: limits(),
+    every: fc.constantFrom("hour" as const, "day" as const, "week" as const, "month", "year"),
+    zone: fc.constantFrom(...Object.keys(zoneChanges)),
+    weekStart: fc.integer({ min: 1, max: 7 }),
+  }).map(({ weekStart, ...drawn }) => drawn.every === "week" ? { ...drawn, weekStart } : drawn);
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
+import type { CalendarUnit } from "../../../core/arithmetic/calendar.ts";
 import { all } from "../../../core/algorithms/all.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import {
@@ -14,6 +15,7 @@ import {
 } from "../../../core/rules/limit_options.ts";
 import { type Bound, rateBound, refillBound, spanBound } from "../bound.ts";
 import { allRule } from "../models/all_rule.ts";
+import { calendarWindowRule } from "../models/calendar_rule.ts";
 import { lockoutRule, slidingLogRule, slidingWindowRule } from "../models/log_rules.ts";
 import {
   gcraRule,
@@ -24,8 +26,9 @@ import {
 } from "../models/rate_rules.ts";
 import type { Rule } from "../models/rule.ts";
 import { fixedWindowRule, slidingCounterRule } from "../models/window_rules.ts";
-import { EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
+import { calendarDebt, EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
 import {
+  calendarOptions,
   counterOptions,
   lockoutOptions,
   logOptions,
@@ -193,6 +196,15 @@ const rate = {
   bounds: (options: RateRuleOptions) => [rateBound(options)],
 };
 
+/** The shortest windows of a calendar where clocks change by an hour, at an hour that is whole. */
+const SHORTEST: Readonly<Record<CalendarUnit, number>> = {
+  hour: 3_600_000,
+  day: 23 * 3_600_000,
+  week: (7 * 24 - 1) * 3_600_000,
+  month: (28 * 24 - 1) * 3_600_000,
+  year: 365 * 24 * 3_600_000,
+};
+
 /** Every factory of a single limit, and how to draw it. */
 export const kinds: Readonly<Record<KindName, DrawnKind>> = {
   fixedWindow: kindOf({
@@ -202,6 +214,14 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     maxDebt: windowDebt,
     bounds: ({ limit, period }) => [spanBound(2 * limit, period)],
     grids: ({ period }) => [period],
+  }),
+  calendarWindow: kindOf({
+    algorithm: "calendarWindow",
+    options: calendarOptions,
+    rule: calendarWindowRule,
+    maxDebt: calendarDebt,
+    bounds: ({ limit, every }) => [spanBound(2 * limit, SHORTEST[every])],
+    grids: () => [1_800_000, 86_400_000],
   }),
   slidingLog: kindOf({
     algorithm: "slidingLog",

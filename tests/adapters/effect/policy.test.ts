@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { algorithmOf, limitConfig, Policy } from "../../../adapters/effect/effect.ts";
 import {
   all,
+  calendarWindow,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -39,9 +40,17 @@ const single: readonly (readonly [keyof typeof factories, options: object, own?:
   ["slidingWindow", { precision: "1s" }],
 ];
 
+/** A quota by the calendar, which has no period. */
+const monthly = { limit: 10, every: "month", zone: "Europe/Berlin" } as const;
+
 /** Each algorithm as data, and as its factory makes it. */
 const table: [unknown, { readonly id: string; readonly name: string }][] = [
   [rate, gcra(rate)],
+  [{ algorithm: "calendarWindow", ...monthly }, calendarWindow(monthly)],
+  [
+    { algorithm: "calendarWindow", ...monthly, every: "week", weekStart: 7, name: "free" },
+    calendarWindow({ ...monthly, every: "week", weekStart: 7, name: "free" }),
+  ],
   [
     { algorithm: "all", policies: [rate, { algorithm: "slidingLog", ...rate }] },
     all(gcra(rate), slidingLog(rate)),

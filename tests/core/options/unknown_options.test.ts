@@ -5,6 +5,7 @@ import { rateLimit } from "../../../adapters/http/http.ts";
 import { limitedFetch } from "../../../adapters/outbound/limited_fetch.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import {
+  calendarWindow,
   consumeAll,
   fixedWindow,
   gcra,
@@ -21,6 +22,7 @@ import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 
 const rate = { limit: 1, period: 1_000 } as const;
+const daily = { limit: 1, every: "day", zone: "UTC" } as const;
 
 /** Calls with an option that does not exist, what could not be done, and the option that was meant. */
 const CALLS: readonly [
@@ -36,6 +38,7 @@ const CALLS: readonly [
   ["create tokenBucket", "refil", "refill", (bad) => tokenBucket({ ...rate, ...bad })],
   ["create tokenBucket", "refillRate", "limit", (bad) => tokenBucket({ ...rate, ...bad })],
   ["create leakyQueue", "queu", "queue", (bad) => leakyQueue({ ...rate, queue: 1, ...bad })],
+  ["create calendarWindow", "timezone", "zone", (bad) => calendarWindow({ ...daily, ...bad })],
   ["create fixedWindow", "ancor", "anchor", (bad) => fixedWindow({ ...rate, ...bad })],
   ["create slidingCounter", "points", "limit", (bad) => slidingCounter({ ...rate, ...bad })],
   ["create slidingLog", "nmae", "name", (bad) => slidingLog({ ...rate, ...bad })],
