@@ -27,8 +27,9 @@ import {
   tokenBucket,
 } from "../mod.ts";
 import { handWrittenGcra } from "./hand_written.ts";
-import { verbs } from "./memory_verbs.ts";
-import { bytesInUse, compare, finish, row, runtime, shuffled, type Variant } from "./measure.ts";
+import { keysOf, popularKeys } from "./popular_keys.ts";
+import { verbs } from "./verbs.ts";
+import { bytesInUse, compare, finish, row, runtime, type Variant } from "./measure.ts";
 
 interface Consumer {
   consume(key: string): { readonly remaining: number };
@@ -37,11 +38,6 @@ interface Consumer {
 const SHORT = process.argv.includes("--short");
 const OPERATIONS = SHORT ? 50_000 : 400_000;
 const ROUNDS = SHORT ? 3 : 7;
-
-/** Keys in an order without a pattern, the same for every variant. */
-function keysOf(count: number): string[] {
-  return shuffled(Array.from({ length: count }, (_, index) => `user:${1_000_000 + index}`));
-}
 
 function reused(keys: readonly string[], consumer: Consumer): Variant {
   let index = 0;
@@ -197,29 +193,6 @@ function longest(): void {
   }
 }
 
-/**
- * Keys as they come in traffic, by Zipf's law: the second one half as often as the first, and so
- * on.
- */
-function popularKeys(count: number, calls: number): string[] {
-  const keys = keysOf(count);
-  const sums = new Float64Array(count);
-  let sum = 0;
-  for (let rank = 1; rank <= count; rank++) sums[rank - 1] = sum += 1 / rank;
-  let seed = 7;
-  return Array.from({ length: calls }, () => {
-    seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
-    const drawn = seed / 2 ** 32 * sum;
-    let [low, high] = [0, count - 1];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (sums[middle]! < drawn) low = middle + 1;
-      else high = middle;
-    }
-    return keys[low]!;
-  });
-}
-
 /** A map that counts, and neither reads a clock nor makes a decision. */
 function countingMap(): Consumer {
   const cells = new Map<string, { remaining: number }>();
@@ -258,7 +231,7 @@ console.log(runtime());
 await memory();
 longest();
 popular();
-verbs(popularKeys(10_000, 100_000), SHORT ? 20_000 : 100_000, ROUNDS);
+verbs(memoryStore, popularKeys(10_000, 100_000), SHORT ? 20_000 : 100_000, ROUNDS);
 headline("gcra alone");
 table();
 headline("gcra after all the others");

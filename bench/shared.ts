@@ -20,11 +20,13 @@ import { crossoverPlot } from "./shared_plot.ts";
 import { median, row, runtime } from "./measure.ts";
 import type { Case } from "./shared_cases.ts";
 import type { Load } from "./shared_worker.ts";
+import { popularKeys } from "./popular_keys.ts";
+import { verbs } from "./verbs.ts";
 
 const SHORT = process.argv.includes("--short");
 const ROUNDS = SHORT ? 5 : 9;
 
-/** `--part=keys`, `threads` or `windows`: that part alone; `--plot` draws the windows' figures. */
+/** `--part=keys`, `threads`, `windows` or `verbs`: that part alone; `--plot` draws the windows' figures. */
 const part = process.argv.find((word) => word.startsWith("--part="))?.slice(7);
 const isWanted = (name: string) => part === undefined || part === name;
 
@@ -32,6 +34,10 @@ console.log(`\n${runtime()}`);
 if (isWanted("keys")) await keys();
 if (isWanted("threads")) await threads();
 if (isWanted("windows")) await windows();
+if (isWanted("verbs")) {
+  const keys = popularKeys(10_000, 100_000);
+  verbs(() => sharedStore({ capacity: 100_000 }), keys, SHORT ? 10_000 : 50_000, ROUNDS);
+}
 
 /** The figures of a case, in a thread of its own. */
 async function figuresOf(kind: Case["kind"], size: number): Promise<Record<string, number>> {

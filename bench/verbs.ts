@@ -1,5 +1,5 @@
 /*
- * What each verb costs on the memory store beside `consume`: six limiters on one store, 10,000 keys by
+ * What each verb costs on a store that answers at once, beside `consume`: six limiters on it, keys by
  * Zipf's law, so that call sites have seen several algorithms, as in a server. The last rows are
  * several keys at once, one rule and two rules.
  *
@@ -14,8 +14,8 @@ import {
   leakyBucket,
   type Limiter,
   limiter,
-  memoryStore,
   slidingWindow,
+  type SyncStore,
   tokenBucket,
 } from "../mod.ts";
 import { ruleEngine } from "../adapters/rules/rules.ts";
@@ -33,15 +33,20 @@ const ALGORITHMS = {
 const VERBS = ["consume", "peek", "refund", "charge"] as const;
 
 /** Prints nanoseconds of each verb, and times those of `consume`. */
-export function verbs(keys: readonly string[], operations: number, rounds: number): void {
-  const store = memoryStore();
+export function verbs(
+  makeStore: () => SyncStore,
+  keys: readonly string[],
+  operations: number,
+  rounds: number,
+): void {
+  const store = makeStore();
   const limiters = Object.entries(ALGORITHMS).map(([prefix, algorithm]) =>
     limiter(algorithm, { store, prefix })
   );
   const distinct = [...new Set(keys)];
   for (const each of limiters) for (const key of distinct) each.consume(key);
 
-  console.log("\n10 thousand keys by Zipf's law, six limiters: ns per call, and times consume");
+  console.log("\nVerbs, six limiters, keys by Zipf's law: ns per call, and times consume");
   console.log(row("", [...VERBS, ...VERBS.slice(1).map((verb) => `${verb} x`)]));
   for (const each of limiters.slice(0, 4)) {
     const variants = VERBS.map((verb) => [verb, calls(keys, (key) => each[verb](key).remaining)]);
@@ -53,11 +58,12 @@ export function verbs(keys: readonly string[], operations: number, rounds: numbe
     const ratios = VERBS.slice(1).map((verb) => times(figures[verb], figures.consume));
     console.log(row(each.prefix, [...VERBS.map((verb) => figures[verb]), ...ratios]));
   }
-  several(limiters, keys, operations, rounds);
+  several(makeStore, limiters, keys, operations, rounds);
 }
 
 /** Several keys at once beside as many calls, and rules beside one call. */
 function several(
+  makeStore: () => SyncStore,
   limiters: readonly Limiter[],
   keys: readonly string[],
   operations: number,
@@ -72,8 +78,8 @@ function several(
         keys,
         (key) => consumeAll([{ limiter: one, key }, { limiter: other, key }]).remaining,
       ),
-      rule: calls(keys, ruled(1)),
-      rules: calls(keys, ruled(2)),
+      rule: calls(keys, ruled(makeStore, 1)),
+      rules: calls(keys, ruled(makeStore, 2)),
     },
     operations,
     rounds,
@@ -86,10 +92,10 @@ function several(
 }
 
 /** A request that so many rules hold for. */
-function ruled(count: number): (key: string) => number {
+function ruled(makeStore: () => SyncStore, count: number): (key: string) => number {
   const entries = ["user", "address"].slice(0, count);
   const rules = { domain: "bench", rules: entries.map((key) => ({ key, limits: [WIDE] })) };
-  const engine = ruleEngine({ rules, store: memoryStore() });
+  const engine = ruleEngine({ rules, store: makeStore() });
   return (value) => {
     const descriptors = entries.map((name) => ({ entries: [[name, value] as const] }));
     const verdict = engine.consume({ domain: "bench", descriptors });
