@@ -55,9 +55,12 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
       const taken = Math.min(left, 1);
       await run(1, false);
       expectSame((await runOn(store, slot, 0, now)).remaining, left - taken, "left after a call:");
-      await runOn(store, old, 1, now);
+      // Used up twice, for a store may remember refusals.
+      for (let calls = 0; calls < 2; calls++) await runOn(store, old, before, now, { lane });
       await family.delete(key);
       expectSame((await runOn(store, old, 0, now)).remaining, before, "left of a deleted key:");
+      const again = await runOn(store, old, before, now, { lane });
+      expectSame(again.allowed, true, "a deleted key admits all:");
     },
   }),
   storeLaw({

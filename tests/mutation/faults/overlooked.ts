@@ -12,4 +12,34 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A look in a batch that takes over from older options":
       'findKey(slots, keys, key, now, {~~verb.kind !== "look"~>true~~});',
   }),
+  ...faultsIn("stores/layered/deny_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
+    "A refusal that holds by another clock than its own":
+      "if (cost < least{~~ || ownTime !== (now === undefined)~>~~}) return undefined;",
+    "A charge beside other calls leaves a remembered wait as it was":
+      'verb.kind {~~!== "look"~>=== "free"~~} && verb.units(argument) !== 0',
+    "A refusal from before a resetAll under way is kept": [
+      "    cache.freed.forEach((count, counter) => cache.freed[counter] = count + 1);\n",
+      "",
+    ],
+    "A refusal of a fallback is kept after the first store is back":
+      'source {~~=== undefined~>!== "policy"~~};',
+  }),
+  ...faultsIn("stores/layered/keyed_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
+    "A reset leaves what is remembered under older options":
+      "of [algorithm{~~, ...older.map(({ algorithm }) => algorithm)~>~~}]",
+  }),
+  ...faultsIn("stores/layered/fallback.ts", ["tests/stores/layered/fallback.test.ts"], {
+    "Parts of a decision do not say that another store made it":
+      '"fallback"{~~, parts: decision.parts?.map(markFallback)~>~~} };',
+  }),
+  ...faultsIn("stores/layered/lease.ts", ["tests/stores/layered/lease.test.ts"], {
+    "A block from before a reset under way is used":
+      "return {~~andFinally<void>(() => forget(key), () => keys.delete(spec, key))~>forget(key)~~};",
+    "A block from before a resetAll under way is used":
+      "() => store.deleteAll!(prefix), {~~keys.clear~>() => {}~~});",
+  }),
+  ...faultsIn("stores/layered/leased_call.ts", ["tests/stores/layered/lease.test.ts"], {
+    "A call that fails takes its units of a block with it":
+      "(error) => {\n{~~    restore(call, given);\n~>~~}    throw error;",
+  }),
 ];

@@ -3,12 +3,12 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
-import { gcra, type Limiter, limiter, memoryStore } from "../../../mod.ts";
-import { denyCache, type DenyCacheOptions } from "../../../stores/layered/layered.ts";
+import { consumeAll, gcra, type Limiter, limiter, memoryStore } from "../../../mod.ts";
+import { denyCache, type DenyCacheOptions, fallback } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { inOwnTime } from "../../support/real_time.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { type Answers, atOnce, byPromise, byThenable, probe } from "./probe.ts";
+import { type Answers, atOnce, away, byPromise, byThenable, probe } from "./probe.ts";
 
 const hourly = gcra({ limit: 1, period: "1h", burst: 3 });
 
@@ -134,6 +134,55 @@ describe("denyCache", () => {
     const again = api.consume("k");
     held.release();
     assert.equal((await again).allowed, true);
+  });
+
+  test("forgets a refusal that was under way when all keys were reset", async () => {
+    const { store, held } = promised(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    const first = api.consume("k", 3);
+    held.release();
+    await first;
+    const refusal = api.consume("k");
+    const reset = api.resetAll();
+    held.releaseLast();
+    await reset;
+    held.release();
+    assert.equal((await refusal).allowed, false);
+    const again = api.consume("k");
+    held.release();
+    assert.equal((await again).allowed, true);
+  });
+
+  test("says the wait that a charge beside other calls has made longer", () => {
+    const { inner, api } = caching();
+    api.consume("k", 3);
+    const { retryAfter } = api.consume("k");
+    consumeAll([{ limiter: api, key: "k", cost: 2, charge: true }, { limiter: api, key: "l" }]);
+    const before = inner.calls;
+    assert.equal(api.consume("k").retryAfter, retryAfter + 2 * 3_600_000);
+    assert.equal(inner.calls, before + 1);
+  });
+
+  test("does not use a refusal whose instant is by another clock", () => {
+    const inner = probe(atOnce);
+    const options = { store: denyCache(inner.store), prefix: "a" };
+    const later = limiter(hourly, { ...options, clock: () => 2_000_000_000_000 });
+    later.consume("k", 3);
+    later.consume("k");
+    const before = inner.calls;
+    limiter(hourly, options).consume("k");
+    assert.equal(inner.calls, before + 1);
+  });
+
+  test("does not remember what another store has refused in place of its own", () => {
+    const inner = probe(atOnce);
+    const store = denyCache(fallback(inner.store, memoryStore(), { share: 1 / 3 }));
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    inner.failure = away;
+    api.consume("k");
+    assert.equal(api.consume("k").allowed, false);
+    inner.failure = undefined;
+    assert.equal(api.consume("k").allowed, true);
   });
 
   test("forgets a refusal that was answered before a refund under way was done", async () => {

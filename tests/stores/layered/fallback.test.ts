@@ -46,6 +46,13 @@ describe("fallback", () => {
     assert.equal(api.consume("k").remaining, 98);
   });
 
+  test("says so of each part of a limit, too", () => {
+    const { first, api } = fallingBack(1 / 2, all(hourly, gcra({ limit: 8, period: "1h" })));
+    first.failure = away;
+    const { parts } = api.consume("k");
+    assert.deepEqual(parts?.map(({ source }) => source), ["fallback", "fallback"]);
+  });
+
   test("takes several keys all or nothing", () => {
     const { first, store } = fallingBack(1 / 2);
     first.failure = away;

@@ -18,11 +18,12 @@ import {
   slidingLog,
   type SyncStore,
 } from "../../../mod.ts";
+import { wrapStore } from "../../../core/wrap_store.ts";
 import { andThen } from "../../../core/maybe_promise.ts";
 import { lease, type LeaseOptions } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { away, byPromise, hourly, probe } from "./probe.ts";
+import { type Answers, away, byPromise, hourly, probe } from "./probe.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 
 /** The rest of this turn of the event loop. */
@@ -59,6 +60,42 @@ function leasingLater(algorithm: Algorithm = hourly) {
 }
 
 describe("lease", () => {
+  test("leaves the units of a call that failed to the next one", () => {
+    let calls = 0;
+    const store = wrapStore(memoryStore(), {
+      call: (bound) => (...request) => {
+        if (++calls === 3) throw away;
+        return bound.call(...request);
+      },
+    }) as SyncStore;
+    const api = leased(store, TEN, gcra({ limit: 1, period: "1h", burst: 15 }));
+    api.consume("k");
+    // Nine units of the block; a second one is refused, and the store fails at the unit that lacks.
+    assert.throws(() => api.consume("k", 10), away);
+    assert.equal(api.consume("k", 9).allowed, true);
+    assert.equal(calls, 3);
+  });
+
+  for (const reset of ["reset", "resetAll"] as const) {
+    test(`uses no block that the store took before a ${reset} under way`, async () => {
+      const waiting: (() => void)[] = [];
+      const late: Answers = (make) =>
+        new Promise((resolve) => waiting.push(() => resolve(make()))) as never;
+      const api = leased(probe(late).store as unknown as AsyncStore);
+      const forgotten = api[reset]("k");
+      const first = api.consume("k");
+      // The store takes the second call first.
+      waiting.pop()!();
+      await first;
+      waiting.pop()!();
+      await forgotten;
+      const next = api.consume("k");
+      assert.equal(waiting.length, 1);
+      waiting.pop()!();
+      await next;
+    });
+  }
+
   /** Costs of calls, and what is left in the store after each. */
   const taken: Readonly<Record<string, readonly (readonly [cost: number, left: number])[]>> = {
     "takes a block at a time, and hands it out": [

@@ -52,6 +52,7 @@ export function probe(answers: Answers = atOnce, inner: SyncStore = memoryStore(
       call: (bound) => (...request) => call(() => bound.call(...request)),
       run: (operations, now) => call(() => inner.run(operations, now)),
       delete: (family, key) => call(() => family.delete(key)),
+      deleteAll: (prefix) => call(() => inner.deleteAll!(prefix)),
       close: () => answers === atOnce ? inner.close() : Promise.resolve(inner.close()),
     }) as SyncStore,
   };
