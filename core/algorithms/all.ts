@@ -3,13 +3,14 @@
  * together or not at all, and their states written one after the other.
  */
 
-import type { Algorithm, Formula, SplitReducer } from "../algorithm.ts";
+import type { Algorithm, Formula, Policy, SplitReducer } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { typeError } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
+import { distinctNames } from "./distinct_names.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /** What `all` keeps: each part's state, in order. */
@@ -20,7 +21,8 @@ export type AllState = readonly unknown[];
  * charged to all of them or to none. The order does not matter to the verdict.
  *
  * The decision's `parts` holds each one's own, in order. When the call is refused, a part's
- * `allowed` is its own verdict, so that one sees which limits stood in the way.
+ * `allowed` is its own verdict, so that one sees which limits stood in the way. No two policies have
+ * one name: those that would are numbered.
  *
  * Every call takes as long as those of its parts together. Source: J. Carlson, "Rate limiting
  * with Redis, part 2": check all, then count.
@@ -64,7 +66,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
   return Object.freeze({
     name: algorithms.map((algorithm) => algorithm.name).join("+"),
     id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,
-    policies: Object.freeze(algorithms.flatMap((algorithm) => algorithm.policies)),
+    policies: Object.freeze(distinctPolicies(algorithms)),
     capacity,
     initial,
     ...reducersOf(split),
@@ -75,6 +77,15 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
       formula: formulaOf(algorithms),
     }),
   });
+}
+
+/** The policies of the parts, no two with one name. */
+function distinctPolicies(algorithms: readonly Algorithm[]): Policy[] {
+  const policies = algorithms.flatMap(({ policies }) => policies);
+  const names = distinctNames(policies);
+  return policies.map((policy, index) =>
+    policy.name === names[index] ? policy : Object.freeze({ ...policy, name: names[index]! })
+  );
 }
 
 /** The formulas of the parts as one; `undefined` if one has none. */

@@ -7,6 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
 import { mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
 import {
   type FineInstant,
@@ -46,7 +47,8 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
  * takes so long to drain that the instant is past 2^53.
  */
 export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst, queues } = bucket;
+  const { limit, period, burst, queues, id } = bucket;
+  if (limit === 0) return refuseAll<ArrivalState>(bucket, id, 0);
   const divisor = greatestCommonDivisor(limit, period);
   const perMillisecond = limit / divisor;
   const interval = period / divisor;

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { type Calendar, calendarOf, type CalendarUnit } from "../arithmetic/calendar.ts";
 import {
   fitsOneNumber,
@@ -89,18 +90,23 @@ const LAST_END = (LAST_INSTANT + 400 * PERIODS.day) / 1_000;
  */
 export function calendarWindow(options: CalendarWindowOptions): Algorithm<CalendarWindowState> {
   const { limit, every, zone, weekStart, calendar } = readOptions(options);
+  const period = PERIODS[every];
+  const name = options.name ?? `${limit}-per-${every}`;
+  const week = weekStart === 1 ? [] : [weekStart];
+  const id = ["calendarWindow", limit, every, zone, ...week] as const;
+  if (limit === 0) return refuseAll<CalendarWindowState>({ limit, period, name }, id, 0);
   const formOf = fitsOneNumber(limit, LAST_END) ? packedUse : wideUse;
   const form = formOf(limit, LAST_END) as UseForm<CalendarWindowState>;
   return buildAlgorithm({
     ...windowArithmetic(limit, windowsBy(calendar), form),
     limit,
-    period: PERIODS[every],
+    period,
     periodAt(now) {
       const { start, end } = calendar(now);
       return end - start;
     },
-    name: options.name ?? `${limit}-per-${every}`,
-    id: ["calendarWindow", limit, every, zone, ...(weekStart === 1 ? [] : [weekStart])],
+    name,
+    id,
   });
 }
 
@@ -114,7 +120,7 @@ function readOptions(options: CalendarWindowOptions) {
     name: true,
   });
   const { limit, every, zone, weekStart = 1 } = options;
-  checkInteger(action, "limit", limit, 1);
+  checkInteger(action, "limit", limit, 0);
   checkChoice(action, "every", every, UNITS);
   checkInteger(action, "weekStart", weekStart, 1, 7);
   if (options.weekStart !== undefined && every !== "week") {

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
@@ -72,6 +73,8 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
+  const id = ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor] as const;
+  if (limit === 0) return refuseAll<FixedWindowState>(rate, id, 0);
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
   const formOf = fitsOneNumber(limit, windows.last) ? packedUse : wideUse;
   const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
@@ -79,7 +82,7 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
     ...windowArithmetic(limit, windows, form),
     ...rate,
     formula: ["window", limit, period, anchor === "first" ? -1 : anchor, form.most],
-    id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
+    id,
   });
 }
 

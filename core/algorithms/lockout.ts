@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
@@ -68,10 +69,12 @@ export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
   const rate = readRate("lockout", options, { lock: true });
   const { limit, period } = rate;
   const lock = readPeriod("create lockout", "lock", options.lock);
+  const id = ["lockout", limit, period, lock] as const;
+  if (limit === 0) return refuseAll(rate, id, FRESH);
   const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
     ...rate,
-    id: ["lockout", limit, period, lock],
+    id,
     capacity: limit,
     mostUse: most,
     initial: FRESH,

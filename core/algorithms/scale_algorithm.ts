@@ -75,7 +75,7 @@ function unitScale(share: number): UnitScale {
       const cost = unitsIn(units);
       return timesShareless(cost) < units ? cost + 1 : cost;
     },
-    limitOf: (limit) => Math.max(1, unitsIn(limit)),
+    limitOf: (limit) => limit === 0 ? 0 : Math.max(1, unitsIn(limit)),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
@@ -51,6 +52,7 @@ export interface SlidingCounterState {
 export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterState> {
   const rate = readRate("slidingCounter", options, {});
   const { limit, period } = rate;
+  if (limit === 0) return refuseAll(rate, ["slidingCounter", limit, period], FRESH);
   checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
   return buildAlgorithm({
     ...counterArithmetic(limit, period),

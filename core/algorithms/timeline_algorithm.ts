@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
@@ -29,6 +30,7 @@ export interface TimelineOptions extends Rate {
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
   const { limit, period, precision } = window;
+  if (limit === 0) return refuseAll(window, window.id, EMPTY_TIMELINE);
   const slots = period / precision;
   const most = mostUnits(limit, Infinity);
   return buildAlgorithm({

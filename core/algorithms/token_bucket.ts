@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { refuseAll } from "./refuse_all.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
 import {
   checkChoice,
@@ -70,6 +71,8 @@ export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState
 function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
   const rate = readBurst("tokenBucket", options);
   const { limit, period, burst } = rate;
+  const id = ["tokenBucket", limit, period, burst, "interval"] as const;
+  if (limit === 0) return refuseAll<ArrivalState>(rate, id, 0);
   checkExact(
     ACTION,
     "limit * ceil(2^42 / period) + burst",
@@ -84,6 +87,6 @@ function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
     ...arrivalArithmetic(wholeTicks(limit, period), 1, burst),
     ...rate,
     formula: ["steps", limit, period, 1, burst],
-    id: ["tokenBucket", limit, period, burst, "interval"],
+    id,
   }) as Algorithm<ArrivalState>;
 }

@@ -20,7 +20,7 @@ export function formatValue(value: unknown): string {
   return kind === "bigint" ? `${value}n` : String(value);
 }
 
-/** The error's text: `Cannot create gcra as limit must be a positive integer: current value is 0`. */
+/** The error's text: `Cannot create gcra as burst must be a positive integer: current value is 0`. */
 export function errorMessage(action: string, rule: string, value: unknown): string {
   return `Cannot ${action} as ${rule}: current value is ${formatValue(value)}`;
 }

@@ -7,7 +7,7 @@ import { type Period, readPeriod } from "./period.ts";
 
 /** The options that every algorithm takes. */
 export interface RateOptions {
-  /** Units admitted per `period` in the long run; a positive integer. */
+  /** Units admitted per `period` in the long run; an integer of at least 0. 0 refuses everything. */
   readonly limit: number;
   /** Whole milliseconds, at least 1, or text: `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`. */
   readonly period: Period;
@@ -46,7 +46,7 @@ export function readRate<Options extends RateOptions>(
 ): Rate {
   const action = `create ${factory}`;
   checkOptions(action, options, { ...RATE_OPTIONS, ...more });
-  checkInteger(action, "limit", options.limit, 1);
+  checkInteger(action, "limit", options.limit, 0);
   const { limit, name } = options;
   return { limit, period: readPeriod(action, "period", options.period), name };
 }
@@ -55,6 +55,6 @@ export function readRate<Options extends RateOptions>(
 export function readBurst(factory: string, options: BurstOptions): Rate & { burst: number } {
   const rate = readRate(factory, options, { burst: true });
   const burst = options.burst ?? rate.limit;
-  checkInteger(`create ${factory}`, "burst", burst, 1);
+  if (options.burst !== undefined) checkInteger(`create ${factory}`, "burst", burst, 1);
   return { ...rate, burst };
 }

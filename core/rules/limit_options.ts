@@ -35,7 +35,7 @@ export type AlgorithmName =
 export interface LimitOptions {
   /** Which algorithm decides; default `"gcra"`. */
   readonly algorithm?: AlgorithmName | undefined;
-  /** Units admitted per period in the long run; a positive integer. */
+  /** Units admitted per period in the long run; an integer of at least 0, which refuses everything. */
   readonly limit: number;
   /** Whole milliseconds, or text such as `"10s"`; every algorithm but `calendarWindow` needs it. */
   readonly period?: Period | undefined;

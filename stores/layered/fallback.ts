@@ -100,7 +100,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   return wrapStore(store, {
     open(spec) {
       const { algorithm: { capacity } } = scaledSpec(spec);
-      if (capacity < 1) {
+      if (capacity < 1 && spec.algorithm.capacity > 0) {
         const rule = `its capacity times the share of ${share} must be at least 1`;
         throw rangeError("fall back to a share of a limit", rule, spec.algorithm.capacity);
       }

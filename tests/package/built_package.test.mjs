@@ -129,12 +129,12 @@ test("a limiter waits its turn", async () => {
 });
 
 test("bad options are refused by name", () => {
-  assert.throws(() => gcra({ limit: 0, period: "1s" }), { name: "RangeError", message: /limit/ });
+  assert.throws(() => gcra({ limit: -1, period: "1s" }), { name: "RangeError", message: /limit/ });
 });
 
 test("the command checks rules, and has the page beside it", () => {
   const file = new URL("rules.json", import.meta.url);
-  const rules = [{ key: "user", limits: [{ limit: 0, period: "1s" }] }];
+  const rules = [{ key: "user", limits: [{ limit: -1, period: "1s" }] }];
   writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
   const command = fileURLToPath(new URL(manifest.bin.tidegate, home));
   const { status, stderr } = spawnSync(process.execPath, [command, "lint", fileURLToPath(file)], {
@@ -143,7 +143,7 @@ test("the command checks rules, and has the page beside it", () => {
   assert.equal(status, 1);
   assert.match(
     stderr,
-    /rules.json:1:\d+: error: .*limit: expected an integer of at least 1, not 0/,
+    /rules.json:1:\d+: error: .*limit: expected an integer of at least 0, not -1/,
   );
   assert.ok(
     readFileSync(new URL("dist/adapters/service/http/page/page.js", home), "utf8").length > 0,

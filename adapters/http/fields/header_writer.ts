@@ -11,6 +11,7 @@
  * Source: draft-ietf-httpapi-ratelimit-headers, revisions 06, 07 and 11.
  */
 import type { Policy } from "../../../core/algorithm.ts";
+import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
 import { rangeError, typeError } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 
@@ -135,17 +136,6 @@ export function readHeaderForms(
     throw typeError(action, rule, headers);
   }
   return FORMS.filter((form) => forms.includes(form));
-}
-
-/** The names that policies are given in the fields, quoted by no one yet: those twice numbered. */
-export function distinctNames(policies: readonly Policy[]): readonly string[] {
-  const taken = new Set<string>();
-  return policies.map(({ name }) => {
-    let distinct = name;
-    for (let count = 2; taken.has(distinct); count++) distinct = `${name}-${count}`;
-    taken.add(distinct);
-    return distinct;
-  });
 }
 
 function checkPolicy({ name, limit, period }: Policy): void {

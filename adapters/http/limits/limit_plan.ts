@@ -6,7 +6,8 @@
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
 import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
 import { rangeError } from "../../../core/options/checks.ts";
-import { distinctNames, headerWriter, type HeaderWriterOptions } from "../fields/header_writer.ts";
+import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
+import { headerWriter, type HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { PolicyPlan } from "../gate/decider.ts";
 import { quotaExceeded } from "../gate/refusal.ts";
 import type { AnyLimiter } from "./limit_options.ts";

@@ -84,11 +84,11 @@ const TURN = 5;
  * import { problemText, readRules, yamlReader } from "tidegate/rules";
  * import assert from "node:assert/strict";
  *
- * const text = "domain: shop\nrules:\n  - { key: user, limits: [{ limit: 0, period: 1s }] }\n";
+ * const text = "domain: shop\nrules:\n  - { key: user, limits: [{ limit: -1, period: 1s }] }\n";
  * const { rules, problems } = readRules([{ name: "rules.yaml", text }], await yamlReader());
  * assert.equal(rules, undefined);
  * assert.deepEqual(problems.map(problemText), [
- *   "rules.yaml:3:36: error: rules[0].limits[0].limit: expected an integer of at least 1, not 0",
+ *   "rules.yaml:3:36: error: rules[0].limits[0].limit: expected an integer of at least 0, not -1",
  * ]);
  * ```
  */

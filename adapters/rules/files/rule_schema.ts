@@ -90,7 +90,7 @@ const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   lockout: ["limit", "period", "lock"],
 };
 
-const LIMIT_UNITS = integer("Units admitted per period in the long run.", 1);
+const LIMIT_UNITS = integer("Units admitted per period in the long run; 0 refuses everything.", 0);
 const NAME = text("What headers call the limit, in printable ASCII.", { pattern: "^[ -~]+$" });
 
 function limitSchema(algorithm: AlgorithmName): Schema {

@@ -93,7 +93,7 @@ export interface Subject<State = unknown> {
 export function gridsOf(subject: Subject): readonly number[] {
   return subject.grids ?? subject.algorithm.policies.flatMap(({ limit, period }) => [
     period,
-    Math.max(1, Math.ceil(period / limit)),
+    Math.ceil(period / Math.max(1, limit)),
   ]);
 }
 

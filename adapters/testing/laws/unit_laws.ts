@@ -150,7 +150,7 @@ export const unitLaws: readonly VisitLaw[] = [
   {
     name: "debt is cut at a bound, only drains, and ends when one unit is admitted",
     check: (subject) => (visit, expect) => {
-      const { charge, initial, step } = subject.algorithm;
+      const { capacity, charge, initial, step } = subject.algorithm;
       const { after, now } = visit;
       const most = charge(initial, now, EVERYTHING)[0].debt;
       const stated = Number(subject.rule?.maxDebt ?? most);
@@ -161,7 +161,8 @@ export const unitLaws: readonly VisitLaw[] = [
       expect(again.debt === most, `a debt of at most ${most}, not ${again.debt}`);
       expect(sameState(subject, same, state), "the same state once the bound is reached");
       const wait = step(state, now, 1)[0].retryAfter;
-      expect(wait === full.nextAfter && wait >= 1, `retryAfter ${full.nextAfter}, not ${wait}`);
+      const next = capacity === 0 ? Infinity : full.nextAfter;
+      expect(wait === next && wait >= 1, `retryAfter ${next}, not ${wait}`);
       let debt = most;
       for (const later of laterInstants(subject, { ...visit, decision: full })) {
         const left = lookAt(subject, state, later).debt;

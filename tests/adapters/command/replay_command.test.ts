@@ -232,7 +232,7 @@ describe("tidegate replay", () => {
       ["--rule", "gcra:10/10s", "--sweep", "60"],
       /^Cannot read --sweep as its period must have a unit, .*: current value is "60"$/,
     ],
-    ["access.log", ["--rule", "gcra:0/1m"], /limit must be a positive integer/],
+    ["access.log", ["--rule", "gcra:1/0m"], /period must be/],
     ["access.log", ["--rule", "nope:1/1m"], /algorithm must be one of/],
     ["access.log", [...RULE, "--key", "ip/8"], /ipv6Prefix must be/],
     [

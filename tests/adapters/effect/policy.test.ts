@@ -79,7 +79,7 @@ describe("Policy", () => {
   });
 
   const wrong: [unknown, RegExp][] = [
-    [{ ...rate, limit: 0 }, /Cannot create gcra as limit must be a positive integer/],
+    [{ ...rate, limit: -1 }, /Cannot create gcra as limit must be an integer of at least 0/],
     [{ ...rate, limit: "10" }, /limit/],
     [{ ...rate, period: "1 fortnight" }, /period must be whole milliseconds/],
     [{ ...rate, period: 0.5 }, /period must be whole milliseconds/],
@@ -175,7 +175,7 @@ describe("limitConfig", () => {
       const [env, reason] of [
         [{}, /Expected object/],
         [{ API_LIMIT: "5" }, /period/],
-        [{ API_LIMIT: "0", API_PERIOD: "1s" }, /limit must be a positive integer/],
+        [{ API_LIMIT: "-1", API_PERIOD: "1s" }, /limit must be an integer of at least 0/],
       ] as const
     ) {
       const exit = await read({ ...env });

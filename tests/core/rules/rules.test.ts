@@ -67,7 +67,7 @@ describe("compileDomain says what is wrong, and where", () => {
     ["two rules for the same", [{ key: "a" }, { key: "a" }], /^rules.1: two rules at one level/],
     [
       "an option out of range",
-      [{ key: "a", limits: [{ limit: 0, period: 1 }] }],
+      [{ key: "a", limits: [{ limit: -1, period: 1 }] }],
       /^rules.0.limits.0: Cannot create gcra as limit/,
     ],
     [
@@ -102,7 +102,7 @@ describe("compileDomain says what is wrong, and where", () => {
 });
 
 test("a limit that is there twice is found at its own place, behind one that is wrong", () => {
-  const faults = faultsOf([{ key: "a", limits: [{ limit: 0, period: 1 }, ...LIMITS, ...LIMITS] }]);
+  const faults = faultsOf([{ key: "a", limits: [{ limit: -1, period: 1 }, ...LIMITS, ...LIMITS] }]);
   assert.match(faults[0]!, /^rules.0.limits.0: /);
   assert.match(faults[1]!, /^rules.0.limits.2: this rule has the same limit twice/);
 });

@@ -79,7 +79,7 @@ test("JSON needs no package: it is read alike without a parser of YAML", () => {
   for (
     const [bad, problem] of [
       [
-        text.replace('"3"', "0").replace("3,", "0,"),
+        text.replace('"3"', "0").replace("3,", "-1,"),
         /^rules.json: error: rules\[0\].limits\[0\].limit/,
       ],
       [text.replace('"key": "a:b",', '"key": "a", "key": "b",'), /error: Map keys must be unique$/],
@@ -117,8 +117,8 @@ describe("every error has its file, line, path and what was expected:", () => {
       'rules.yaml:2:9: error: charge: expected one of together, each, not "all"',
     ],
     [
-      ruleOf("limits: [{ limit: 0, period: 1s }]"),
-      "rules.yaml:4:23: error: rules[0].limits[0].limit: expected an integer of at least 1, not 0",
+      ruleOf("limits: [{ limit: -1, period: 1s }]"),
+      "rules.yaml:4:23: error: rules[0].limits[0].limit: expected an integer of at least 0, not -1",
     ],
     [
       ruleOf("limits: [{ limit: 1, period: 1 second }]"),
