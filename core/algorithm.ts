@@ -120,8 +120,8 @@ export interface ArrivalRate {
   readonly burst: number;
   /** The most units that may be in use. */
   readonly mostUse: number;
-  /** Whether an admitted call waits for its start. */
-  readonly queues: boolean;
+  /** Units that may wait for their start after they were admitted; 0 if none does. */
+  readonly queue: number;
 }
 
 /**

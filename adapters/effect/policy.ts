@@ -60,6 +60,8 @@ export interface LeakyQueuePolicy extends RatePolicy {
   readonly algorithm: "leakyQueue";
   /** How many calls may wait: 0 or more. */
   readonly queue: number;
+  /** Units that start at once before others wait: 1 unless given. */
+  readonly burst?: number;
 }
 
 /** `fixedWindow` as data. */
@@ -188,7 +190,7 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
     ...Burst,
     refill: Schema.optionalKey(Schema.Literals(["greedy", "interval"])),
   }),
-  struct("leakyQueue", { ...Base, queue: Schema.Number }),
+  struct("leakyQueue", { ...Burst, queue: Schema.Number }),
   struct("fixedWindow", {
     ...Base,
     anchor: Schema.optionalKey(

@@ -30,7 +30,7 @@ export interface Bound {
 
 /**
  * `burst + limit * d / period` units in any span of d: `gcra`, `leakyBucket`, greedy `tokenBucket`,
- * and with a burst of `queue + 1` the `leakyQueue`.
+ * and with a burst of `queue + burst` the `leakyQueue`.
  *
  * @param options The rate.
  *

@@ -26,8 +26,8 @@ export interface ArrivalTimeOptions extends Rate {
   /** The factory's name and its options. */
   readonly id: readonly [factory: string, ...options: readonly number[]];
   readonly burst: number;
-  /** Whether an admitted call waits for its start. */
-  readonly queues: boolean;
+  /** Units of them that may wait for their start after they were admitted; 0 if none does. */
+  readonly queue: number;
 }
 
 /** Builds gcra, leakyBucket and the greedy tokenBucket: the same reducer under three names. */
@@ -36,7 +36,7 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
   return arrivalTimeAlgorithm({
     ...rate,
     id: [factory, rate.limit, rate.period, rate.burst],
-    queues: false,
+    queue: 0,
   });
 }
 
@@ -47,14 +47,14 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
  * takes so long to drain that the instant is past 2^53.
  */
 export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst, queues, id } = bucket;
+  const { limit, period, burst, queue, id } = bucket;
   if (limit === 0) return refuseAll<ArrivalState>(bucket, id, 0);
   const divisor = greatestCommonDivisor(limit, period);
   const perMillisecond = limit / divisor;
   const interval = period / divisor;
   const furthest = burst * interval;
   const action = `create ${bucket.id[0]}`;
-  const burstText = queues ? "(queue + 1)" : "burst";
+  const burstText = queue > 0 ? "(queue + burst)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   const isWhole = fitsOneNumber(perMillisecond, furthest);
@@ -63,12 +63,12 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   const { accounting, mostUse } = arithmetic;
   return buildAlgorithm({
     ...arithmetic,
-    accounting: queues ? startTime(accounting) : accounting,
+    accounting: queue > 0 ? startTime(accounting, queue) : accounting,
     ...bucket,
     formula: isWhole
       ? ["ticks", perMillisecond, 1, interval, burst]
       : ["fine", perMillisecond, interval, burst],
-    arrival: isWhole ? { limit, perMillisecond, interval, burst, mostUse, queues } : undefined,
+    arrival: isWhole ? { limit, perMillisecond, interval, burst, mostUse, queue } : undefined,
   });
 }
 

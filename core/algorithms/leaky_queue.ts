@@ -12,25 +12,29 @@ import { type RateOptions, readRate } from "../options/rate_options.ts";
 export interface LeakyQueueOptions extends RateOptions {
   /** How many calls may wait; an integer of at least 0. */
   readonly queue: number;
+  /** Units that start at once before others wait; a positive integer; default 1. */
+  readonly burst?: number | undefined;
 }
 
 /**
  * The leaky bucket as a queue: calls start one emission interval (period / limit) apart, first
  * come, first served, and a call that finds `queue` others waiting is refused. It shapes;
- * `leakyBucket` polices.
+ * `leakyBucket` polices. With a `burst`, so many units start at once when the key was idle, and only
+ * those after them wait: nginx has that as `burst=20 delay=8`, which is a `burst` of 9 (its first
+ * call counts for none) and a `queue` of 12.
  *
  * `decision.delay` says how long an admitted call waits for its start, rounded up to whole
  * milliseconds; `limiter.acquire` waits it out. A cost of c takes c places and starts at the first
  * of them. The state is one number, when the next call would start, and the arithmetic is that of
- * `gcra` with a burst of queue + 1.
+ * `gcra` with a burst of queue + burst.
  *
  * Every call takes constant time. Source: A. Tanenbaum, "Computer Networks", on traffic
  * shaping.
  *
- * @param options `limit` in units, `period` in milliseconds or as text, `queue` in places.
+ * @param options `limit` in units, `period` in milliseconds or as text, `queue` in places, `burst` in units.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or
- * (queue + 1) * period / gcd(limit, period) is 2^53 or more.
+ * (queue + burst) * period / gcd(limit, period) is 2^53 or more.
  *
  * @example
  * ```ts
@@ -47,12 +51,14 @@ export interface LeakyQueueOptions extends RateOptions {
  * ```
  */
 export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> {
-  const rate = readRate("leakyQueue", options, { queue: true });
-  checkInteger("create leakyQueue", "queue", options.queue, 0);
+  const rate = readRate("leakyQueue", options, { queue: true, burst: true });
+  const { queue, burst = 1 } = options;
+  checkInteger("create leakyQueue", "queue", queue, 0);
+  checkInteger("create leakyQueue", "burst", burst, 1);
   return arrivalTimeAlgorithm({
     ...rate,
-    id: ["leakyQueue", rate.limit, rate.period, options.queue],
-    burst: options.queue + 1,
-    queues: true,
+    id: ["leakyQueue", rate.limit, rate.period, queue, ...(burst === 1 ? [] : [burst])],
+    burst: queue + burst,
+    queue,
   });
 }

@@ -11,20 +11,20 @@ const known = new WeakMap<Algorithm, boolean>();
  * Whether an admitted call may have to wait for its start, as those of `leakyQueue` do. Its units
  * are then a place in a queue, and only the newest place can be given back.
  *
- * The reducer is pure, so it is tried: of two calls at one instant, does the second wait? Each part
+ * The reducer is pure, so it is tried: if the rest of the capacity is taken, does the last unit wait? Each part
  * of an `all` is tried by itself, because another part may refuse the second call.
  */
 export function mayDelay(algorithm: Algorithm): boolean {
   const before = known.get(algorithm);
   if (before !== undefined) return before;
   const parts = algorithm.internals?.parts;
-  const delays = parts === undefined ? secondWaits(algorithm) : parts.some(mayDelay);
+  const delays = parts === undefined ? lastWaits(algorithm) : parts.some(mayDelay);
   known.set(algorithm, delays);
   return delays;
 }
 
-function secondWaits(algorithm: Algorithm): boolean {
-  const [, state] = algorithm.step(algorithm.initial, 0, 1);
+function lastWaits(algorithm: Algorithm): boolean {
+  const [, state] = algorithm.step(algorithm.initial, 0, Math.max(1, algorithm.capacity - 1));
   const [decision] = algorithm.step(state, 0, 1);
   return decision.delay > 0;
 }

@@ -8,8 +8,8 @@
  *   gcra          keeps the TAT itself
  *   leakyBucket   level = (TAT - now) / interval, draining as now moves on
  *   tokenBucket   tokens = burst - level, refilling as now moves on
- *   leakyQueue    the TAT is when the next call starts; queue + 1 intervals is how far it may lie
- *                 ahead
+ *   leakyQueue    the TAT less the intervals of a burst is when the next call starts; queue + burst
+ *                 intervals is how far it may lie ahead
  *
  * They differ in what people see in them, not in a single decision but `delay`; so here is the
  * reducer of all four. The TAT needs no clamp for a clock that steps back: seen from an earlier
@@ -57,7 +57,12 @@ export function arrivalTime<Instant>(
   };
 }
 
-/** The same, but a call starts only when those before it have had their interval. */
-export function startTime<Instant>(accounting: Accounting<Instant>): Accounting<Instant> {
-  return { ...accounting, delay: accounting.reset };
+/** The same, but a call waits for its start until no more than `queue` units wait. */
+export function startTime<Instant>(
+  accounting: Accounting<Instant>,
+  queue: number,
+): Accounting<Instant> {
+  const { wait } = accounting;
+  // A call starts when one of `queue + 1` units would have been admitted.
+  return { ...accounting, delay: (tat, now) => wait!(tat, now, queue + 1) };
 }

@@ -11,8 +11,9 @@ import { makeDecision } from "../make_decision.ts";
 
 /** The split reducer, for instants in whole ticks; its `charge` is for costs above 0. */
 export function wholeArrivalTime(rate: ArrivalRate): SplitReducer<number> {
-  const { perMillisecond, interval, burst, mostUse, queues } = rate;
+  const { perMillisecond, interval, burst, mostUse, queue } = rate;
   const tolerance = burst * interval;
+  const startsAtOnce = (burst - queue - 1) * interval;
   return {
     take: wholeTake(perMillisecond, interval, burst, mostUse),
     charge: (tat, now, cost) => charged(rate, tat, now, cost),
@@ -20,7 +21,7 @@ export function wholeArrivalTime(rate: ArrivalRate): SplitReducer<number> {
       const allowed = cost <= 0 || next !== tat;
       const tick = now * perMillisecond;
       const room = next > tick ? tolerance - (next - tick) : tolerance;
-      const delay = queues && allowed && cost > 0 ? tat - tick : 0;
+      const delay = queue > 0 && allowed && cost > 0 ? tat - tick - startsAtOnce : 0;
       return decisionOf(rate, allowed, room, cost, delay);
     },
   };
@@ -62,7 +63,7 @@ function charged(rate: ArrivalRate, tat: number, now: number, cost: number): num
 
 /** The decision about a cost of 0 or more, from the state alone. */
 export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number): Decision {
-  const { perMillisecond, interval, burst, queues } = rate;
+  const { perMillisecond, interval, burst, queue } = rate;
   const ahead = tat - now * perMillisecond;
   const tolerance = burst * interval;
   const room = ahead > 0 ? tolerance - ahead : tolerance;
@@ -73,7 +74,7 @@ export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number
     allowed,
     allowed ? left : room,
     cost,
-    queues && allowed && cost > 0 ? ahead : 0,
+    queue > 0 && allowed && cost > 0 ? ahead - (burst - queue - 1) * interval : 0,
   );
 }
 

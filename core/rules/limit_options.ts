@@ -41,7 +41,7 @@ export interface LimitOptions {
   readonly period?: Period | undefined;
   /** What answers call the limit; by default it is made of the numbers. */
   readonly name?: string | undefined;
-  /** Of `gcra` and the buckets: units that a fresh key admits at once. */
+  /** Of `gcra`, the buckets and `leakyQueue`: units that a fresh key starts at once. */
   readonly burst?: number | undefined;
   /** Of `slidingWindow`: the length of a sub-bucket. */
   readonly precision?: Period | undefined;

@@ -78,7 +78,10 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   slidingWindow: { precision: PERIOD },
   tokenBucket: { burst: BURST, refill: choice("How tokens come.", ["greedy", "interval"]) },
   leakyBucket: { burst: BURST },
-  leakyQueue: { queue: integer("How many calls may wait.", 0) },
+  leakyQueue: {
+    queue: integer("How many calls may wait.", 0),
+    burst: integer("Units that start at once before others wait; 1 unless given.", 1),
+  },
   lockout: { lock: PERIOD },
 };
 

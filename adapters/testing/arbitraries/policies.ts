@@ -100,7 +100,7 @@ export function refillOptions(): fc.Arbitrary<RateRuleOptions> {
 }
 
 /**
- * Options of `leakyQueue`, within the exact bounds; some with a queue of 0.
+ * Options of `leakyQueue`, within the exact bounds; some with a queue of 0, some with a burst.
  *
  * @example
  * ```ts
@@ -109,16 +109,18 @@ export function refillOptions(): fc.Arbitrary<RateRuleOptions> {
  * import fc from "fast-check";
  *
  * fc.assert(fc.property(queueOptions(), (options) => {
- *   return leakyQueue(options).capacity === options.queue + 1;
+ *   return leakyQueue(options).capacity === options.queue + (options.burst ?? 1);
  * }));
  * ```
  */
 export function queueOptions(): fc.Arbitrary<LeakyQueueRuleOptions> {
-  return rateOptions().map(({ limit, period, burst = limit }) => ({
-    limit,
-    period,
-    queue: burst - 1,
-  }));
+  const parts = fc.oneof(fc.constant(undefined), fc.double({ min: 0, max: 1, noNaN: true }));
+  return fc.tuple(rateOptions(), parts).map(
+    ([{ limit, period, burst: capacity = limit }, part]) => {
+      const burst = part === undefined ? undefined : 1 + Math.floor(part * (capacity - 1));
+      return { limit, period, queue: capacity - (burst ?? 1), burst };
+    },
+  );
 }
 
 /**

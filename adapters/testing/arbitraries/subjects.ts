@@ -21,6 +21,7 @@ import {
   gcraRule,
   leakyBucketRule,
   leakyQueueRule,
+  type LeakyQueueRuleOptions,
   type RateRuleOptions,
   tokenBucketRule,
 } from "../models/rate_rules.ts";
@@ -196,6 +197,11 @@ const rate = {
   bounds: (options: RateRuleOptions) => [rateBound(options)],
 };
 
+/** The rate at which a queue admits. */
+function admittedAtOnce({ limit, period, queue, burst = 1 }: LeakyQueueRuleOptions) {
+  return { limit, period, burst: queue + burst };
+}
+
 /** The shortest windows of a calendar where clocks change by an hour, at an hour that is whole. */
 const SHORTEST: Readonly<Record<CalendarUnit, number>> = {
   hour: 3_600_000,
@@ -263,8 +269,8 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "leakyQueue",
     options: queueOptions,
     rule: leakyQueueRule,
-    maxDebt: ({ limit, period, queue }) => rateDebt({ limit, period, burst: queue + 1 }),
-    bounds: ({ limit, period, queue }) => [rateBound({ limit, period, burst: queue + 1 })],
+    maxDebt: (options) => rateDebt(admittedAtOnce(options)),
+    bounds: (options) => [rateBound(admittedAtOnce(options))],
   }),
   lockout: kindOf({
     algorithm: "lockout",

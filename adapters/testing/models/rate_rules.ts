@@ -110,15 +110,17 @@ export interface LeakyQueueRuleOptions {
   readonly period: number;
   /** How many calls may wait. */
   readonly queue: number;
+  /** Units that start at once; 1 without it. */
+  readonly burst?: number | undefined;
   /** The most units beyond the capacity that a key may owe, which bounds refunds; default none. */
   readonly maxDebt?: number | undefined;
 }
 
 /**
  * The leaky bucket as a queue, by its definition: slots start one emission interval apart, and a
- * call takes as many as it costs and starts at its first. It is admitted when, of all slots taken,
- * at most `queue` have yet to start. Use is the instant of the next slot, in parts of 1 / limit
- * milliseconds.
+ * call takes as many as it costs and starts at its first, or `burst - 1` intervals earlier if it has
+ * come by then. It is admitted when its last slot is at most `queue + burst - 1` intervals ahead. Use
+ * is the instant of the next slot, in parts of 1 / limit milliseconds.
  *
  * @param options The rate and the length of the queue.
  *
@@ -134,9 +136,9 @@ export interface LeakyQueueRuleOptions {
  * ```
  */
 export function leakyQueueRule(
-  { limit, period, queue, maxDebt }: LeakyQueueRuleOptions,
+  { limit, period, queue, burst = 1, maxDebt }: LeakyQueueRuleOptions,
 ): Rule<bigint> {
-  const rate = gcraRule({ limit, period, burst: queue + 1, maxDebt });
+  const rate = gcraRule({ limit, period, burst: queue + burst, maxDebt });
   const ticks = BigInt(limit);
   const apart = BigInt(period);
 
@@ -148,9 +150,10 @@ export function leakyQueueRule(
     ...rate,
     admits(free, now, cost) {
       const lastStart = untilFree(free, now) + (cost - 1n) * apart;
-      return ceilDivide(lastStart, apart) <= BigInt(queue);
+      return ceilDivide(lastStart, apart) <= BigInt(queue + burst - 1);
     },
-    delay: (free, now) => ceilDivide(untilFree(free, now), ticks),
+    delay: (free, now) =>
+      larger(0n, ceilDivide(untilFree(free, now) - BigInt(burst - 1) * apart, ticks)),
   };
 }
 

@@ -31,6 +31,7 @@ const single: readonly (readonly [keyof typeof factories, options: object, own?:
   ["tokenBucket", { refill: "interval" }],
   ["leakyBucket", { burst: 2 }],
   ["leakyQueue", { queue: 4 }],
+  ["leakyQueue", { queue: 4, burst: 3 }],
   ["fixedWindow", {}],
   ["fixedWindow", { anchor: "first" }],
   ["fixedWindow", { anchor: 7 }],

@@ -16,7 +16,7 @@ const scales = fc.record({
   interval: fc.integer({ min: 1, max: 1_000_000 }),
   burst: fc.integer({ min: 1, max: 1_000 }),
   maxDebt: fc.integer({ min: 0, max: 1_000 }),
-  queues: fc.boolean(),
+  queue: fc.integer({ min: 0, max: 1_000 }),
 });
 
 const calls = fc.array(
@@ -30,11 +30,12 @@ const calls = fc.array(
 test("the reducer written out answers as the one by its accounting", () => {
   fc.assert(
     fc.property(scales, calls, (drawn, calls) => {
-      const { limit, perMillisecond, interval, burst, maxDebt, queues } = drawn;
+      const { limit, perMillisecond, interval, burst, maxDebt } = drawn;
+      const queue = Math.min(drawn.queue, burst - 1);
       const mostUse = burst + maxDebt;
       const scale = wholeTicks(perMillisecond);
       const arrivals = arrivalTime(scale, interval, burst, mostUse);
-      const accounting = queues ? startTime(arrivals) : arrivals;
+      const accounting = queue > 0 ? startTime(arrivals, queue) : arrivals;
       const general = buildAlgorithm({
         name: undefined,
         id: ["general"],
@@ -46,7 +47,7 @@ test("the reducer written out answers as the one by its accounting", () => {
         accounting,
         codec: scale.codec,
       }).internals!.halves!;
-      const rate = { limit, perMillisecond, interval, burst, mostUse, queues };
+      const rate = { limit, perMillisecond, interval, burst, mostUse, queue };
       const written = wholeArrivalTime(rate);
       let tat = 0;
       let now = 1_700_000_000_000;

@@ -34,10 +34,10 @@ export const RATE_FAULTS: readonly Fault[] = [
     "A call of the queue starts before its place: the delay rounded down":
       "delay > 0 ? {~~ceilDiv(delay,~>Math.floor(delay /~~} perMillisecond) : 0",
     "A call of the queue starts when its last place does, not its first":
-      "queues && allowed && cost > 0 ? {~~tat~>next - interval~~} - tick : 0",
+      "queue > 0 && allowed && cost > 0 ? {~~tat~>next - interval~~} - tick - startsAtOnce : 0",
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
-    "The queue holds one call too many": "burst: options.queue + {~~1~>2~~},",
+    "The queue holds one call too many": "burst: queue + {~~burst~>burst + 1~~},",
   }),
   ...faultsIn("core/algorithms/arrival_time_algorithm.ts", ["gcra"], {
     "A float: the emission interval in milliseconds":
