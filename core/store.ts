@@ -200,6 +200,11 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
   readonly maxOperations?: number | undefined;
   /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetAll` needs it. */
   deleteAll?(prefix: string): Answered<Mode, void>;
+  /**
+   * Calls `ended` once the store is closed, at once if it is: whoever waits for a turn on it is then
+   * failed. Absent where a store cannot tell; such callers learn it from their next call.
+   */
+  onClose?(ended: () => void): void;
   /** Lets go of what the store holds. A closed store answers no more. */
   close(): Answered<Mode, void>;
   /** Closes the store, for `await using`. */

@@ -7,6 +7,7 @@
  */
 
 import { bindOnce } from "./bind_once.ts";
+import { closeNotice } from "./close_notice.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { BoundVerb, Family, FamilySpec, Operation, Store, StoreBase } from "./store.ts";
 
@@ -37,6 +38,8 @@ export interface Wrapping {
   deleteAll?: ((prefix: string) => MaybePromise<void>) | undefined;
   /** Closes the store; the inner store's `close` without it. */
   close?(): MaybePromise<void>;
+  /** Whether the store still answers when the inner one was closed by itself. */
+  readonly outlivesInner?: boolean;
 }
 
 /** A bound verb of a wrapper. */
@@ -50,7 +53,26 @@ interface WrappedVerb extends AnyBound {
  */
 export function wrapStore(inner: Store, own: Wrapping): Store {
   const base: StoreBase = inner;
-  const { open = base.open, run = base.run, close = base.close } = own;
+  const { open = base.open, run = base.run } = own;
+  const notice = closeNotice();
+  /** Whether the inner store announces its end here, or is not to. */
+  let isLinked = own.outlivesInner ?? false;
+
+  function close(): MaybePromise<void> {
+    try {
+      return (own.close ?? base.close)();
+    } finally {
+      notice.announce();
+    }
+  }
+
+  function onClose(ended: () => void): void {
+    notice.onClose(ended);
+    if (isLinked) return;
+    isLinked = true;
+    base.onClose?.(notice.announce);
+  }
+
   const made: StoreBase = {
     ...base,
     open: (spec) => wrapFamily(open(spec), own),
@@ -62,6 +84,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
         })),
         now,
       ) as Promise<readonly unknown[]>,
+    onClose,
     close: () => close() as Promise<void>,
     [Symbol.asyncDispose]: async () => await close(),
     // The inner store's own one would close that alone.

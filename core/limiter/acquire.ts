@@ -14,7 +14,8 @@ import {
   type OptionNames,
   typeError,
 } from "../options/checks.ts";
-import { MIN_ANSWER_TIME, unanswered, waitInQueue } from "./wait_in_queue.ts";
+import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
+import { waitInQueue } from "./wait_in_queue.ts";
 import { type QueueLimiter, rateLimited, type WaitRequest } from "./waiting_queue.ts";
 import { peek } from "../verbs/peek.ts";
 import { withTimeout } from "../with_timeout.ts";

@@ -24,6 +24,7 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
+import { endQueues } from "./end_queues.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -221,7 +222,7 @@ export function limiterOn(
 
   /** Runs a call that gives units back; when it has ended, whoever waits for the key tries again. */
   function wakeAfter<Value>(call: () => MaybePromise<Value>, key: string): MaybePromise<Value> {
-    return andFinally(call, () => queues.size > 0 && wakeQueue(queues, family.nameOf(key)));
+    return andFinally(call, () => queues.byName.size > 0 && wakeQueue(queues, family.nameOf(key)));
   }
 
   function call<Argument, Answer>(
@@ -302,8 +303,11 @@ function decisionCallback(
 
 /** The queues of a store: shared by all of its limiters in the thread. */
 function queuesOf(store: Store): WaitingQueues {
-  const queues: WaitingQueues = queuesOfStores.get(store) ?? new Map();
+  const known = queuesOfStores.get(store);
+  if (known !== undefined) return known;
+  const queues: WaitingQueues = { byName: new Map(), isClosed: false };
   queuesOfStores.set(store, queues);
+  (store as StoreBase).onClose?.(() => endQueues(queues));
   return queues;
 }
 
@@ -312,7 +316,7 @@ function deleteAll(store: Store, prefix: string, queues: WaitingQueues): MaybePr
   if (store.deleteAll === undefined) {
     throw typeError("reset all keys", "its store must have deleteAll", store.deleteAll);
   }
-  const wakeAll = () => [...queues.keys()].forEach((name) => wakeQueue(queues, name));
+  const wakeAll = () => [...queues.byName.keys()].forEach((name) => wakeQueue(queues, name));
   return andFinally<void>(() => store.deleteAll!(prefix), wakeAll);
 }
 

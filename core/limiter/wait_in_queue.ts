@@ -7,6 +7,9 @@
  * changes a queue (a caller joins or leaves, an answer comes, a sleep ends, units are given back)
  * ends in `advance`, which sends the head's next call if there is one to send.
  *
+ * Whoever leaves or is admitted costs the same however many wait; where thousands do so at one instant,
+ * they do it in slices, each in a turn of the event loop, so that nobody else has to wait for them.
+ *
  * Those who were admitted by a `leakyQueue` then sleep out their delay. Who leaves meanwhile gives
  * back the newest place only: if a place in the middle were given back, the next call would be given
  * the newest one, which is taken. One that is not the newest stays, marked, until those behind it
@@ -14,11 +17,15 @@
  */
 
 import type { Decision } from "../decision.ts";
-import { StoreUnavailableError } from "../errors.ts";
+import { remove } from "../linked_list.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { type Attempt, attempt, type Sight } from "../verbs/attempt.ts";
 import { refund } from "../verbs/refund.ts";
 import { refundNewest } from "../verbs/refund_newest.ts";
+import { abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
+import { storeClosed } from "./end_queues.ts";
+import { observeRefusal, refuseByProjection } from "./projections.ts";
+import { answered, watchSilence } from "./silence.ts";
 import {
   admitHead,
   countWaiting,
@@ -26,11 +33,11 @@ import {
   enqueue,
   fail,
   type HeadCall,
+  isWaiting,
   mayWait,
-  observeRefusal,
-  queueFor,
+  openQueue,
   rateLimited,
-  refuseByProjection,
+  startDelayed,
   timeLeft,
   uncount,
   type Waiter,
@@ -40,34 +47,61 @@ import {
   wakeHead,
 } from "./waiting_queue.ts";
 
-/**
- * The least time in milliseconds that a store has for an answer. A call that is sent just before
- * its caller's deadline is not given up at once.
- */
-export const MIN_ANSWER_TIME = 250;
+/** Who waits with which signal, in this thread. */
+const aborts = abortGroups<Waiter>({
+  leave: (waiters, reason) => leave(waiters, reason),
+  later: ({ limiter }, wake) => void limiter.after(0, wake),
+});
 
 /**
- * Waits for one's turn, takes, and waits out the delay.
+ * Waits for one's turn, takes, and waits out the delay. Where nobody waits and the store admits at
+ * once, no queue is opened.
  *
  * @returns The decision that admitted it; `undefined` if too many wait.
  * @throws {RateLimitedError} If the wait would be longer than `maxWait`.
- * @throws {StoreUnavailableError} If the store has not answered by then.
+ * @throws {StoreUnavailableError} If the store has not answered by then, or is closed.
  */
-export function waitInQueue(request: WaitRequest): Promise<Decision | undefined> {
+export function waitInQueue(request: WaitRequest): MaybePromise<Decision | undefined> {
+  const { limiter, key, cost, maxWait } = request;
+  const { queues } = limiter;
+  if (queues.isClosed) throw storeClosed(request, "no");
+  const stored = queues.byName.size === 0 ? undefined : limiter.nameOf(key);
+  const queue = stored === undefined ? undefined : queues.byName.get(stored);
+  if (queue !== undefined) return enter(queue, request, undefined);
+  const watched = limiter.watch(key);
+  const maxDelay = limiter.waiting < limiter.maxWaiting ? maxWait : 0;
+  const answer = limiter.call(attempt, key, { cost, maxDelay });
+  if (!isPromise(answer) && isStarted(answer)) return answer.decision;
+  return enter(openQueue(queues, stored ?? limiter.nameOf(key)), request, { watched, answer });
+}
+
+/** Whether a call is admitted, and starts at once. */
+function isStarted({ decision, sight }: Attempt): boolean {
+  return decision.allowed && (decision.delay === 0 || sight === undefined);
+}
+
+/** A call of the store that is sent already. */
+interface SentCall {
+  readonly watched: HeadCall["watched"];
+  readonly answer: MaybePromise<Attempt>;
+}
+
+/** Joins a queue; the first one has sent its call already. */
+function enter(
+  queue: WaitingQueue,
+  request: WaitRequest,
+  sent: SentCall | undefined,
+): Promise<Decision | undefined> {
   const { limiter, maxWait, signal } = request;
-  const queue = queueFor(limiter.queues, limiter.nameOf(request.key));
   return new Promise((resolve, reject) => {
-    const abort = () => leave(queue, waiter, signal!.reason);
-    let isOver = false;
-    let unwatch = () => {};
-    function end(): void {
-      isOver = true;
-      unwatch();
-      signal?.removeEventListener("abort", abort);
-    }
+    const end = () => signal && aborts.remove(signal, waiter);
     const waiter: Waiter = {
       ...request,
-      deadline: Math.ceil(limiter.passing() + maxWait),
+      queue,
+      list: undefined,
+      previous: undefined,
+      next: undefined,
+      deadline: maxWait === Infinity ? Infinity : Math.ceil(limiter.passing() + maxWait),
       counted: false,
       projection: undefined,
       freshAt: undefined,
@@ -76,15 +110,16 @@ export function waitInQueue(request: WaitRequest): Promise<Decision | undefined>
       resolve: (decision) => (end(), resolve(decision)),
       reject: (reason) => (end(), reject(reason)),
     };
-    signal?.addEventListener("abort", abort);
-    join(queue, waiter);
-    if (!isOver && maxWait < Infinity) unwatch = watchDeadline(queue, waiter);
+    if (signal !== undefined) aborts.add(signal, waiter);
+    enqueue(queue, waiter);
+    if (sent === undefined) join(queue, waiter);
+    else sendOrAdopt(queue, waiter, sent);
   });
 }
 
 /** Wakes the head of a key's queue, if there is one, as units were given back. */
-export function wakeQueue(queues: WaitingQueues, name: string): void {
-  const queue = queues.get(name);
+export function wakeQueue({ byName }: WaitingQueues, name: string): void {
+  const queue = byName.get(name);
   if (queue !== undefined) tryAgain(queue);
 }
 
@@ -94,51 +129,78 @@ function tryAgain(queue: WaitingQueue): void {
 }
 
 function join(queue: WaitingQueue, waiter: Waiter): void {
-  enqueue(queue, waiter);
-  if (queue.waiting[0]!.counted) countWaiting(queue);
-  if (queue.call === undefined && waiter.deadline < Infinity) refuseByProjection(queue);
+  if (queue.waiting.first!.counted) countWaiting(queue);
+  if (waiter.deadline < Infinity && isWaiting(waiter)) {
+    if (queue.call === undefined) projectAll(queue);
+    else watchSilence(queue, advance);
+  }
   advance(queue);
 }
 
-function leave(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
-  if (waiter.freshAt !== undefined) return void cancelStart(queue, waiter, reason);
+function projectAll(queue: WaitingQueue): void {
+  refuseByProjection(queue, () => {
+    if (queue.call === undefined) projectAll(queue);
+    advance(queue);
+  });
+}
+
+/** Takes callers out of their queues whose signal was aborted; then the queues go on. */
+function leave(waiters: readonly Waiter[], reason: unknown): void {
+  const left = new Set<WaitingQueue>();
+  for (const waiter of waiters) {
+    const { queue } = waiter;
+    left.add(queue);
+    if (waiter.list === queue.delayed) void cancelStart(queue, waiter, reason);
+    else leaveLine(queue, waiter, reason);
+  }
+  left.forEach(advance);
+}
+
+function leaveLine(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
   const { call } = queue;
-  dequeue(queue, waiter);
+  dequeue(waiter);
   if (waiter.afterUndo && call?.waiter === waiter) {
     call.onEnd = () => waiter.reject(reason);
   } else {
     waiter.reject(reason);
   }
-  advance(queue);
 }
 
 /** Sends the head's next call, unless one is under way or the head sleeps. */
 function advance(queue: WaitingQueue): void {
-  while (queue.call === undefined && queue.sleep === undefined) {
-    const head = queue.waiting[0];
-    if (head !== undefined) callStore(queue, head);
-    else return queue.delayed.length === 0 ? queue.close() : undefined;
+  let calls = 0;
+  while (queue.call === undefined && queue.sleep === undefined && !queue.isEnding) {
+    const head = queue.waiting.first;
+    if (head === undefined) return queue.delayed.first === undefined ? queue.close() : undefined;
+    if (head.signal?.aborted) leaveLine(queue, head, head.signal.reason);
+    else if (calls++ < MAX_PER_TURN) sendOrAdopt(queue, head, undefined);
+    else sleepHead(queue, head, undefined, 0);
   }
 }
 
-function callStore(queue: WaitingQueue, head: Waiter): void {
+/** Sends the head's call, unless it is sent already, and does what follows from the answer. */
+function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefined): void {
   const { limiter, key, cost } = head;
   const call: HeadCall = {
     waiter: head,
-    watched: undefined,
+    watched: sent === undefined ? limiter.watch(key) : sent.watched,
     outdated: false,
-    sentAt: limiter.passing(),
+    sentAt: 0,
     onEnd() {},
   };
   queue.call = call;
-  const argument = { cost, maxDelay: mayWait(head) ? timeLeft(head) : 0 };
   function send(): MaybePromise<unknown> {
-    call.watched = limiter.watch(key);
-    const answer = limiter.call(attempt, key, argument);
+    const maxDelay = mayWait(head) ? timeLeft(head) : 0;
+    const answer = sent?.answer ?? limiter.call(attempt, key, { cost, maxDelay });
     return andThen(answer, (answer) => settle(queue, call, answer));
   }
-  const settled = orElse<unknown>(send, (reason) => fail(queue, head, reason));
-  if (!isPromise(settled)) return endCall(queue, call);
+  const settled = orElse<unknown>(send, (reason) => fail(head, reason));
+  if (!isPromise(settled)) {
+    endCall(queue, call);
+    return sent === undefined ? undefined : advance(queue);
+  }
+  call.sentAt = limiter.passing();
+  watchSilence(queue, advance);
   settled.then(() => {
     endCall(queue, call);
     advance(queue);
@@ -152,22 +214,22 @@ function settle(
   { decision, sight }: Attempt,
 ): MaybePromise<unknown> {
   const { waiter } = call;
-  if (queue.waiting[0] !== waiter) return undo(waiter, decision, sight);
+  if (queue.waiting.first !== waiter) return undo(waiter, decision, sight);
   if (decision.allowed) {
-    const isDelayed = admitHead(queue, decision, sight);
+    const isDelayed = admitHead(waiter, decision, sight);
     return isDelayed ? sleepUntilStart(queue, waiter, decision) : waiter.resolve(decision);
   }
   if (decision.retryAfter === Infinity) {
     const rule = "cost must be at most what the store that answers can admit";
-    return fail(queue, waiter, rateLimited(waiter, decision, rule));
+    return fail(waiter, rateLimited(waiter, decision, rule));
   }
   // From the state of another store, which has a limit of its own, nothing can be projected.
   const own = decision.source === undefined ? sight : undefined;
-  observeRefusal(queue, waiter, decision, own);
+  observeRefusal(waiter, decision, own);
   countWaiting(queue);
-  if (queue.waiting[0] !== waiter || call.outdated) return;
-  sleepHead(queue, call, decision.retryAfter);
-  if (own !== undefined) refuseByProjection(queue);
+  if (queue.waiting.first !== waiter || call.outdated) return;
+  sleepHead(queue, waiter, call.watched, decision.retryAfter);
+  if (own !== undefined) projectAll(queue);
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
@@ -185,53 +247,15 @@ function undo(
 
 function endCall(queue: WaitingQueue, call: HeadCall): void {
   if (queue.call === call) queue.call = undefined;
+  answered(queue, advance);
   call.onEnd();
-}
-
-/**
- * Ends a wait whose time is up while the store does not answer. If it is the head's, its call is given
- * up: the next head tries, and what is taken later is given back.
- *
- * @returns What cancels that.
- */
-function watchDeadline(queue: WaitingQueue, waiter: Waiter): () => void {
-  const { limiter, maxWait } = waiter;
-
-  function expire(): void {
-    const { call } = queue;
-    if (waiter.freshAt !== undefined) return;
-    const sentFor = call === undefined ? 0 : limiter.passing() - call.sentAt;
-    if (call === undefined || sentFor < MIN_ANSWER_TIME) {
-      cancel = limiter.after(MIN_ANSWER_TIME - sentFor, expire);
-      return;
-    }
-    const applied = call.waiter === waiter ? "unknown" : "no";
-    fail(queue, waiter, unanswered(waiter, applied));
-    if (queue.waiting[0] === call.waiter) return;
-    queue.call = undefined;
-    advance(queue);
-  }
-
-  let cancel = limiter.after(maxWait, expire);
-  return () => cancel();
-}
-
-/** The error of a call that a store has not answered by its caller's deadline. */
-export function unanswered(
-  { key, cost, maxWait }: WaitRequest,
-  applied: "no" | "unknown",
-): StoreUnavailableError {
-  const rule = `the store must answer within a maxWait of ${maxWait} ms`;
-  return new StoreUnavailableError(
-    `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: it has not answered`,
-    applied,
-  );
 }
 
 /** Sleeps until the head may be admitted, leaves, or units are given back. */
 function sleepHead(
   queue: WaitingQueue,
-  { waiter: { limiter }, watched }: HeadCall,
+  { limiter }: Waiter,
+  watched: HeadCall["watched"],
   milliseconds: number,
 ): void {
   let cancel = () => {};
@@ -250,8 +274,7 @@ function sleepHead(
 
 function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, decision: Decision): void {
   waiter.wake = waiter.limiter.after(decision.delay, () => {
-    // Those before it have started or left.
-    queue.delayed.splice(0, queue.delayed.indexOf(waiter) + 1).forEach(uncount);
+    startDelayed(waiter);
     waiter.resolve(decision);
     advance(queue);
   });
@@ -268,9 +291,13 @@ async function cancelStart(
   uncount(waiter);
   try {
     // The first one at once: a call that comes right after the abort may have the place.
-    while (queue.delayed.at(-1)?.cancelled) {
-      const { limiter, key, cost, freshAt } = queue.delayed.pop()!;
+    let newest = queue.delayed.last;
+    for (let undone = 1; newest?.cancelled; undone++) {
+      remove(newest);
+      const { limiter, key, cost, freshAt } = newest;
       await limiter.call(refundNewest, key, { cost, freshAt: freshAt! });
+      if (undone % MAX_PER_TURN === 0) await new Promise<void>((wake) => limiter.after(0, wake));
+      newest = queue.delayed.last;
     }
   } catch {
     // What could not be given back stays charged: the safe side.

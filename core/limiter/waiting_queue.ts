@@ -1,23 +1,17 @@
 /*
- * The callers that wait for one key, as a value, and its changes: who joins, leaves or is admitted,
- * what a refusal has shown, and who is refused as no turn will come in time. Nothing here waits or
- * calls a store; `wait_in_queue.ts` does.
- *
- * Whether a caller with a `maxWait` can be served in time is projected when it joins, and again when
- * the head was refused otherwise than projected: from the state that the head's last refusal saw,
- * all who wait are admitted one after the other, as a fold of the reducer. Each one's projection is
- * kept, so that a joiner costs one step; all are made anew when the clock that decides has stepped
- * back. Where another store answers, or a failure policy, only the head's own wait is known: whoever
- * has no time for that is refused.
+ * The callers that wait for one key, as a value, and its changes: who joins, leaves or is admitted.
+ * Each change costs the same however many wait: callers contain their own links, and a heap has their
+ * deadlines. Nothing here waits or calls a store; `wait_in_queue.ts` does.
  */
 
 import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
+import { append, type LinkedList, linkedList, type Links, remove } from "../linked_list.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Verb, WatchedKey } from "../store.ts";
-import { LAST_INSTANT } from "../options/checks.ts";
 import type { Sight, StateAt } from "../verbs/attempt.ts";
+import { type Deadlines, deadlines, pushDeadline, sweep } from "./deadlines.ts";
 
 /** What waiting needs of a limiter. */
 export interface QueueLimiter {
@@ -66,7 +60,8 @@ export interface Projection extends StateAt {
 }
 
 /** A caller in a queue. */
-export interface Waiter extends WaitRequest {
+export interface Waiter extends WaitRequest, Links<Waiter> {
+  readonly queue: WaitingQueue;
   /** When it will have waited for long enough, in the time that passes; may be `Infinity`. */
   readonly deadline: number;
   /** Whether it is one of the `waiting` of its limiter: it, or one before it, was refused. */
@@ -91,17 +86,19 @@ export interface ObservedState extends StateAt {
   readonly limiter: QueueLimiter;
   /** How far the store's clock was ahead of that. */
   readonly ahead: number;
+  /** Whether this is the key's state, as far as is known; otherwise it may hold more use. */
+  readonly isExact: boolean;
 }
 
 /** A call of the head that is under way. */
 export interface HeadCall {
   readonly waiter: Waiter;
   /** The key, watched since before it was sent. */
-  watched: WatchedKey | undefined;
+  readonly watched: WatchedKey | undefined;
   /** Whether units were given back since it was sent: the head must not sleep on its answer. */
   outdated: boolean;
-  /** When it was sent, in the time that passes. */
-  readonly sentAt: number;
+  /** When it was sent, in the time that passes; only if it was not answered at once. */
+  sentAt: number;
   /** Called when it has ended, and what it took for one who left is given back. */
   onEnd(): void;
 }
@@ -109,46 +106,70 @@ export interface HeadCall {
 /** The callers that wait for one key. */
 export interface WaitingQueue {
   /** Not charged; the first one is the head. */
-  readonly waiting: Waiter[];
+  readonly waiting: LinkedList<Waiter>;
   /** Charged, and sleeping out their delay, in the order of their places. */
-  readonly delayed: Waiter[];
-  /** How many of `waiting` have a deadline. */
-  withDeadline: number;
+  readonly delayed: LinkedList<Waiter>;
+  /** Those of `waiting` that have a deadline. */
+  readonly deadlines: Deadlines<Waiter>;
   /** What the head's last refusal saw; undefined when it was not kept, or is out of date. */
   observed: ObservedState | undefined;
-  /** How many of `waiting`, from the head on, have a projection that still holds. */
-  projected: number;
+  /** The last of `waiting` that has a projection; so have all before it. */
+  projectedTo: Waiter | undefined;
+  /** Whether some projections are later than the truth, because somebody has left. */
+  isPessimistic: boolean;
+  /** Until when nobody is projected, in the time that passes, because many just were. */
+  restUntil: number;
+  /** Cancels what ends that rest; only while callers wait for their projection. */
+  rest: (() => void) | undefined;
   /** The head's call that is under way: nothing is projected from what it may be changing. */
   call: HeadCall | undefined;
+  /** When the first call was sent of those that are not answered. */
+  silentSince: number | undefined;
+  /** Cancels the timer of the earliest deadline; only while a call is not answered. */
+  silence: (() => void) | undefined;
+  /** When that timer wakes. */
+  silenceEnds: number;
   /** Cancels the head's sleep; only while it sleeps. */
   sleep: (() => void) | undefined;
+  /** Whether all who wait are being failed, because the store was closed. */
+  isEnding: boolean;
   /** Forgets the queue, when nobody is in it. */
   close(): void;
 }
 
-/** The queues of one store, by stored key. */
-export type WaitingQueues = Map<string, WaitingQueue>;
+/** The queues of one store. */
+export interface WaitingQueues {
+  /** By stored key. */
+  readonly byName: Map<string, WaitingQueue>;
+  /** Whether the store was closed. */
+  isClosed: boolean;
+}
 
-/** A store's clock that is further behind than projected, in milliseconds, has stepped back. */
-const LARGEST_JITTER = 100;
-
-/** The queue of a stored key; opened if there is none. */
-export function queueFor(queues: WaitingQueues, stored: string): WaitingQueue {
-  const known = queues.get(stored);
-  if (known !== undefined) return known;
+/** Opens the queue of a stored key. */
+export function openQueue({ byName }: WaitingQueues, stored: string): WaitingQueue {
   const queue: WaitingQueue = {
-    waiting: [],
-    delayed: [],
-    withDeadline: 0,
+    waiting: linkedList(),
+    delayed: linkedList(),
+    deadlines: deadlines(),
     observed: undefined,
-    projected: 0,
+    projectedTo: undefined,
+    isPessimistic: false,
+    restUntil: -Infinity,
+    rest: undefined,
     call: undefined,
+    silentSince: undefined,
+    silence: undefined,
+    silenceEnds: 0,
     sleep: undefined,
+    isEnding: false,
     close() {
-      if (queues.get(stored) === queue) queues.delete(stored);
+      if (byName.get(stored) === queue) byName.delete(stored);
+      queue.rest?.();
+      queue.silence?.();
+      queue.rest = queue.silence = undefined;
     },
   };
-  queues.set(stored, queue);
+  byName.set(stored, queue);
   return queue;
 }
 
@@ -161,46 +182,71 @@ export function wakeHead(queue: WaitingQueue): void {
 
 /** Adds a waiter at the end. */
 export function enqueue(queue: WaitingQueue, waiter: Waiter): void {
-  queue.waiting.push(waiter);
-  if (waiter.deadline < Infinity) queue.withDeadline++;
+  append(queue.waiting, waiter);
+  if (waiter.deadline === Infinity) return;
+  queue.deadlines.live++;
+  pushDeadline(queue.deadlines, waiter);
 }
 
-/** Takes a waiter out of the queue, if it is in it. */
-export function dequeue(queue: WaitingQueue, waiter: Waiter): void {
-  const index = queue.waiting.indexOf(waiter);
-  if (index === -1) return;
-  queue.waiting.splice(index, 1);
-  if (waiter.deadline < Infinity) queue.withDeadline--;
-  queue.projected = Math.min(queue.projected, index);
+/** Whether a caller waits to be admitted. */
+export function isWaiting(waiter: Waiter): boolean {
+  return waiter.list === waiter.queue.waiting;
+}
+
+/** Takes a waiter out of the queue, if it is in it. Those behind it are admitted earlier, then. */
+export function dequeue(waiter: Waiter): void {
+  if (!isWaiting(waiter)) return;
+  const { queue, projection } = waiter;
+  const isHead = queue.waiting.first === waiter;
+  if (queue.projectedTo === waiter) queue.projectedTo = waiter.previous;
+  else if (projection !== undefined) queue.isPessimistic = true;
+  unlink(waiter);
   uncount(waiter);
-  if (index === 0) endSleep(queue);
+  if (isHead) endSleep(queue);
+}
+
+function unlink(waiter: Waiter): void {
+  const { queue: { deadlines } } = waiter;
+  remove(waiter);
+  if (waiter.deadline === Infinity) return;
+  deadlines.live--;
+  sweep(deadlines, isWaiting);
 }
 
 /** Takes a waiter out of the queue, and fails it. */
-export function fail(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
-  dequeue(queue, waiter);
+export function fail(waiter: Waiter, reason: unknown): void {
+  dequeue(waiter);
   waiter.reject(reason);
 }
 
 /** Takes the admitted head out of the queue; returns whether it has to wait for its start. */
-export function admitHead(
-  queue: WaitingQueue,
-  decision: Decision,
-  sight: Sight | undefined,
-): boolean {
-  const head = queue.waiting.shift()!;
-  if (head.deadline < Infinity) queue.withDeadline--;
-  const isProjected = queue.projected > 0 && decision.source === undefined;
-  queue.observed = isProjected ? { ...queue.observed!, ...head.projection! } : undefined;
-  queue.projected = isProjected ? queue.projected - 1 : 0;
+export function admitHead(head: Waiter, decision: Decision, sight: Sight | undefined): boolean {
+  const { queue } = head;
+  const { observed, projectedTo } = queue;
+  if (projectedTo === undefined || decision.source !== undefined) forgetState(queue);
+  else {
+    queue.observed = { ...observed!, ...head.projection!, isExact: !queue.isPessimistic };
+    if (projectedTo === head) queue.projectedTo = undefined;
+  }
+  unlink(head);
   if (sight === undefined || decision.delay === 0) {
     uncount(head);
     return false;
   }
   count(head);
   head.freshAt = sight.freshAt;
-  queue.delayed.push(head);
+  append(queue.delayed, head);
   return true;
+}
+
+/** Takes the one that starts out of those with a delay; those before it have started or left. */
+export function startDelayed(waiter: Waiter): void {
+  const { delayed } = waiter.queue;
+  while (waiter.list === delayed) {
+    const first = delayed.first!;
+    remove(first);
+    uncount(first);
+  }
 }
 
 /** Counts a waiter among those of its limiter. */
@@ -226,94 +272,19 @@ export function mayWait({ counted, limiter }: Waiter): boolean {
  * Counts all who wait, as their head was refused; those for whom there is no room leave. Who comes
  * while the first call of a head is under way may not have to wait, and is not counted before.
  */
-export function countWaiting(queue: WaitingQueue): void {
-  const { waiting } = queue;
-  let index = waiting.length;
-  while (index > 0 && !waiting[index - 1]!.counted) index--;
-  while (index < waiting.length) {
-    const waiter = waiting[index]!;
-    if (mayWait(waiter)) {
-      count(waiter);
-      index++;
-    } else {
-      dequeue(queue, waiter);
+export function countWaiting({ waiting }: WaitingQueue): void {
+  let waiter = waiting.last;
+  if (waiter === undefined || waiter.counted) return;
+  while (waiter.previous !== undefined && !waiter.previous.counted) waiter = waiter.previous;
+  while (waiter !== undefined) {
+    const { next }: Waiter = waiter;
+    if (mayWait(waiter)) count(waiter);
+    else {
+      dequeue(waiter);
       waiter.resolve(undefined);
     }
+    waiter = next;
   }
-}
-
-/**
- * Keeps what a refused head saw, unless all is as projected or nobody has a deadline.
- *
- * @param sight What it saw; `undefined` if the limiter's own store did not answer.
- */
-export function observeRefusal(
-  queue: WaitingQueue,
-  waiter: Waiter,
-  decision: Decision,
-  sight: Sight | undefined,
-): void {
-  if (sight === undefined) return refuseLate(queue, decision);
-  const asProjected = queue.projected > 0 &&
-    waiter.projection!.at === sight.at + decision.retryAfter;
-  if (asProjected && storeTime(queue.observed!) - sight.at <= LARGEST_JITTER) return;
-  forgetState(queue);
-  if (sight.refusedState === undefined) return;
-  queue.observed = {
-    ...sight.refusedState,
-    limiter: waiter.limiter,
-    ahead: sight.at - passing(waiter),
-  };
-}
-
-/** Refuses those whose time is up before the head may try again: nothing else is known. */
-function refuseLate(queue: WaitingQueue, decision: Decision): void {
-  forgetState(queue);
-  for (const waiter of [...queue.waiting]) {
-    if (!isTooLate(waiter, decision.retryAfter)) continue;
-    fail(queue, waiter, rateLimited(waiter, decision));
-  }
-}
-
-/** Refuses those who could not start in time, as far as can be projected. */
-export function refuseByProjection(queue: WaitingQueue): void {
-  const { observed, waiting } = queue;
-  if (queue.withDeadline === 0) return;
-  // Without a state the head tries again, to see one.
-  if (observed === undefined) return endSleep(queue);
-  while (queue.projected < waiting.length) {
-    const waiter = waiting[queue.projected]!;
-    const { limiter: { algorithm }, cost } = waiter;
-    const from = queue.projected === 0 ? observed : waiting[queue.projected - 1]!.projection!;
-    const instant = Math.max(0, storeTime(observed));
-    const projection = projectAdmission(algorithm, from, instant, cost);
-    if (isTooLate(waiter, projection.wait)) {
-      const [look] = algorithm.step(observed.state, instant, 0);
-      const refusal = { ...look, allowed: false, retryAfter: projection.wait };
-      fail(queue, waiter, rateLimited(waiter, refusal));
-    } else {
-      waiter.projection = projection;
-      queue.projected++;
-    }
-  }
-}
-
-/** Admits a call as soon as it can be, if nothing else happens before. */
-function projectAdmission(
-  algorithm: Algorithm,
-  from: StateAt,
-  now: number,
-  cost: number,
-): Projection {
-  let at = Math.max(from.at, now);
-  if (at > LAST_INSTANT) return { state: from.state, at: Infinity, wait: Infinity };
-  let [decision, state] = algorithm.step(from.state, at, cost);
-  if (!decision.allowed) {
-    at += decision.retryAfter;
-    if (!(at <= LAST_INSTANT)) return { state: from.state, at: Infinity, wait: Infinity };
-    [decision, state] = algorithm.step(from.state, at, cost);
-  }
-  return { state, at, wait: at - now + decision.delay };
 }
 
 /** The error of an `acquire` that is refused: what was requested, and when it could be admitted. */
@@ -333,30 +304,29 @@ export function rateLimited(
 
 /** The milliseconds that a waiter has left. */
 export function timeLeft(waiter: Waiter): number {
+  if (waiter.deadline === Infinity) return Infinity;
   return Math.max(0, waiter.deadline - passing(waiter));
 }
 
-/** Whether so long a wait from now would end after the deadline. Waits are whole milliseconds. */
-function isTooLate(waiter: Waiter, wait: number): boolean {
-  return passing(waiter) + wait > waiter.deadline;
+/** The whole milliseconds that have passed, from an instant of no meaning. */
+export function passing({ limiter }: { readonly limiter: QueueLimiter }): number {
+  return Math.floor(limiter.passing());
 }
 
-function forgetState(queue: WaitingQueue): void {
-  queue.projected = 0;
+/** Forgets what projections are made of. */
+export function forgetState(queue: WaitingQueue): void {
+  forgetProjections(queue);
   queue.observed = undefined;
 }
 
-function endSleep(queue: WaitingQueue): void {
+/** Forgets who is admitted when. */
+export function forgetProjections(queue: WaitingQueue): void {
+  queue.projectedTo = undefined;
+  queue.isPessimistic = false;
+}
+
+/** Ends the sleep of the head: it is to try again. */
+export function endSleep(queue: WaitingQueue): void {
   queue.sleep?.();
   queue.sleep = undefined;
-}
-
-/** The store's time, as far as is known. */
-function storeTime(observed: ObservedState): number {
-  return passing(observed) + observed.ahead;
-}
-
-/** The whole milliseconds that have passed, from an instant of no meaning. */
-function passing({ limiter }: { readonly limiter: QueueLimiter }): number {
-  return Math.floor(limiter.passing());
 }

@@ -126,6 +126,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
     deleteAll: store.deleteAll && other.deleteAll &&
       ((prefix) => andThen<void, void>(other.deleteAll!(prefix), () => store.deleteAll!(prefix))),
     close: () => andThen<void, void>(store.close(), () => other.close()),
+    outlivesInner: true,
   });
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { clockSteps, processTime } from "../process_time.ts";
+import { closeNotice } from "../../core/close_notice.ts";
 import { checkChoice, checkInteger, checkOptions, rangeError } from "../../core/options/checks.ts";
 import type { SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
@@ -85,10 +86,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
   const slots = openSlots(maxKeys, onFull);
+  const { onClose, announce } = closeNotice();
 
   function close(): void {
     slots.closed = true;
     for (const table of slots.tables.values()) dropTable(slots, table);
+    announce();
   }
 
   return {
@@ -103,6 +106,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         if (family.startsWith(start)) dropTable(slots, table);
       }
     },
+    onClose,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     [Symbol.dispose]: close,

@@ -11,13 +11,30 @@ export const LIMITER_FAULTS: readonly Fault[] = [
       "clock === undefined ? undefined : {~~checkNow(clock())~>Date.now()~~}",
   }),
   ...faultsIn("core/limiter/waiting_queue.ts", ["limiter"], {
-    "The last to come is the first in the queue": "queue.waiting.{~~push~>unshift~~}(waiter);",
+    "Who leaves is forgotten by the projections of those behind":
+      "else if (projection !== undefined) queue.isPessimistic = {~~true~>false~~};",
+    "The queue of a key is never forgotten": "if (byName.get(stored) {~~===~>!==~~} queue)",
+  }),
+  ...faultsIn("core/limiter/projections.ts", ["limiter"], {
     "`maxWait` is checked only when the time is up":
-      "if (isTooLate(waiter, {~~projection.wait~>0~~}))",
+      "if (!isTooLate(waiter, {~~projection.wait~>0~~}))",
+    "All are projected anew at each refusal": "at {~~> projected~>>= 0~~}) forgetProjections",
+  }),
+  ...faultsIn("core/limiter/abort_groups.ts", ["limiter"], {
+    "A signal keeps its listener": "if (group.callers.size {~~> 0~>>= 0~~}) return;",
+    "The rest of many does not leave": "if (more) {~~later(slice[0]!, abort)~>{}~~};",
+  }),
+  ...faultsIn("core/limiter/end_queues.ts", ["limiter"], {
+    "A delay is slept out after the store was closed":
+      "  {~~waiter.wake();~>~~}\n  remove(waiter);",
+  }),
+  ...faultsIn("core/linked_list.ts", ["limiter"], {
+    "The last to come is the first in the queue":
+      "if (last === undefined) list.first = item;\n  else {~~last.next = item~>list.first = item~~};",
   }),
   ...faultsIn("core/limiter/wait_in_queue.ts", ["limiter"], {
     "One who leaves stays in the queue, and is charged":
-      "const abort = () => {~~leave(queue, waiter, signal!.reason)~>waiter.reject(signal!.reason)~~};",
+      "  const { call } = queue;\n  {~~dequeue(waiter);~>~~}",
     "The first in the queue sleeps a millisecond too long":
       "cancel = limiter.after(milliseconds{~~~> + 1~~}, () => {",
     "The delay of a queue is not waited out": "limiter.after({~~decision.delay~>0~~}, () => {",

@@ -1,0 +1,114 @@
+/*
+ * A store that does not answer: whoever has waited for `maxWait` meanwhile is failed. One timer for each
+ * queue, for the earliest deadline, and only while a call is under way.
+ *
+ * If the head's time is up, its call is given up: the next head tries, and what is taken later is given
+ * back. The silence is counted from the first call that is not answered, so those behind need no call
+ * of their own to be failed in time.
+ */
+
+import { StoreUnavailableError } from "../errors.ts";
+import { MAX_PER_TURN } from "./abort_groups.ts";
+import { earliest, popDeadline, pushDeadline } from "./deadlines.ts";
+import {
+  fail,
+  isWaiting,
+  type Waiter,
+  type WaitingQueue,
+  type WaitRequest,
+} from "./waiting_queue.ts";
+
+/**
+ * The least time in milliseconds that a store has for an answer. A call that is sent just before
+ * its caller's deadline is not given up at once.
+ */
+export const MIN_ANSWER_TIME = 250;
+
+/** Continues a queue whose head was failed. */
+type Advance = (queue: WaitingQueue) => void;
+
+/** Fails callers at their deadlines as long as the head's call is not answered. */
+export function watchSilence(queue: WaitingQueue, advance: Advance): void {
+  const { call } = queue;
+  if (call === undefined) return;
+  queue.silentSince ??= call.sentAt;
+  const due = nextDue(queue);
+  if (due === undefined) return stopTimer(queue);
+  if (queue.silence === undefined || due < queue.silenceEnds) wakeAt(queue, due, advance);
+}
+
+/** Notes that the store has answered, even if only a call that was given up. */
+export function answered(queue: WaitingQueue, advance: Advance): void {
+  stopTimer(queue);
+  queue.silentSince = queue.call?.sentAt;
+  watchSilence(queue, advance);
+}
+
+/** When the next caller is failed, if the store does not answer until then. */
+function nextDue({ deadlines, call, silentSince }: WaitingQueue): number | undefined {
+  const first = earliest(deadlines, isWaiting);
+  if (first === undefined) return undefined;
+  const afterSilence = silentSince! + MIN_ANSWER_TIME;
+  if (first !== call!.waiter) return Math.max(first.deadline, afterSilence);
+  popDeadline(deadlines.heap);
+  const second = earliest(deadlines, isWaiting);
+  pushDeadline(deadlines, first);
+  const due = Math.max(first.deadline, call!.sentAt + MIN_ANSWER_TIME);
+  return Math.min(due, Math.max(second?.deadline ?? Infinity, afterSilence));
+}
+
+function stopTimer(queue: WaitingQueue): void {
+  queue.silence?.();
+  queue.silence = undefined;
+}
+
+function wakeAt(queue: WaitingQueue, due: number, advance: Advance): void {
+  stopTimer(queue);
+  const { limiter } = queue.call!.waiter;
+  let cancel = () => {};
+  const silence = () => cancel();
+  queue.silence = silence;
+  queue.silenceEnds = due;
+  cancel = limiter.after(Math.max(0, due - limiter.passing()), () => {
+    if (queue.silence === silence) queue.silence = undefined;
+    failDue(queue, advance);
+  });
+}
+
+/** Fails those whose time is up, as many as one turn may; then the queue goes on. */
+function failDue(queue: WaitingQueue, advance: Advance): void {
+  const { call, deadlines } = queue;
+  if (call === undefined) return;
+  const { limiter } = call.waiter;
+  const now = limiter.passing();
+  const mayFailHead = now >= call.sentAt + MIN_ANSWER_TIME;
+  let head: Waiter | undefined;
+  let failures = 0;
+  while (failures < MAX_PER_TURN) {
+    const waiter = earliest(deadlines, isWaiting);
+    if (waiter === undefined || now < waiter.deadline) break;
+    if (waiter === call.waiter && !mayFailHead) popDeadline(deadlines.heap), head = waiter;
+    else failures += failUnanswered(queue, waiter);
+  }
+  if (head !== undefined) pushDeadline(deadlines, head);
+  if (queue.waiting.first !== call.waiter) queue.call = undefined;
+  if (queue.call === undefined) advance(queue);
+  else watchSilence(queue, advance);
+}
+
+function failUnanswered({ call }: WaitingQueue, waiter: Waiter): number {
+  fail(waiter, unanswered(waiter, call!.waiter === waiter ? "unknown" : "no"));
+  return 1;
+}
+
+/** The error of a call that a store has not answered by its caller's deadline. */
+export function unanswered(
+  { key, cost, maxWait }: WaitRequest,
+  applied: "no" | "unknown",
+): StoreUnavailableError {
+  const rule = `the store must answer within a maxWait of ${maxWait} ms`;
+  return new StoreUnavailableError(
+    `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: it has not answered`,
+    applied,
+  );
+}
