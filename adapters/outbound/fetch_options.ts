@@ -7,10 +7,10 @@ import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import {
   checkFunction,
   checkInteger,
-  checkMilliseconds,
   type OptionNames,
   typeError,
 } from "../../core/options/checks.ts";
+import { type Period, readLongestWait } from "../../core/options/period.ts";
 
 /** What sends requests: `fetch` itself, or one that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -54,16 +54,16 @@ export interface LimitedFetchOptions {
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
   /**
-   * The longest wait for one call altogether, in milliseconds; default 60,000. It counts from the
-   * call, so the time until refusals arrived is part of it.
+   * The longest wait for one call altogether: milliseconds, or text such as `"30s"`; default a minute.
+   * It counts from the call, so the time until refusals arrived is part of it.
    */
-  readonly maxWait?: number | undefined;
+  readonly maxWait?: Period | undefined;
   /**
-   * The longest pause that a server can impose, in milliseconds; default 3,600,000, an hour. If it
-   * asks for more, the call that was refused gets the refusal, and calls to come may try again
-   * after this long.
+   * The longest pause that a server can impose: milliseconds, or text such as `"10m"`; default an
+   * hour. If it asks for more, the call that was refused gets the refusal, and calls to come may try
+   * again after this long.
    */
-  readonly maxPause?: number | undefined;
+  readonly maxPause?: Period | undefined;
   /** How often a refused request is sent again; default 3. */
   readonly retries?: number | undefined;
   /**
@@ -107,5 +107,5 @@ function checkCount(action: string, option: string, value: unknown): void {
 }
 
 function checkPatience(action: string, option: string, value: unknown): void {
-  checkMilliseconds(action, option, value, { infinite: true });
+  readLongestWait(action, option, value as Period);
 }

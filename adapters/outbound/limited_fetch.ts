@@ -17,6 +17,7 @@
  * @module
  */
 
+import { readLongestWait } from "../../core/options/period.ts";
 import { gcra } from "../../core/algorithms/gcra.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { type Clock, passingTime } from "../../core/clock.ts";
@@ -119,7 +120,9 @@ type FetchSettings = ReturnType<typeof fetchSettings>;
  */
 function fetchSettings(options: LimitedFetchOptions) {
   checkOptions<LimitedFetchOptions>("create limitedFetch", options, FETCH_OPTIONS);
-  const { limiter, key = hostOf, cost = 1, maxWait = 60_000, maxPause = 3_600_000 } = options;
+  const { limiter, key = hostOf, cost = 1 } = options;
+  const maxWait = readLongestWait("create limitedFetch", "maxWait", options.maxWait ?? "1m");
+  const maxPause = readLongestWait("create limitedFetch", "maxPause", options.maxPause ?? "1h");
   const { retries = 3, clock = Date.now as Clock, budget = defaultBudget(clock), onRetry } =
     options;
   const { fetch = globalThis.fetch, random = Math.random } = options;

@@ -8,12 +8,12 @@ import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import {
   checkCost,
-  checkMilliseconds,
   checkOptions,
   checkText,
   type OptionNames,
   typeError,
 } from "../options/checks.ts";
+import { type Period, readLongestWait } from "../options/period.ts";
 import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
 import { waitInQueue } from "./wait_in_queue.ts";
 import { type QueueLimiter, rateLimited, type WaitRequest } from "./waiting_queue.ts";
@@ -24,15 +24,15 @@ import { withTimeout } from "../with_timeout.ts";
 export interface AcquireOptions {
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
-  /** The longest wait in milliseconds, at least 0; default `Infinity`. */
-  readonly maxWait?: number | undefined;
+  /** The longest wait: milliseconds of at least 0, or text such as `"1s"`; default `Infinity`. */
+  readonly maxWait?: Period | undefined;
   /** Ends the wait: one that still queues has taken nothing. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const OPTIONS: OptionNames<AcquireOptions> = {
   cost: (action, _option, cost) => checkCost(action, cost as number, 0),
-  maxWait: (action, option, time) => checkMilliseconds(action, option, time, { infinite: true }),
+  maxWait: (action, option, time) => void readLongestWait(action, option, time as Period),
   signal(action, option, signal) {
     // Not by its class: one of another realm will do.
     if (typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === "function") return;
@@ -49,7 +49,10 @@ export async function acquire(
 ): Promise<Decision> {
   checkText("acquire", "key", key);
   checkOptions("acquire", options, OPTIONS);
-  const { cost = 1, maxWait = Infinity, signal } = options;
+  const { cost = 1, signal, maxWait: longest = Infinity } = options;
+  const maxWait = typeof longest === "number"
+    ? longest
+    : readLongestWait("acquire", "maxWait", longest);
   signal?.throwIfAborted();
   const request = { limiter, key, cost, maxWait, signal, afterUndo };
   try {
@@ -68,7 +71,8 @@ async function admission(request: WaitRequest): Promise<Decision> {
     const rule = `cost must be at most the capacity of ${capacity}`;
     throw rateLimited(request, await look(request), rule);
   }
-  const decision = await waitInQueue(request);
+  const admitted = waitInQueue(request);
+  const decision = isPromise(admitted) ? await admitted : admitted;
   if (decision !== undefined) return decision;
   const seen = await look(request);
   // Those who wait come first, however many units there are now; but never say at once.

@@ -134,8 +134,10 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * A cost of 0 looks, and does not wait.
    *
    * @throws {RateLimitedError} At once if the queue is longer than `maxWait`, the cost above the
-   * capacity or `maxWaiting` reached; later, if others were faster than projected, or another store
-   * answers that can never admit as much, such as a share of the limit.
+   * capacity or `maxWaiting` reached; later, if others were faster than projected, `consume` in this
+   * thread included, or another store answers that can never admit as much, such as a share of the
+   * limit.
+   * @throws {StoreUnavailableError} If the store does not answer within `maxWait`, or is closed.
    * @throws What the signal was aborted with.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Decision>;

@@ -2,7 +2,7 @@
  * Periods as callers write them, such as 500 or "10s", and as whole milliseconds.
  */
 
-import { LAST_INSTANT, rangeError, typeError } from "./checks.ts";
+import { checkMilliseconds, LAST_INSTANT, rangeError, typeError } from "./checks.ts";
 
 /**
  * Zeros after the first digit, by themselves, because TypeScript takes no bigint that begins with one:
@@ -62,6 +62,16 @@ export function readPeriod(action: string, option: string, value: Period): numbe
     throw rangeError(action, rule, value);
   }
   return milliseconds;
+}
+
+/**
+ * Reads the longest time that a caller waits: milliseconds of at least 0, fractions and `Infinity`
+ * included, or text such as `"1s"`.
+ */
+export function readLongestWait(action: string, option: string, value: Period): number {
+  if (typeof value === "string") return readPeriod(action, option, value);
+  checkMilliseconds(action, option, value, { infinite: true });
+  return value;
 }
 
 function fromText(text: string): number {

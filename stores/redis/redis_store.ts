@@ -21,6 +21,7 @@
  * @module
  */
 
+import { closeNotice } from "../../core/close_notice.ts";
 import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore, Operation } from "../../core/store.ts";
@@ -171,9 +172,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return submitParts(parts, now, false) as Promise<readonly unknown[]>;
   }
 
+  const { onClose, announce } = closeNotice();
+
   function close(): Promise<void> {
     closed = true;
     router.close();
+    announce();
     return Promise.resolve();
   }
 
@@ -185,6 +189,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const message = "Cannot delete the keys of a prefix as the redisStore must be open";
       return Promise.reject(new StoreUnavailableError(message, "no"));
     },
+    onClose,
     close,
     [Symbol.asyncDispose]: close,
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),

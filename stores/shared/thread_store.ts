@@ -2,6 +2,7 @@
  * A store in shared memory as the limiters of one thread call it.
  */
 
+import { closeNotice } from "../../core/close_notice.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Operation, SyncStore, WatchedKey } from "../../core/store.ts";
@@ -96,10 +97,13 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 
   const host: FamilyHost = { view, decideOn, startOf, run, forget, watch };
 
+  const { onClose, announce } = closeNotice();
+
   function close(): void {
     detachThread(thread);
     signals.close();
     view.evictions.close();
+    announce();
   }
 
   const store: SharedStore & { readonly stays: typeof STAYS } = {
@@ -122,6 +126,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
       checkInteger("grow the shared store", "capacity", capacity, 1, memory.maxCapacity);
       growCapacity(memory, capacity);
     },
+    onClose,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     statistics: (options = {}) =>

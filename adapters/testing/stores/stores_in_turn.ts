@@ -3,6 +3,7 @@
  * faults between two connections or two threads.
  */
 
+import { closeNotice } from "../../../core/close_notice.ts";
 import { bindOnce } from "../../../core/bind_once.ts";
 import { rebindTo } from "../../../core/rebind.ts";
 import type {
@@ -41,7 +42,10 @@ export function storesInTurn(stores: readonly Store[]): AsyncStore {
   function next(): number {
     return calls++ % stores.length;
   }
+  const { onClose, announce } = closeNotice();
+
   async function close(): Promise<void> {
+    announce();
     await Promise.all(stores.map((store) => store.close()));
   }
   function open(spec: FamilySpec): Family<"async"> {
@@ -73,6 +77,7 @@ export function storesInTurn(stores: readonly Store[]): AsyncStore {
     ...(stores[0]!.deleteAll && {
       deleteAll: async (prefix: string) => await stores[next()]!.deleteAll!(prefix),
     }),
+    onClose,
     close,
     [Symbol.asyncDispose]: close,
   };

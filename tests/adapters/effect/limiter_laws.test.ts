@@ -53,9 +53,10 @@ function limiterOfFibers(algorithm: Algorithm, clock: VirtualClock, store: Store
     charge: (key, cost) => decide(service.charge(law, key, cost)),
     reset: (key) => run(service.reset(law, key)),
     resetAll: () => run(service.resetAll(law)),
-    async acquire(key, { signal, ...options }: AcquireOptions = {}) {
+    async acquire(key, { signal, cost, maxWait }: AcquireOptions = {}) {
       try {
-        return await decide(service.acquire(law, key, options), signal);
+        const wait = maxWait as number | undefined; // laws give numbers
+        return await decide(service.acquire(law, key, { cost, maxWait: wait }), signal);
       } catch (error) {
         if (error instanceof RateLimited) {
           throw new RateLimitedError(error.message, Schema.encodeSync(Decision)(error.decision));

@@ -451,7 +451,7 @@ describe("limitedFetch", () => {
   test("refuses options that cannot be meant", () => {
     const bad = [
       ...[{ retries: -1 }, { maxWait: NaN }, { cost: 0.5 }, { clock: 5 }, 7, null],
-      ...[{ maxPause: -1 }, { maxPause: "1h" }, { limiter: {} }, { budget: () => true }],
+      ...[{ maxPause: -1 }, { maxPause: "an hour" }, { limiter: {} }, { budget: () => true }],
       ...[{ key: "host" }, { random: 0.5 }, { onRetry: true }, { fetch: null }, { limiter: null }],
     ];
     for (const options of bad) {

@@ -471,6 +471,18 @@ describe("acquire", () => {
     assert.equal(now, 1_003_000);
   });
 
+  test("maxWait may be text", async () => {
+    const clock = virtualClock(1_000_000);
+    const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock });
+    api.consume("key");
+    const calls = ["9s", "10s"].map((maxWait) =>
+      outcome(api.acquire("key", { maxWait: maxWait as "9s" }))
+    );
+    await clock.pass(10_000);
+    assert.deepEqual(await settledOf(calls), ["RateLimitedError", "admitted"]);
+    await assert.rejects(api.acquire("key", { maxWait: "soon" as "1s" }), RangeError);
+  });
+
   test("a cost of 0 looks, whoever waits", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock });
