@@ -8,7 +8,6 @@ import {
   limiter,
   memoryStore,
   type Store,
-  StoreUnavailableError,
   type SyncStore,
 } from "../../../mod.ts";
 import { openTelemetryStore } from "../../../adapters/otel/open_telemetry_store.ts";
