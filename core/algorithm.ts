@@ -148,6 +148,21 @@ export interface AlgorithmInternals<State = unknown> {
   readonly slots?: number | undefined;
   /** The same state as a value, where a store may pass a view of memory that it reuses. */
   detach?(state: State): State;
+  /**
+   * The use that a state holds, the oldest first: charged at their instants, these units make it again,
+   * also under another limit. Absent where a charge at `now` ends when the use itself would.
+   */
+  uses?(state: State, now: number): readonly UnitsAt[];
+}
+
+/** Units, and when they were taken. */
+export interface UnitsAt {
+  /** The instant, in milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** The units. */
+  readonly units: number;
+  /** Whether nothing is left until all use ends, however few units these are: a lock. */
+  readonly locks?: boolean;
 }
 
 /**

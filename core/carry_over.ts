@@ -1,9 +1,10 @@
 /*
  * How a changed limit takes over what a key had used under its older options. Each part of an `all`
- * takes over from the part in its place.
+ * takes over from the part in its place. Where only the limit of a log, a window or a lockout has changed,
+ * use keeps its instants: it ends when it would have ended.
  */
 
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, UnitsAt } from "./algorithm.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
 import type { FamilySpec, ReplaceMode } from "./store.ts";
 
@@ -71,8 +72,45 @@ export function carryOver(
   const { remaining, debt } = splitReducer(older).decide(old, old, now, 0);
   const carried = (units: number) =>
     mode === "keep" ? units : sameShare(units, older.capacity, capacity);
-  const used = Math.min(carried(older.capacity - remaining), capacity);
-  return splitReducer(algorithm).charge(initial, now, used + carried(debt));
+  const uses = keepInstants(older, algorithm) ? older.internals!.uses!(old, now) : NO_USES;
+  const isLocked = uses.some(({ locks }) => locks);
+  const used = isLocked ? capacity : Math.min(carried(older.capacity - remaining), capacity);
+  const { charge } = splitReducer(algorithm);
+  let state = initial;
+  for (const { at, units } of divide(uses, used + carried(debt), now, carried)) {
+    state = charge(state, at, units);
+  }
+  return state;
+}
+
+const NO_USES: readonly UnitsAt[] = [];
+
+/** Whether use ends at the same instants under both: all that differs is the limit. */
+function keepInstants(older: Algorithm, algorithm: Algorithm): boolean {
+  const besideLimit = ({ id }: Algorithm) => id.split("/").toSpliced(1, 1).join("/");
+  return older.internals?.uses !== undefined && besideLimit(older) === besideLimit(algorithm);
+}
+
+/** So many units at the instants of earlier use, the newest first, because the oldest are dropped. */
+function divide(
+  uses: readonly UnitsAt[],
+  total: number,
+  now: number,
+  carried: (units: number) => number,
+): readonly UnitsAt[] {
+  const divided: { at: number; units: number }[] = [];
+  let seen = 0;
+  let given = 0;
+  for (const { at, units } of uses.toReversed()) {
+    seen += units;
+    const share = Math.min(carried(seen), total) - given;
+    if (share > 0) divided.push({ at, units: share });
+    given += Math.max(0, share);
+  }
+  // A larger lock, and what rounding up leaves.
+  if (divided.length === 0) return [{ at: now, units: total }];
+  divided[0]!.units += total - given;
+  return divided.reverse();
 }
 
 /** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */

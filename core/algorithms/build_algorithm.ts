@@ -20,7 +20,14 @@
  * its arithmetic.
  */
 
-import type { Algorithm, ArrivalRate, Formula, Policy, SplitReducer } from "../algorithm.ts";
+import type {
+  Algorithm,
+  ArrivalRate,
+  Formula,
+  Policy,
+  SplitReducer,
+  UnitsAt,
+} from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Rate } from "../options/rate_options.ts";
 import type { Codec } from "../codec.ts";
@@ -73,6 +80,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly slots?: number;
   /** A state that depends on no store's memory, where a store may pass a view. */
   detach?(state: State): State;
+  /** The use that a state holds, the oldest first, where the instants matter. */
+  uses?(state: State, now: number): readonly UnitsAt[];
   /** Of an arrival time in one number: what it is counted by. */
   readonly arrival?: ArrivalRate | undefined;
 }
@@ -114,6 +123,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       halves: split,
       slots: parts.slots,
       ...(parts.detach && { detach: parts.detach }),
+      ...(parts.uses && { uses: parts.uses }),
       formula: parts.formula,
       arrival,
     }),

@@ -78,8 +78,13 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
   const formOf = fitsOneNumber(limit, windows.last) ? packedUse : wideUse;
   const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
+  const { place, used } = form;
   return buildAlgorithm({
     ...windowArithmetic(limit, windows, form),
+    // Other windows end when they do, whenever they were first used.
+    ...(anchor === "first" && {
+      uses: (use) => [{ at: place(use), units: used(use, place(use)) }],
+    }),
     ...rate,
     formula: ["window", limit, period, anchor === "first" ? -1 : anchor, form.most],
     id,

@@ -80,6 +80,12 @@ export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
     initial: FRESH,
     accounting: lockoutAccounting(rate, lock),
     codec: lockoutCodec(rate, most),
+    uses({ opened, tries, locked }, now) {
+      // The newest try is the one that locks.
+      const newest = { at: locked < 0 ? now : locked, units: 1, locks: locked >= 0 };
+      if (tries > 1) return [{ at: opened, units: tries - 1 }, newest];
+      return [{ ...newest, at: opened }];
+    },
   });
 }
 

@@ -3,7 +3,7 @@
  * a history is written as words and text.
  */
 
-import type { Algorithm } from "../algorithm.ts";
+import type { Algorithm, UnitsAt } from "../algorithm.ts";
 import { refuseAll } from "./refuse_all.ts";
 import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
@@ -41,6 +41,15 @@ export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> 
     accounting: slotAccounting(limit, precision, slots),
     codec: timelineCodec(most, mostEntries(slots, limit), slots),
     slots,
+    uses(timeline, now) {
+      const newest = Math.max(Math.floor(now / precision), timeline.newest);
+      const buckets = bucketsOf(timeline, newest - slots + 1);
+      const uses: UnitsAt[] = [];
+      for (let index = buckets.length - 2; index >= 0; index -= 2) {
+        uses.push({ at: buckets[index]! * precision, units: buckets[index + 1]! });
+      }
+      return uses;
+    },
     detach: (timeline) => detachedTimeline(timeline, timeline.newest - slots + 1),
   });
 }

@@ -15,7 +15,8 @@ import {
   type OptionNames,
   typeError,
 } from "../options/checks.ts";
-import type { LimiterOptions, StoreLimiterOptions } from "./limiter.ts";
+import type { OlderOptions } from "../store.ts";
+import { type LimiterOptions, olderOptions, type StoreLimiterOptions } from "./limiter.ts";
 
 const ACTION = "create limiter";
 const OPTIONS: OptionNames<StoreLimiterOptions> = {
@@ -37,26 +38,18 @@ export function checkLimiter(
     throw typeError(ACTION, "it needs an algorithm, such as gcra(...)", algorithm);
   }
   checkOptions(ACTION, options, OPTIONS);
-  if (options.replaces !== undefined) checkReplaces(algorithm, options.replaces);
+  for (const replaces of olderOptions(options.replaces)) checkReplaces(algorithm, replaces);
 }
 
-/** Checks the older options that those of the limiter replace. */
-function checkReplaces(
-  algorithm: Algorithm,
-  replaces: NonNullable<LimiterOptions["replaces"]>,
-): void {
+/** Checks older options that those of the limiter replace. */
+function checkReplaces(algorithm: Algorithm, replaces: OlderOptions): void {
   if (typeof replaces?.algorithm?.step !== "function") {
     throw typeError(ACTION, "replaces.algorithm must be an algorithm", replaces);
   }
   checkChoice(ACTION, "replaces.mode", replaces.mode, ["keep", "proportional"]);
-  const { id } = replaces.algorithm;
-  if (id === algorithm.id) {
-    const rule = "replaces.algorithm must have other options than the limiter's";
-    throw typeError(ACTION, rule, id);
-  }
   if (haveLikeParts(replaces.algorithm, algorithm)) return;
   const rule = "replaces.algorithm must have the parts that the limiter's has, in the same order";
-  throw typeError(ACTION, rule, id);
+  throw typeError(ACTION, rule, replaces.algorithm.id);
 }
 
 /** Requires the prefix that goes with a store. */

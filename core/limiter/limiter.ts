@@ -14,7 +14,7 @@ import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type {
   AsyncStore,
   BoundVerb,
-  ReplaceMode,
+  OlderOptions,
   Store,
   StoreBase,
   SyncStore,
@@ -48,8 +48,11 @@ export interface LimiterOptions {
    * first failure is printed.
    */
   readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
-  /** The options that this limiter's took the place of, so that a changed limit forgets nothing. */
-  readonly replaces?: { readonly algorithm: Algorithm; readonly mode: ReplaceMode } | undefined;
+  /**
+   * The options that this limiter's took the place of, so that a changed limit forgets nothing; or
+   * several of them, the newest first. Those that equal its own are left out.
+   */
+  readonly replaces?: OlderOptions | readonly OlderOptions[] | undefined;
   /** The most callers that may wait in `acquire`; a positive integer; default 10,000. */
   readonly maxWaiting?: number | undefined;
 }
@@ -197,7 +200,7 @@ export function limiterOn(
   options: LimiterOptions,
 ): Limiter | AsyncLimiter {
   const { clock, replaces, maxWaiting = 10_000 } = options;
-  const older = replaces === undefined || replaces.algorithm.id === algorithm.id ? [] : [replaces];
+  const older = olderOptions(replaces).filter((it) => it.algorithm.id !== algorithm.id);
   const family = (store as StoreBase).open({ prefix, algorithm, older });
   const consumed = family.bind(consume);
   const queues = queuesOf(store);
@@ -301,6 +304,12 @@ function decisionCallback(
   if (onDecision === undefined) return undefined;
   const report = failureReport(onFailure);
   return guarded(onDecision, (error, _decision, key) => report(error, key));
+}
+
+/** What `replaces` says, as a list. */
+export function olderOptions(replaces: LimiterOptions["replaces"]): readonly OlderOptions[] {
+  if (replaces === undefined) return [];
+  return Array.isArray(replaces) ? replaces : [replaces as OlderOptions];
 }
 
 /** The queues of a store: shared by all of its limiters in the thread. */

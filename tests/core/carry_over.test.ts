@@ -4,7 +4,19 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { haveLikeParts } from "../../core/carry_over.ts";
 import { subjects } from "../../adapters/testing/testing.ts";
-import { limiter, memoryStore, type ReplaceMode } from "../../mod.ts";
+import {
+  type Algorithm,
+  all,
+  fixedWindow,
+  gcra,
+  limiter,
+  lockout,
+  memoryStore,
+  type OlderOptions,
+  type ReplaceMode,
+  slidingLog,
+  slidingWindow,
+} from "../../mod.ts";
 import { fcOptions } from "../support/seed.ts";
 
 const LAST_INSTANT = 2 ** 42;
@@ -35,4 +47,87 @@ test("under replaces, too, retryAfter is the first admitting millisecond", () =>
     }),
     fcOptions({ numRuns: 300 }),
   );
+});
+
+const MINUTE = 60_000;
+
+/** A limiter that takes over, in a store in which a key has used units at these minutes. */
+function afterUse(
+  older: Algorithm,
+  newer: Algorithm,
+  mode: ReplaceMode,
+  minutes: readonly number[],
+) {
+  const time = { now: 0 };
+  const options = { store: memoryStore(), prefix: "api", clock: () => time.now };
+  const before = limiter(older, options);
+  for (const minute of minutes) {
+    time.now = minute * MINUTE;
+    before.consume("key");
+  }
+  return { time, after: limiter(newer, { ...options, replaces: { algorithm: older, mode } }) };
+}
+
+const changes: readonly [string, (limit: number) => Algorithm][] = [
+  ["slidingLog", (limit) => slidingLog({ limit, period: "1h" }) as Algorithm],
+  [
+    "slidingWindow",
+    (limit) => slidingWindow({ limit, period: "1h", precision: "1m" }) as Algorithm,
+  ],
+  ["fixedWindow", (limit) => fixedWindow({ limit, period: "1h", anchor: "first" }) as Algorithm],
+  ["part", (limit) => all(gcra({ limit: 100, period: "1s" }), slidingLog({ limit, period: "1h" }))],
+];
+for (const [name, make] of changes) {
+  for (const [limit, mode] of [[4, "keep"], [2, "keep"], [8, "proportional"]] as const) {
+    test(`${name}: a changed limit (${limit}, ${mode}) moves no instant`, () => {
+      const { time, after } = afterUse(make(4), make(limit), mode, [0, 1, 58, 58]);
+      time.now = 59 * MINUTE;
+      assert.equal(after.consume("key").allowed, false);
+      const used = limit === 8 ? [8, 6, 4] : limit === 4 ? [4, 3, 2] : [2, 2, 2];
+      const seen = [59, 60, 61].map((minute) => {
+        time.now = minute * MINUTE;
+        const { remaining, parts } = after.peek("key", 0);
+        return limit - (parts?.[1]?.remaining ?? remaining);
+      });
+      assert.deepEqual(seen, name === "fixedWindow" ? [limit, 0, 0] : used);
+    });
+  }
+}
+
+for (const limit of [1, 2, 3, 10]) {
+  test(`a lock goes on as it was under a limit of ${limit}`, () => {
+    const make = (limit: number) => lockout({ limit, period: "10m", lock: "1h" }) as Algorithm;
+    const { time, after } = afterUse(make(3), make(limit), "keep", [0, 1, 2]);
+    time.now = 30 * MINUTE;
+    const { allowed, retryAfter } = after.consume("key");
+    assert.deepEqual([allowed, retryAfter], [false, 32 * MINUTE]);
+    time.now = 62 * MINUTE;
+    assert.equal(after.consume("key").allowed, true);
+  });
+}
+
+test("tries that do not lock stay where they were, and lock at once if they are enough", () => {
+  const make = (limit: number) => lockout({ limit, period: "10m", lock: "1h" }) as Algorithm;
+  const larger = afterUse(make(3), make(4), "keep", [0, 1]);
+  larger.time.now = 9 * MINUTE;
+  assert.equal(larger.after.consume("key").remaining, 1);
+  larger.time.now = 10 * MINUTE;
+  assert.equal(larger.after.peek("key", 0).remaining, 4);
+
+  const smaller = afterUse(make(3), make(2), "keep", [0, 1]);
+  smaller.time.now = 9 * MINUTE;
+  assert.equal(smaller.after.consume("key").retryAfter, 60 * MINUTE);
+});
+
+test("a chain of older options, the newest first; equal ones are nothing to do", () => {
+  const [oldest, older, newest] = [10, 20, 30].map((limit) => gcra({ limit, period: "1h" }));
+  const options = { store: memoryStore(), prefix: "api", clock: () => 1_000 };
+  const replaces: OlderOptions[] = [newest!, older!, oldest!].map((algorithm) => ({
+    algorithm: algorithm as Algorithm,
+    mode: "keep",
+  }));
+  limiter(oldest!, options).consume("a", 3);
+  limiter(older!, options).consume("b", 4);
+  const now = limiter(newest!, { ...options, replaces });
+  assert.deepEqual(["a", "b", "c"].map((key) => now.consume(key).remaining), [26, 25, 29]);
 });

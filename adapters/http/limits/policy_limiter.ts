@@ -39,9 +39,8 @@ export function policyLimiter(
     const name = `${algorithm.id}\0${algorithm.name}`;
     let known = limiters.get(name);
     if (known === undefined) {
-      const older = replaces?.algorithm.id === algorithm.id ? undefined : replaces;
-      checkLimiter(algorithm, { replaces: older });
-      known = limiterOn(algorithm, store, prefix!, { clock, replaces: older });
+      checkLimiter(algorithm, { replaces });
+      known = limiterOn(algorithm, store, prefix!, { clock, replaces });
       setBounded(limiters, name, known, MAX_LIMITERS);
     }
     return known;

@@ -210,7 +210,7 @@ describe("calendarWindow", () => {
       make({ every: "fortnight" }),
       /every must be "hour", "day", "week", "month" or "year"/,
     );
-    assert.throws(make({ limit: 0 }), /limit must be a positive integer/);
+    assert.throws(make({ limit: -1 }), /limit must be an integer of at least 0/);
     assert.throws(make({ weekStart: 1 }), /weekStart must be left out unless every is "week"/);
     assert.throws(make({ every: "week", weekStart: 0 }), /weekStart must be a positive integer/);
     assert.throws(make({ every: "week", weekStart: 8 }), /weekStart must be at most 7/);
