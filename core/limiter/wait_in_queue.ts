@@ -168,13 +168,13 @@ function leaveLine(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
 
 /** Sends the head's next call, unless one is under way or the head sleeps. */
 function advance(queue: WaitingQueue): void {
-  let calls = 0;
+  let done = 0;
   while (queue.call === undefined && queue.sleep === undefined && !queue.isEnding) {
     const head = queue.waiting.first;
     if (head === undefined) return queue.delayed.first === undefined ? queue.close() : undefined;
-    if (head.signal?.aborted) leaveLine(queue, head, head.signal.reason);
-    else if (calls++ < MAX_PER_TURN) sendOrAdopt(queue, head, undefined);
-    else sleepHead(queue, head, undefined, 0);
+    if (done++ === MAX_PER_TURN) sleepHead(queue, head, undefined, 0);
+    else if (head.signal?.aborted) leaveLine(queue, head, head.signal.reason);
+    else sendOrAdopt(queue, head, undefined);
   }
 }
 

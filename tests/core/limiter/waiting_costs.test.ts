@@ -52,7 +52,11 @@ describe("many who wait", () => {
       assert.equal(clock.sleepers, 1);
       assert.ok(steps.count <= 3 * N, `${steps.count} steps to join`);
       steps.count = 0;
+      let left = 0;
+      for (const call of calls) call.then(() => left++);
       controller.abort();
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      assert.ok(left >= 250 && left <= 500, `${left} leave in the first turn`);
       await clock.pass(0);
       assert.deepEqual(new Set(await Promise.all(calls)), new Set(["AbortError"]));
       assert.ok(steps.count <= N / 10, `${steps.count} steps to leave`);
