@@ -129,7 +129,13 @@ export type {
 export { parsePeriod } from "./core/options/parse_period.ts";
 export type { Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
-export { lockout, type LockoutOptions, type LockoutState } from "./core/algorithms/lockout.ts";
+export type { GrowingLockState } from "./core/algorithms/growing_locks.ts";
+export {
+  type GrowingLockoutOptions,
+  lockout,
+  type LockoutOptions,
+  type LockoutState,
+} from "./core/algorithms/lockout.ts";
 export { slidingCounter, type SlidingCounterState } from "./core/algorithms/sliding_counter.ts";
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";

@@ -106,8 +106,10 @@ export interface SlidingPolicy extends RatePolicy {
 export interface LockoutPolicy extends RatePolicy {
   /** The algorithm. */
   readonly algorithm: "lockout";
-  /** For how long the key is locked. */
-  readonly lock: Duration.Duration;
+  /** For how long the key is locked; several durations, in order, for locks that grow. */
+  readonly lock: Duration.Duration | readonly Duration.Duration[];
+  /** Of locks that grow: for how long after its end a lock counts. */
+  readonly forget?: Duration.Duration;
 }
 
 /** Several policies on one key, all or nothing. */
@@ -207,7 +209,11 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
   struct("slidingWindow", { ...Base, precision: PeriodSchema }),
   struct("slidingLog", Base),
   struct("slidingCounter", Base),
-  struct("lockout", { ...Base, lock: PeriodSchema }),
+  struct("lockout", {
+    ...Base,
+    lock: Schema.Union([PeriodSchema, Schema.Array(PeriodSchema)]),
+    forget: Schema.optionalKey(PeriodSchema),
+  }),
   struct("all", {
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
   }),
@@ -223,7 +229,7 @@ export function algorithmOf(policy: Policy): Algorithm {
   if (policy.algorithm === "all") return all(...policy.policies.map(algorithmOf));
   const options = Object.entries(policy).map(([name, value]) => [
     name,
-    Duration.isDuration(value) ? Duration.toMillis(value) : value,
+    Array.isArray(value) ? value.map(plainOf) : plainOf(value),
   ]);
   return algorithmOfOptions(Object.fromEntries(options));
 }
@@ -267,6 +273,11 @@ function struct<Name extends string, Fields extends Schema.Struct.Fields>(
   fields: Fields,
 ) {
   return Schema.Struct({ ...fields, algorithm: Schema.Literal(name) });
+}
+
+/** A value as the factories take it: durations as milliseconds. */
+function plainOf(value: unknown): unknown {
+  return Duration.isDuration(value) ? Duration.toMillis(value) : value;
 }
 
 /** Why a policy makes no algorithm; `undefined` if it does. */

@@ -9,7 +9,13 @@ import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
-import { LAST_INSTANT } from "../options/checks.ts";
+import {
+  growingAccounting,
+  growingCodec,
+  type GrowingLockState,
+  NO_STRIKES,
+} from "./growing_locks.ts";
+import { LAST_INSTANT, rangeError, typeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
 
@@ -29,6 +35,14 @@ export interface LockoutOptions extends RateOptions {
   readonly lock: Period;
 }
 
+/** The options of a `lockout` whose locks grow. */
+export interface GrowingLockoutOptions extends RateOptions {
+  /** For how long the key is locked: at first, again, and so on; the last one is repeated. */
+  readonly lock: readonly Period[];
+  /** For how long after its end a lock makes the next one longer. */
+  readonly forget: Period;
+}
+
 /**
  * The lockout, for logins and codes: `limit` tries in a period, the last of which locks the key.
  *
@@ -44,7 +58,12 @@ export interface LockoutOptions extends RateOptions {
  * that steps back into the time before the window counts on in it. In any span shorter than both
  * `period` and `lock`, fewer than 2 * limit tries are admitted.
  *
- * Every call takes constant time; the state is three numbers. Source: OWASP, "Authentication
+ * With a list of locks they grow: the first lock is the first of the list, and a lock that begins
+ * within `forget` of the end of the last one is the next longer. Once a lock is over the tries are
+ * counted from 0, but the key is fresh, as `resetAfter` says, only when its locks are forgotten.
+ * `refund` undoes a lock as above; units beyond the tries forgive a lock for each `limit` of them.
+ *
+ * Every call takes constant time; the state is three numbers, or five with a list. Source: OWASP, "Authentication
  * Cheat Sheet", on account lockout: its threshold, observation window and lockout duration.
  *
  * @param options `limit` in tries, `period` and `lock` in milliseconds or as text.
@@ -64,11 +83,36 @@ export interface LockoutOptions extends RateOptions {
  * for (let guess = 0; guess < 3; guess++) logins.consume("bob");
  * assert.equal(logins.consume("bob").retryAfter, 3_600_000);
  * ```
+ *
+ * @example Locks that grow
+ * ```ts
+ * import { lockout } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const guesses = lockout({ limit: 3, period: "10m", lock: ["1m", "5m", "1h"], forget: "1d" });
+ * const [first, state] = guesses.step(guesses.initial, 0, 3);
+ * const [second] = guesses.step(state, 60_000, 3); // the first lock is over
+ * assert.equal(first.nextAfter, 60_000);
+ * assert.equal(second.nextAfter, 5 * 60_000);
+ * ```
  */
-export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
-  const rate = readRate("lockout", options, { lock: true });
+export function lockout(options: GrowingLockoutOptions): Algorithm<GrowingLockState>;
+export function lockout(options: LockoutOptions): Algorithm<LockoutState>;
+export function lockout(
+  options: LockoutOptions | GrowingLockoutOptions,
+): Algorithm<LockoutState> | Algorithm<GrowingLockState> {
+  const action = "create lockout";
+  const rate = readRate<GrowingLockoutOptions>("lockout", options as GrowingLockoutOptions, {
+    lock: true,
+    forget: true,
+  });
+  const { forget } = options as GrowingLockoutOptions;
+  if (Array.isArray(options.lock)) return growingLockout(rate, options.lock, forget);
+  if (forget !== undefined) {
+    throw typeError(action, "forget must be left out unless lock is a list", forget);
+  }
   const { limit, period } = rate;
-  const lock = readPeriod("create lockout", "lock", options.lock);
+  const lock = readPeriod(action, "lock", options.lock as Period);
   const id = ["lockout", limit, period, lock] as const;
   if (limit === 0) return refuseAll(rate, id, FRESH);
   const most = mostUnits(limit, Infinity);
@@ -88,6 +132,39 @@ export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
     },
   });
 }
+
+function growingLockout(
+  rate: Rate,
+  lock: readonly Period[],
+  forgetAfter: Period,
+): Algorithm<GrowingLockState> {
+  const action = "create lockout";
+  if (lock.length === 0 || lock.length > MOST_LOCKS) {
+    throw rangeError(action, `lock must be 1 to ${MOST_LOCKS} durations`, lock);
+  }
+  const locks = lock.map((each) => readPeriod(action, "each lock", each));
+  if (locks.some((each, index) => index > 0 && each < locks[index - 1]!)) {
+    throw rangeError(action, "lock must hold durations in order, the shortest first", lock);
+  }
+  const forget = readPeriod(action, "forget", forgetAfter);
+  const { limit, period } = rate;
+  const id = ["lockout", limit, period, locks.join("-"), forget] as const;
+  if (limit === 0) return refuseAll(rate, id, NO_STRIKES);
+  const most = mostUnits(limit, Infinity);
+  const numbers = { limit, period, locks, forget, most };
+  return buildAlgorithm({
+    ...rate,
+    id,
+    capacity: limit,
+    mostUse: most,
+    initial: NO_STRIKES,
+    accounting: growingAccounting(numbers),
+    codec: growingCodec(numbers),
+  });
+}
+
+/** The most locks of different lengths. */
+const MOST_LOCKS = 64;
 
 const FRESH: LockoutState = Object.freeze({ opened: 0, tries: 0, locked: -1 });
 

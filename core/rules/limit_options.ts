@@ -45,8 +45,10 @@ export interface LimitOptions {
   readonly burst?: number | undefined;
   /** Of `slidingWindow`: the length of a sub-bucket. */
   readonly precision?: Period | undefined;
-  /** Of `lockout`: for how long the key is locked. */
-  readonly lock?: Period | undefined;
+  /** Of `lockout`: for how long the key is locked, or several durations for locks that grow. */
+  readonly lock?: Period | readonly Period[] | undefined;
+  /** Of `lockout` with locks that grow: for how long after its end a lock counts. */
+  readonly forget?: Period | undefined;
   /** Of `leakyQueue`: how many calls may wait. */
   readonly queue?: number | undefined;
   /** Of `tokenBucket`: how it is refilled. */

@@ -82,7 +82,14 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
     queue: integer("How many calls may wait.", 0),
     burst: integer("Units that start at once before others wait; 1 unless given.", 1),
   },
-  lockout: { lock: PERIOD },
+  lockout: {
+    lock: {
+      description:
+        "For how long the key is locked; several durations, in order, for locks that grow.",
+      anyOf: [...PERIOD.anyOf!, { type: "array", minItems: 1, items: PERIOD }],
+    },
+    forget: PERIOD,
+  },
 };
 
 /** What limits require beside their algorithm: limit and period, unless it says otherwise. */

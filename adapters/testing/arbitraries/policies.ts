@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import { type CalendarWindowRuleOptions, zoneChanges } from "../models/calendar_rule.ts";
 import type {
+  GrowingLockoutRuleOptions,
   LockoutRuleOptions,
   SlidingLogRuleOptions,
   SlidingWindowRuleOptions,
@@ -203,6 +204,26 @@ export function logOptions(): fc.Arbitrary<SlidingLogRuleOptions> {
  */
 export function lockoutOptions(): fc.Arbitrary<LockoutRuleOptions> {
   return fc.record({ limit: limits(), period: periods(), lock: periods() });
+}
+
+/**
+ * Options of a `lockout` whose locks grow.
+ *
+ * @example
+ * ```ts
+ * import { lockout } from "tidegate";
+ * import { growingLockoutOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(growingLockoutOptions(), (options) => {
+ *   return lockout(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function growingLockoutOptions(): fc.Arbitrary<GrowingLockoutRuleOptions> {
+  const lock = fc.array(periods(), { minLength: 1, maxLength: 4 });
+  return fc.record({ limit: limits(), period: periods(), lock, forget: periods() })
+    .map((drawn) => ({ ...drawn, lock: [...drawn.lock].sort((one, other) => one - other) }));
 }
 
 /**

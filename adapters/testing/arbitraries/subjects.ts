@@ -16,7 +16,12 @@ import {
 import { type Bound, rateBound, refillBound, spanBound } from "../bound.ts";
 import { allRule } from "../models/all_rule.ts";
 import { calendarWindowRule } from "../models/calendar_rule.ts";
-import { lockoutRule, slidingLogRule, slidingWindowRule } from "../models/log_rules.ts";
+import {
+  growingLockoutRule,
+  lockoutRule,
+  slidingLogRule,
+  slidingWindowRule,
+} from "../models/log_rules.ts";
 import {
   gcraRule,
   leakyBucketRule,
@@ -31,6 +36,7 @@ import { calendarDebt, EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "
 import {
   calendarOptions,
   counterOptions,
+  growingLockoutOptions,
   lockoutOptions,
   logOptions,
   precisionOptions,
@@ -152,7 +158,7 @@ export function printable(subject: Subject): Subject {
 }
 
 /** The factories, with `tokenBucket` once for each way to refill it. */
-export type KindName = AlgorithmName | "tokenBucketByInterval";
+export type KindName = AlgorithmName | "tokenBucketByInterval" | "growingLockout";
 
 /** What can be drawn for a factory. */
 export interface DrawnKind {
@@ -280,11 +286,19 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock))],
     grids: ({ period, lock }) => [period, lock],
   }),
+  growingLockout: kindOf({
+    algorithm: "lockout",
+    options: growingLockoutOptions,
+    rule: growingLockoutRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
+    bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock[0]!))],
+    grids: ({ period, lock, forget }) => [period, forget, ...lock],
+  }),
   gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
 };
 
 /** What `subjects` can draw: each factory, the token bucket once for each refill, and `all`. */
-export type SubjectName = AlgorithmName | "tokenBucketByInterval" | "all";
+export type SubjectName = KindName | "all";
 
 function atoms(): fc.Arbitrary<Subject> {
   return fc.oneof(...Object.values(kinds).map((kind) => kind.subjects()));

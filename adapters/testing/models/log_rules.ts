@@ -141,6 +141,85 @@ export function lockoutRule(
   };
 }
 
+/** The options of a growing lockout's rule; durations in whole milliseconds. */
+export interface GrowingLockoutRuleOptions extends SlidingLogRuleOptions {
+  /** The locks in order; the last one is repeated. */
+  readonly lock: readonly number[];
+  /** For how long after its end a lock makes the next one longer. */
+  readonly forget: number;
+}
+
+/** Tries, and the ends of the locks before them. */
+export interface Strikes {
+  readonly tries: readonly Entry[];
+  readonly ends: readonly bigint[];
+}
+
+/**
+ * The lockout whose locks grow, by its definition: a list of tries, as `lockoutRule` has it, and a
+ * list of when locks ended. A lock is as long as the number of those says; they are forgotten
+ * together, `forget` after the last one. Units given back beyond the tries forgive the oldest locks,
+ * one for each `limit` units.
+ *
+ * @param options The limit, the period, the locks and their memory.
+ *
+ * @example
+ * ```ts
+ * import { growingLockoutRule, model } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const options = { limit: 1, period: 1_000, lock: [10, 50], forget: 1_000 };
+ * const key = model(growingLockoutRule(options));
+ * assert.equal(key.decide(0, 1).nextAfter, 10);
+ * assert.equal(key.decide(10, 1).nextAfter, 50);
+ * ```
+ */
+export function growingLockoutRule(
+  { limit, period, lock, forget }: GrowingLockoutRuleOptions,
+): Rule<Strikes> {
+  const most = BigInt(limit);
+  const total = (tries: readonly Entry[]) => tries.reduce((sum, { units }) => sum + units, 0n);
+
+  /** When the lock ends that tries have filled; `undefined` if they have not. */
+  function lockEnd({ tries, ends }: Strikes): bigint | undefined {
+    let taken = 0n;
+    for (const { at, units } of tries) {
+      taken += units;
+      if (taken >= most) return at + BigInt(lock[Math.min(ends.length, lock.length - 1)]!);
+    }
+    return undefined;
+  }
+  function live(use: Strikes, now: bigint): Strikes {
+    const end = lockEnd(use);
+    if (end !== undefined && now < end) return use;
+    const isOpen = end === undefined && use.tries.length > 0 &&
+      now < use.tries[0]!.at + BigInt(period);
+    const ends = end === undefined ? use.ends : [...use.ends, end];
+    const isRemembered = ends.length > 0 && now < ends.at(-1)! + BigInt(forget);
+    return { tries: isOpen ? use.tries : [], ends: isRemembered ? ends : [] };
+  }
+  const none: Strikes = { tries: [], ends: [] };
+  return {
+    capacity: most,
+    limit: () => limit,
+    admits: (use = none, now, cost) => total(live(use, now).tries) + cost <= most,
+    after(use = none, now, cost) {
+      const { tries, ends } = live(use, now);
+      if (cost > 0n) {
+        return { tries: [...tries, { at: larger(now, tries[0]?.at ?? now), units: cost }], ends };
+      }
+      const beyond = larger(0n, -cost - total(tries));
+      const kept = ends.slice(Number(smaller(beyond / most, BigInt(ends.length))));
+      const left = live({ tries: withoutNewest(tries, -cost), ends: kept }, now);
+      return left.tries.length + left.ends.length > 0 ? left : undefined;
+    },
+    fresh(use, now) {
+      const { tries, ends } = live(use, now);
+      return tries.length + ends.length === 0;
+    },
+  };
+}
+
 /**
  * What logs and sliding windows share: a list of what was taken in which slot, oldest first, and at
  * most `limit` units in the last `span` slots.

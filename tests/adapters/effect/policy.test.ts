@@ -37,6 +37,10 @@ const single: readonly (readonly [keyof typeof factories, options: object, own?:
   ["fixedWindow", { anchor: 7 }],
   ["slidingLog", {}, { period: 60_000 }],
   ["lockout", { lock: "1h" }, { period: "1 minute", lock: "1 hour" }],
+  ["lockout", { lock: ["1m", "5m"], forget: "1d" }, {
+    lock: [60_000, "5 minutes"],
+    forget: "1 day",
+  }],
   ["slidingCounter", {}, { period: "1 minute" }],
   ["slidingWindow", { precision: "1s" }],
 ];
