@@ -2,8 +2,8 @@
  * One arithmetic, four names.
  *
  * The generic cell rate algorithm keeps the theoretical arrival time (TAT): when the next call
- * would come if all came exactly one emission interval apart. A call of cost c is in order if it
- * comes no more than burst - c intervals ahead of it, and moves the TAT on by c intervals.
+ * would come if all calls came exactly one emission interval apart. A call of cost c conforms if it
+ * comes at most burst - c intervals before the TAT. It moves the TAT on by c intervals.
  *
  *   gcra          keeps the TAT itself
  *   leakyBucket   level = (TAT - now) / interval, draining as now moves on

@@ -112,7 +112,9 @@ function firstShown(clocks: ZoneTime, moment: number): number {
   return moment - offset < change ? moment - offset : Math.max(change, moment - offsetThen);
 }
 
-/** The first second at which the offset is no longer what it was at `from`, as it is at `to`. */
+/**
+ * The first second that no longer has the offset of `from`. The offset of `to` must differ from it.
+ */
 function changeBetween(
   offsetAt: (second: number) => number,
   from: number,

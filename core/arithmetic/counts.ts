@@ -27,7 +27,7 @@ export function countsAfter(head: string, text: string): readonly number[] | und
   return counts;
 }
 
-/** A count as canonical text has it; `NaN` if it is none. */
+/** Reads a count in its canonical form; `NaN` for any other text. */
 export function countOf(text: string | undefined): number {
   return text !== undefined && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : NaN;
 }

@@ -32,9 +32,9 @@ const MOST_OFF: readonly number[] = Array.from(
     level > USED_UP ? NOTHING_LEFT / 2 : NOTHING_LEFT + ALL_LEFT * (1 - level / USED_UP) + 2 ** -11,
 );
 
-/** What a decision must say of a key: every `Decision` does. */
+/** The fields of a decision that say how fresh its key is; every `Decision` has them. */
 type Leaving = Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
-/** What is asked of an algorithm: its capacity, and those of its parts. */
+/** The fields of an algorithm that are read here: its capacity, and the capacities of its parts. */
 type Capacities = Pick<Algorithm, "capacity" | "internals">;
 
 /** Keeps the share that is left of a capacity with a whole instant, for a key without debt. */
@@ -78,8 +78,8 @@ function withoutShare(freshAt: number): number {
 }
 
 /**
- * Whether a key has left the level that it is listed at, as far as a store must know at once: it is
- * used up, or has less use than that.
+ * Whether a key has left the level that it is listed at in a way that a store must note at once:
+ * the key is used up, or has less use than its level stands for.
  */
 export function leavesLevel(freshAt: number, level: number): boolean {
   const off = Math.ceil(freshAt) - freshAt;

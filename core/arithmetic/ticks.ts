@@ -49,7 +49,9 @@ export interface FineInstant {
   readonly ticks: number;
 }
 
-/** Milliseconds by which an instant may lie ahead: far from 2^53, as some is added to them. */
+/**
+ * The most milliseconds that an instant may lie ahead: far from 2^53, because sums are made of it.
+ */
 const FURTHEST = 2 ** 52;
 
 /**

@@ -1,6 +1,6 @@
 /*
- * What the clocks of a time zone show, in seconds: the only place that asks `Intl`. Zones change
- * their offsets on whole seconds, so seconds are exact.
+ * The wall clock of a time zone, in seconds. No other file asks `Intl`. Zones change their offsets
+ * on whole seconds, so seconds are exact.
  */
 
 import { suggestZones } from "../options/suggest_zone.ts";
@@ -9,7 +9,7 @@ import { formatValue, rangeError, typeError } from "../options/checks.ts";
 /** Seconds that clocks show, counted as if the zone were UTC, at so many seconds since the epoch. */
 export type ZoneTime = (second: number) => number;
 
-/** A name, so that an offset such as `+05:30`, which older engines do not know, is none. */
+/** Admits names only: older engines do not know offsets such as `+05:30`. */
 const ZONE_REGEXP = /^[a-z][a-z0-9_+/-]{0,63}$/i;
 
 /**

@@ -11,7 +11,7 @@ export interface RateOptions {
   readonly limit: number;
   /** Whole milliseconds, at least 1, or text: `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`. */
   readonly period: Period;
-  /** What headers call the policy; by default it is made of the numbers: `"100-in-60s"`. */
+  /** The policy's name in headers; by default it is made of the numbers: `"100-in-60s"`. */
   readonly name?: string | undefined;
 }
 

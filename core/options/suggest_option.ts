@@ -3,7 +3,7 @@
  * libraries call by that name.
  */
 
-/** What other libraries call the options here; the first one known counts. */
+/** Names that other libraries give to the options here; the first one known counts. */
 const FOREIGN_NAMES: Readonly<Record<string, string>> = {
   burst: "capacity maxtokens",
   ttl: "expiry",

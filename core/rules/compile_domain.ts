@@ -14,9 +14,9 @@ import { type Wildcard, wildcardOf } from "./wildcard.ts";
 export interface RuleNode {
   /** The rule that holds if the descriptor ends here. */
   readonly rule: Rule;
-  /** What the counter's key says of the entry when all values share it; otherwise `undefined`. */
+  /** The entry's part of the counter's key when all values share it; otherwise `undefined`. */
   readonly shared: string | undefined;
-  /** What the counter's key says of the entry up to its value: `user=`. */
+  /** The entry's part of the counter's key, up to its value: `user=`. */
   readonly start: string;
   /** The rules for the entry that follows. */
   readonly children: RuleLevel | undefined;
@@ -41,7 +41,7 @@ export interface Domain {
   readonly name: string;
   /** Whether the rules of a request are charged all or none. */
   readonly charge: ChargeMode;
-  /** What a changed limit does with what a key had used. */
+  /** How a changed limit treats what a key had used. */
   readonly changes: ReplaceMode | "reset";
   /** The rules for the first entry. */
   readonly level: RuleLevel;
@@ -55,7 +55,7 @@ export interface CompiledDomain {
   readonly faults: readonly RuleFault[];
 }
 
-/** What has been compiled so far. */
+/** The result so far. */
 interface Compilation {
   readonly domain: string;
   readonly makeLimit: typeof algorithmOf;

@@ -1,13 +1,13 @@
 /*
- * One rule of a domain, from how it is written to what decides by it, with everything that is wrong
- * in it. What stands below it, and its place among others, is the domain's affair.
+ * Compiles one rule of a domain: from its written form to the limits that decide, with every fault
+ * in it. The domain compiles the rules below it, and gives it its place among others.
  */
 
 import type { Algorithm } from "../algorithm.ts";
 import type { algorithmOf, LimitOptions } from "./limit_options.ts";
 import type { RuleOptions } from "./rule_options.ts";
 
-/** What a rule does with what it matches. */
+/** How a rule treats the requests that it matches. */
 export type RuleKind = "limited" | "unlimited" | "blocked" | "open";
 
 /** A rule ready to decide. */
@@ -34,7 +34,10 @@ export interface Rule {
   readonly detailed: boolean;
   /** The names of the rules that do not apply where this one does. */
   readonly replaces: readonly string[];
-  /** What decides while the limits of a key are looked up; `undefined` if they never are. */
+  /**
+   * How requests are decided while the limits of a key are looked up; `undefined` if they never
+   * are.
+   */
   readonly lookup: "default" | "wait" | undefined;
 }
 

@@ -39,27 +39,27 @@ export interface LimitOptions {
   readonly limit: number;
   /** Whole milliseconds, or text such as `"10s"`; every algorithm but `calendarWindow` needs it. */
   readonly period?: Period | undefined;
-  /** What answers call the limit; by default it is made of the numbers. */
+  /** The limit's name in answers; by default it is made of the numbers. */
   readonly name?: string | undefined;
-  /** Of `gcra`, the buckets and `leakyQueue`: units that a fresh key starts at once. */
+  /** Units that a fresh key starts at once (`gcra`, the buckets and `leakyQueue`). */
   readonly burst?: number | undefined;
-  /** Of `slidingWindow`: the length of a sub-bucket. */
+  /** The length of a sub-bucket (`slidingWindow`). */
   readonly precision?: Period | undefined;
-  /** Of `lockout`: for how long the key is locked, or several durations for locks that grow. */
+  /** How long the key is locked, or several durations for locks that grow (`lockout`). */
   readonly lock?: Period | readonly Period[] | undefined;
-  /** Of `lockout` with locks that grow: for how long after its end a lock counts. */
+  /** How long a lock counts after its end (`lockout` with locks that grow). */
   readonly forget?: Period | undefined;
-  /** Of `leakyQueue`: how many calls may wait. */
+  /** How many calls may wait (`leakyQueue`). */
   readonly queue?: number | undefined;
-  /** Of `tokenBucket`: how it is refilled. */
+  /** How the bucket is refilled (`tokenBucket`). */
   readonly refill?: "greedy" | "interval" | undefined;
-  /** Of `fixedWindow`: where windows lie. */
+  /** Where windows begin (`fixedWindow`). */
   readonly anchor?: "epoch" | "first" | number | undefined;
-  /** Of `calendarWindow`: how long windows are. */
+  /** How long windows are (`calendarWindow`). */
   readonly every?: CalendarUnit | undefined;
-  /** Of `calendarWindow`: the IANA name of a time zone. */
+  /** The IANA name of a time zone (`calendarWindow`). */
   readonly zone?: string | undefined;
-  /** Of `calendarWindow` by weeks: the day that they begin with, 1 (Monday) to 7. */
+  /** The first day of a week, 1 (Monday) to 7 (`calendarWindow` by weeks). */
   readonly weekStart?: number | undefined;
 }
 

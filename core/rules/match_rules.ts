@@ -20,7 +20,7 @@ import { matchesWildcard } from "./wildcard.ts";
  */
 export type DescriptorEntry = readonly [key: string, value: string, counted?: string];
 
-/** What a request is about: ordered entries, from the general to the particular. */
+/** The subject of a request: ordered entries, from the general to the particular. */
 export interface Descriptor {
   /** At least one. */
   readonly entries: readonly DescriptorEntry[];
@@ -29,8 +29,8 @@ export interface Descriptor {
   /** A limit that holds in place of the rules' own; `"blocked"` refuses everything. */
   readonly limit?: Algorithm | "blocked" | undefined;
   /**
-   * What several descriptors of a request are readings of, if it can be read in several ways: of those
-   * with the same counter one is charged.
+   * The same object in several descriptors says that they are readings of one thing in the request.
+   * If several of them share a counter, only one is charged.
    */
   readonly readingOf?: object | undefined;
 }
@@ -116,7 +116,7 @@ export function matchRules(
     : found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
 }
 
-/** What limits that come with descriptors are called in place of a rule's label. */
+/** The name that stands in place of a rule's label for a limit that comes with a descriptor. */
 export const OVERRIDE = "override";
 
 /** The rule of a limit that comes with a descriptor: the file has none for it. */

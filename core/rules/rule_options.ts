@@ -11,7 +11,7 @@ export interface RuleOptions {
   readonly key: string;
   /** The value of the entry; `*` in it stands for any text. Without one every value matches. */
   readonly value?: string | undefined;
-  /** What answers and metrics call the rule, and what `replaces` refers to. */
+  /** The rule's name in answers and metrics; `replaces` refers to it. */
   readonly name?: string | undefined;
   /** The limits; all of them must admit. */
   readonly limits?: readonly LimitOptions[] | undefined;
@@ -47,7 +47,7 @@ export interface DomainOptions {
   readonly domain: string;
   /** `"together"` (default): a request is charged to all of its rules or to none. */
   readonly charge?: ChargeMode | undefined;
-  /** What a changed limit does with what a key had used; default `"keep"`. */
+  /** How a changed limit treats what a key had used; default `"keep"`. */
   readonly changes?: ReplaceMode | "reset" | undefined;
   /** The rules for the first entry. */
   readonly rules: readonly RuleOptions[];

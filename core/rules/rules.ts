@@ -1,6 +1,6 @@
 /**
- * The matching of requests to limits, as pure functions: descriptors in, rules out, decisions in, a
- * verdict out. Nothing here loads, stores or reads a clock.
+ * The matching of requests to limits, as pure functions: descriptors give rules, and decisions give
+ * a verdict. Nothing here loads, stores or reads a clock.
  */
 
 export { type CompiledDomain, compileDomain, type Domain } from "./compile_domain.ts";

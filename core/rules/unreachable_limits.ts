@@ -10,7 +10,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 
-/** A limit that cannot bind, and the one that always does so before it. */
+/** A limit that can never refuse, and the limit that always refuses before it. */
 export interface UnreachableLimit {
   /** The index of the idle limit. */
   readonly unreachable: number;

@@ -53,8 +53,8 @@ export function blockedDecision(cost: number): Decision {
 }
 
 /**
- * What the rules come to: refused if an enforced rule refuses; rules in quota mode refuse only all
- * together.
+ * Combines the rules' verdicts: an enforced rule that refuses is enough to refuse; rules in quota
+ * mode refuse only if all of them do.
  */
 export function verdictOf(rules: readonly RuleVerdict[]): Verdict {
   const only = rules.length === 1 ? rules[0]! : undefined;

@@ -2,11 +2,11 @@
 export interface Wildcard {
   /** The pattern as it was written. */
   readonly text: string;
-  /** What is before the first star. */
+  /** The text before the first star. */
   readonly start: string;
-  /** What is between stars, in order. */
+  /** The texts between stars, in order. */
   readonly middle: readonly string[];
-  /** What is after the last star. */
+  /** The text after the last star. */
   readonly end: string;
 }
 

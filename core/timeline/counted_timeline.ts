@@ -1,11 +1,11 @@
 /*
  * A timeline as running totals.
  *
- * A limiter changes a history at its newest end only: it adds at now, takes back the newest units
- * first, and forgets the oldest. What lies before a bucket never changes again, so each closed
- * bucket keeps the total of all units up to and including its own. A sum over slots is then one
- * subtraction and each question one binary search: O(log m) for m buckets that are not empty, and
- * no tree to keep.
+ * A limiter changes a history only at its ends: it adds at now, takes back the newest units first,
+ * and forgets the oldest. Nothing before the newest bucket ever changes, so each closed bucket
+ * keeps the total of all units up to and including its own. A sum over slots is then one
+ * subtraction, and each question is one binary search: O(log m) for m buckets that are not empty,
+ * without a tree.
  *
  *   tape    slot, total, slot, total, ... of the closed buckets; shared by all versions of a key
  *   head    the first bucket of the tape that this version still knows
@@ -24,7 +24,7 @@
 
 import type { Timeline } from "./timeline.ts";
 
-/** Methods rather than closures, as a version is made at each admitted call. */
+/** A class with methods rather than closures, because each admitted call makes a version. */
 class CountedTimeline implements Timeline {
   readonly newest: number;
   readonly #total: number;
@@ -131,12 +131,12 @@ class CountedTimeline implements Timeline {
     return bucket === this.#head ? this.#base : this.#tape[2 * bucket - 1]!;
   }
 
-  /** The first closed bucket at `slot` or later; the tail if there is none. */
+  /** The first closed bucket at `slot` or later; the tail if no bucket is. */
   #firstAtOrAfter(slot: number): number {
     return this.#search(0, slot);
   }
 
-  /** The first closed bucket whose total reaches `total`; the tail if there is none. */
+  /** The first closed bucket whose total reaches `total`; the tail if no total does. */
   #firstReaching(total: number): number {
     return this.#search(1, total);
   }

@@ -20,7 +20,7 @@ import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threa
 /** Lost races after which a call fails. */
 export const MAX_TRIES = 1_000_000;
 
-/** A verb on an algorithm, as a store of one thread steps it. */
+/** A verb on an algorithm, stepped by the store of one thread. */
 export interface Stepper<Argument, Answer> {
   readonly steps: Steps<Argument, Answer>;
   readonly decisionOf: Verb<Argument, Answer>["decisionOf"];
@@ -112,10 +112,10 @@ export function decideIn(view: ThreadView): DecideOn {
 }
 
 /**
- * The single calls of a verb: what `decideOn` and `table.ts` do for a key that is there, written out
- * as one function that is closed over all it needs, because that is the fastest. What is not plain is
- * left to `decideOn`: units given back, a new key, a key that a batch holds, a thread without a record,
- * a lack of nodes, a race lost.
+ * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present,
+ * written out as one function that is closed over all it needs, because that is fastest. Everything
+ * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a thread without a
+ * record, a lack of nodes, a lost race.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes as keys are reset.
  */
@@ -232,7 +232,7 @@ export function singleCall<Argument, Answer>(
  * Begins a call: the thread's record is locked until the call ends.
  *
  * @throws {StoreUnavailableError} If the store is closed.
- * @throws {StoreFullError} If the thread has lost its record, and there is none for it.
+ * @throws {StoreFullError} If the thread has lost its record and no record is free.
  */
 export function enter({ memory: { ints }, thread, nodes, protectedSlots }: ThreadView): void {
   requireOpen(thread);

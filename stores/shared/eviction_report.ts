@@ -10,9 +10,9 @@ import { count, counter, type Thread } from "./threads/thread.ts";
 
 /** Keys in use that a thread had to forget since its last report. */
 export interface Evictions {
-  /** Those that made room for other keys: `capacity` is too small. */
+  /** Keys that made room for other keys: `capacity` is too small. */
   readonly forKeys: number;
-  /** Those that made room in the arena: `maxBytes` is too small. */
+  /** Keys that made room in the arena: `maxBytes` is too small. */
   readonly forNodes: number;
 }
 

@@ -1,8 +1,8 @@
 /*
- * The fingerprints of keys, as one thread makes them, and how all keys of a prefix are forgotten. The
- * table holds hashes, which do not say whose keys they are; so the keys of a prefix are hashed with a
- * number, its generation, and those of an earlier one are never looked up again. They give way as they
- * become fresh, or as room is needed.
+ * The fingerprints of keys as one thread makes them, and how all keys of a prefix are forgotten.
+ * The table holds hashes, which do not say whose keys they are. So the keys of a prefix are hashed
+ * with a number, its generation. Keys of an earlier generation are never looked up again: they give
+ * way once they are fresh, or when room is needed.
  *
  * The generation of a prefix is a key's state in the same table, under a name that no limiter's key
  * has. The header counts how often any prefix was reset, so that a thread looks again only then.
@@ -55,8 +55,9 @@ export function fingerprints(ints: Int32Array, call: Call) {
 
   return {
     /**
-     * Forgets where the hashes of families begin if keys of a prefix were reset, and says so. It is
-     * asked at the start of a call, and not in the middle, as the answer is a call by itself.
+     * Forgets where the hashes of families begin if keys of a prefix were reset, and returns
+     * whether it did. A store asks at the start of a call, not in the middle, because the answer is
+     * a call by itself.
      */
     renew(): boolean {
       const before = seen;

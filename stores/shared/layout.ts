@@ -28,7 +28,7 @@
  * The chain of a bucket are the 8 that begin with it, 96 slots. Its keys stand in the bucket itself,
  * or where that was full, in the next ones: none further than the reach says (0, 1, 3 or 7 buckets).
  *
- * Who writes and reads which words, and by what kind of access:
+ * The writers and readers of each word, and their kind of access:
  *
  *   header, places and pools   all, atomic; the rest by its maker alone
  *   slot, intent               all, by compare-and-swap; a slot's first read is plain, a guess
@@ -55,7 +55,7 @@ import { keepsOrder } from "./processor.ts";
 
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
-/** Of the layout: a buffer of another version is refused. */
+/** The version of the layout: a buffer of another version is refused. */
 const VERSION = 8;
 
 export const SLOTS_PER_BUCKET = 12;
@@ -111,7 +111,9 @@ export const field = {
   /** The ring of spare blocks. */
   ring: 256,
 } as const;
-/** Of 48 keys of a batch, as each operation may have a second one: that which it takes over from. */
+/**
+ * For 48 keys of a batch, because each operation may have a second key: the one it takes over from.
+ */
 export const MAX_OPERATIONS = 24;
 /** Places of the ring of spare blocks. */
 export const RING_SIZE = 128;
@@ -136,9 +138,9 @@ export const header = {
   maxCapacity: 13,
   /** Places of keys that are taken; at most `capacity`. */
   keys: 16,
-  /** Blocks handed out; counted up past the end when there are none left. */
+  /** Blocks handed out; the count goes past the end when no block is left. */
   blockCount: 32,
-  /** Nodes handed out; counted up past the end when there are none left. */
+  /** Nodes handed out; the count goes past the end when no node is left. */
   nodeCount: 33,
   /** The pools of blocks and of nodes: 64 bits each. */
   blockPool: 34,
@@ -151,7 +153,7 @@ export const header = {
   owners: 50,
 } as const;
 
-/** What the header says of the store's sizes. */
+/** The store's sizes in the header. */
 const SIZES = ["capacity", "maxCapacity", "buckets", "threads", "nodes"] as const;
 
 const SIGNALS = 64;
@@ -273,7 +275,7 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
  * The memory of a buffer that was made by `createMemory`, in this thread or another.
  *
  * @throws {TypeError} If it is no shared buffer.
- * @throws {RangeError} If it is none of this layout, or not whole.
+ * @throws {RangeError} If the buffer does not have this layout, or is not whole.
  */
 export function attachMemory(buffer: SharedArrayBuffer): Memory {
   const action = "attach a shared store";

@@ -121,7 +121,7 @@ function batchOf(
 ) {
   const { memory, thread, nodes, spares, found, protectedSlots, find, scan } = view;
   const seen = new Map<Target, SeenKey>();
-  /** What keys take over from older options, whether the batch is refused or not. */
+  /** States that keys take over from older options, whether the batch is refused or not. */
   const conversions = new Map<Target, Write>();
 
   /** One try; `undefined` if another thread was faster, or keys were put in. */
@@ -179,7 +179,7 @@ function batchOf(
     return state;
   }
 
-  /** What is to be replaced; to forget a key that is in no slot, nothing need be done. */
+  /** The writes of a batch. Forgetting a key that is in no slot needs no write. */
   function writesOf(
     answers: readonly unknown[],
     states: readonly unknown[],

@@ -1,14 +1,14 @@
-/** What a runtime says of the processor it runs on. */
+/** The runtime's description of the processor it runs on. */
 interface Runtime {
   readonly process?: { readonly arch?: string };
   readonly Deno?: { readonly build: { readonly arch: string } };
 }
 
 /**
- * Whether the processor lets no load pass an earlier one, and no store an earlier load or store, as
- * x86 does: then a plain access may stand in three places of a call where others need an atomic one.
- * An emulator that says it is x86 must keep that order as well, as every program of several threads
- * needs it. docs/shared.md says what is relied on of engines.
+ * Whether the processor lets no load pass an earlier load, and no store an earlier load or store,
+ * as on x86. Then a plain access is enough in three places of a call where other processors need an
+ * atomic one. An emulator that reports x86 must keep that order too, because every program of
+ * several threads needs it. docs/shared.md lists what the store relies on in engines.
  */
 export function keepsOrder({ process, Deno }: Runtime = globalThis as Runtime): boolean {
   return ["x64", "x86_64", "ia32"].includes(Deno?.build.arch ?? process?.arch ?? "");

@@ -21,7 +21,7 @@ const PAUSE = 1;
 const POLL = 20;
 const MARK = 1;
 
-/** Who waits in this thread until a word changes. */
+/** The callbacks in this thread that wait until a word changes. */
 interface Listeners {
   readonly at: number;
   readonly seen: number;
@@ -38,7 +38,7 @@ export type RefundSignals = ReturnType<typeof refundSignals>;
 
 /** Opens the signals of a store for a thread. */
 export function refundSignals({ ints, signals }: Memory) {
-  // At most one for each word: what waits for it stays until it changes, as it cannot be cancelled.
+  // At most one wait for each word: a wait cannot be cancelled, so it stays until the word changes.
   const listening = new Map<number, Listeners>();
   const placeOf = (low: number) => signals + ((low >>> 20) & (SIGNAL_COUNT - 1));
 

@@ -1,6 +1,6 @@
 /*
  * The keys of one limiter in the shared store, as one thread finds them. A family knows where the
- * hashes of its keys begin, so a call hashes the limiter's key as it is.
+ * hashes of its keys begin, so a call hashes the limiter's key unchanged.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -25,7 +25,7 @@ export interface SharedBoundVerb<Argument, Answer> extends BoundVerb<Argument, A
   readonly older: readonly SharedKeys[];
 }
 
-/** What a family needs of its store. */
+/** The parts of its store that a family needs. */
 export interface FamilyHost {
   readonly view: ThreadView;
   readonly decideOn: DecideOn;

@@ -61,9 +61,9 @@ export interface SharedStoreOptions {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * What to do with a new key when there is no room but that of keys in use: `"evict"` (default)
-   * forgets, of those looked at, the one that gives away the smallest share of its capacity, chance
-   * deciding among equals, and counts it; `"throw"` throws a `StoreFullError`.
+   * How a new key finds room when every place is in use. `"evict"` (default) looks at some keys,
+   * forgets the one that gives away the smallest share of its capacity (equals are chosen by
+   * chance), and counts it. `"throw"` throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
   /**
@@ -72,7 +72,10 @@ export interface SharedStoreOptions {
    * a call may wait for some 60 ms, or throw a `StoreFullError`.
    */
   readonly threads?: number | undefined;
-  /** Is told of keys that this thread forgets although they are in use, at most once a second. */
+  /**
+   * Receives the number of keys that this thread forgot although they were in use, at most once a
+   * second.
+   */
   readonly onEvict?: OnEvict | undefined;
 }
 
@@ -157,8 +160,8 @@ function bytesFor(
  * @param handle The `handle` of the store, as it came by a message.
  * @param options `onEvict`, as for `sharedStore`.
  * @throws {TypeError} If it is no handle.
- * @throws {RangeError} If its buffer is none of a shared store, of another version of the layout,
- * or not whole: the error says what was found and what was expected.
+ * @throws {RangeError} If its buffer does not belong to a shared store, has another version of the
+ * layout, or is not whole: the error says what was found and what was expected.
  * @throws {StoreFullError} If as many threads as the store allows are in the middle of calls, or
  * died in one. A call throws it, too, when its thread was idle and has lost its place to another.
  */

@@ -6,7 +6,7 @@
 import { BLOCK, BUCKET, capacityOf, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
 import { counter, countLost, sumCounters } from "./threads/thread.ts";
 
-/** What a shared store holds, and what happened to it, in all threads together. */
+/** The contents of a shared store, and the events in it, in all threads together. */
 export interface SharedStoreStatistics {
   /** Keys that hold use at the given instant; only with the option `full`. */
   readonly liveKeys?: number | undefined;
@@ -24,11 +24,11 @@ export interface SharedStoreStatistics {
   readonly inserted: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
-  /** Of those, the ones that made room in the arena: `maxBytes` is too small. */
+  /** Those evictions that made room in the arena: `maxBytes` is too small. */
   readonly evictionsForNodes: number;
   /**
-   * Of those, the ones below `capacity`, as all 96 slots that a new key's hash leads to were in use:
-   * a matter of chance, below one in 10^18 for each new key.
+   * Those evictions that happened below `capacity` because all 96 slots that a new key's hash leads
+   * to were in use: a matter of chance, below one in 10^18 for each new key.
    */
   readonly evictionsForSlots: number;
   /** Keys that were replaced because they were fresh again. */
@@ -45,11 +45,11 @@ export interface SharedStoreStatistics {
    * died in the middle of a call are never used again.
    */
   readonly threads: number;
-  /** Of those, the ones of threads that seem to have died: ten seconds in the same call. */
+  /** Those records whose threads seem to have died: ten seconds in the same call. */
   readonly lostThreads: number;
   /**
-   * Attaches and calls that waited some 60 ms, as all records were taken: `threads` is too small. The
-   * first one in each thread prints a warning.
+   * Attaches and calls that waited some 60 ms because all records were taken: `threads` is too
+   * small. The first such wait in each thread prints a warning.
    */
   readonly waits: number;
 }
@@ -62,7 +62,7 @@ export interface StatisticsOptions {
   readonly now?: number | undefined;
 }
 
-/** What the threads have counted; with `full`, also what the slots hold. */
+/** The sums of all threads' counters; with `full`, also figures of the keys in the slots. */
 export function statisticsOf(
   memory: Memory,
   { full = false, now = Date.now() }: StatisticsOptions,

@@ -22,8 +22,8 @@ import { openView } from "./thread_view.ts";
 import { detachThread, unlock } from "./threads/thread.ts";
 
 /**
- * What a thread needs to attach to a store: a plain object that `postMessage`, `workerData` and
- * BroadcastChannel carry.
+ * The handle that a thread needs to attach to a store: a plain object that `postMessage`,
+ * `workerData` and BroadcastChannel carry.
  */
 export interface SharedStoreHandle {
   /** Says what it is. */
@@ -34,7 +34,7 @@ export interface SharedStoreHandle {
 
 /** A store in shared memory, as one thread sees it. */
 export interface SharedStore extends SyncStore {
-  /** What another thread needs to attach to it. */
+  /** The handle that another thread needs to attach to it. */
   readonly handle: SharedStoreHandle;
   /**
    * Lets the store hold so many keys, in all threads from their next new key on. It takes one step,
@@ -46,7 +46,7 @@ export interface SharedStore extends SyncStore {
    */
   grow(capacity: number): void;
   /**
-   * What the store holds, in all threads together.
+   * Figures of the store, in all threads together.
    *
    * @param options `full` to look at all keys, which is linear in the capacity, and the instant to
    * count live keys at; a number stands for both.
@@ -135,7 +135,10 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
   return store;
 }
 
-/** Part of a store, which stays in its thread: whoever copies it for a message is told what to send. */
+/**
+ * Part of a store, which stays in its thread. A copy for a message fails with an error that says
+ * what to send.
+ */
 const STAYS = {
   get inItsThread(): never {
     const rule =

@@ -1,6 +1,6 @@
 /*
- * What stands below a node, so that whoever lets go of a state can let go of all its nodes without
- * knowing its algorithm.
+ * The shape of what lies below a node, so that a thread that releases a state can release all its
+ * nodes without knowing its algorithm.
  *
  *   shape                  children
  *   tree of L levels       words 16 to 31, each a tree of L - 1 levels
@@ -13,10 +13,10 @@
 
 import { NODE } from "../layout.ts";
 
-/** What a node is: a tree of so many levels, at most 3, wide or not, a root or not; or a chain. */
+/** The shape of a node: a tree of at most 3 levels, wide or not, a root or not; or a chain. */
 export type NodeShape = number;
 
-/** What a cell is: a number, or the name of a root. */
+/** The type of a cell: a number, or the name of a root. */
 export type CellType = 0 | 1;
 
 /** Cells of 64 bits in a node of a chain, behind the next node and the types of the cells. */
@@ -24,7 +24,7 @@ export const CELLS_PER_NODE = 15;
 
 /** A node without children. */
 export const SINGLE: NodeShape = 0;
-/** Of a tree, beside its levels. */
+/** Flags of a tree, beside its levels. */
 export const WIDE = 4;
 export const ROOT = 8;
 /** A chain of nodes with cells. */

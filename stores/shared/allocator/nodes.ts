@@ -4,8 +4,8 @@
  * rest (a path copy: N. Sarnak, R. Tarjan, "Planar point location using persistent search trees",
  * 1986). So what is edited is still swapped in by one word.
  *
- * What the old version has more than the new one is let go of after the swap, when nobody else can
- * reach it: until then only the tops of it are noted.
+ * The nodes that only the old version has are released after the swap, when nobody else can reach
+ * it. Until then only the tops of those subtrees are noted.
  *
  * A thread keeps some free nodes in its record, at most 96 and at most a 64th of the arena, and
  * puts what it has too much of into a pool. So a thread that dies between calls loses none; one
@@ -17,7 +17,7 @@ import { counter, type Thread } from "../threads/thread.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
 import { MAX_CHAIN_ITEMS, poolOfNodes, putChain, takeChain } from "./pool.ts";
 
-/** Thrown when a state needs a node and there is none; the store makes room and tries again. */
+/** Thrown when a state needs a node and no node is left; the store makes room and tries again. */
 export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 
 /** How many free nodes a thread keeps at most, and what share of the arena. */
@@ -43,7 +43,7 @@ export function nodesForAll(keys: number, nodes: number, threads: number): numbe
   return (keys + 1) * nodes + threads * (MAX_KEPT + MAX_CHAIN_ITEMS + Math.min(nodes, MAX_MADE));
 }
 
-/** What the nodes of a call's new version are, and which of the old version they replace. */
+/** The nodes of a call's new version, and the nodes of the old version that they replace. */
 export interface Nodes {
   readonly memory: Memory;
   /** Where a node lies, in 32-bit words; any number stands for some node. */
@@ -69,8 +69,8 @@ export interface Nodes {
 }
 
 /**
- * The nodes of a thread. They are closed over the views, as each call of a window reads and writes
- * dozens of words of nodes: an engine then knows where those lie.
+ * The nodes of a thread. The functions are closed over the views, because each call of a window
+ * reads and writes dozens of words of nodes: an engine then knows where those words lie.
  */
 export function threadNodes(memory: Memory, thread: Thread): Nodes {
   const { ints, floats, holders, nodes, lastNode } = memory;

@@ -1,5 +1,5 @@
 /*
- * What threads have too much of, blocks or nodes, for those who have too little: a stack of chains.
+ * Spare blocks or nodes that one thread has too many of and another needs: a stack of chains.
  *
  *   head of the pool     changes made so far | the first item of the chain on top, or 0
  *   item, word 0         the next item of its chain, or 0
@@ -28,9 +28,9 @@ export interface Pool {
 export const MAX_CHAIN_ITEMS = 16;
 
 /**
- * The pool of blocks. Links stand where a block says when it is fresh, which is a hint until the slot
- * is looked at again. Whose the block is must stay: it may be announced yet, and is read without a
- * second look.
+ * The pool of blocks. A link takes the place of a block's fresh instant, which is a hint until the
+ * slot is looked at again. The fingerprint must stay: the block may still be announced, and its
+ * fingerprint is read without a second look.
  */
 export function poolOfBlocks(memory: Memory): Pool {
   return { memory, head: header.blockPool / 2, start: memory.blocks + FRESH_AT, size: BLOCK };
@@ -54,7 +54,7 @@ export function putChain(pool: Pool, items: readonly number[]): void {
   }
 }
 
-/** Takes some items out of the pool; none if there are none. */
+/** Takes some items out of the pool; an empty list if the pool is empty. */
 export function takeChain(pool: Pool): readonly number[] {
   const { memory: { ints, bigs }, head } = pool;
   const items: number[] = [];

@@ -4,11 +4,11 @@
  *   [head, vetted)   free to use: no announcement named them when they had rested
  *   [vetted, tail)   given up by this thread, in order; looked through 32 at a time
  *
- * A swap spends one block and gives one up, so a ring mostly keeps its length, some 64. What a
- * thread removes makes it longer; beyond 96 the last go to the pool, from which those take whose
- * rings are empty. A block of the pool is looked at by its taker before it is used. So a thread
- * never holds more than 96 and what a batch has taken, and none is ever lost but with a thread that
- * dies in the middle of a call.
+ * A swap spends one block and gives one up, so a ring mostly keeps its length, some 64. A key that
+ * a thread removes makes its ring longer. Blocks beyond 96 go to the pool, and threads with an
+ * empty ring take them from there. A thread checks that nobody announces a block of the pool before
+ * it uses the block. So a thread never holds more than 96 blocks and those of its batch. Blocks are
+ * lost only with a thread that dies in the middle of a call.
  *
  * The counts run on, modulo 2^32: only their differences matter.
  */

@@ -21,7 +21,9 @@ export const ROOT_CELL: number = CELLS + 2;
 export interface CellLayout {
   readonly types: readonly CellType[];
   load(ints: Int32Array, floats: Float64Array, at: number): unknown;
-  /** Writes a state; `old` is where the replaced one lies in the same arrays, -1 if there is none. */
+  /**
+   * Writes a state; `old` is where the replaced state lies in the same arrays, -1 for a new key.
+   */
   save(state: unknown, ints: Int32Array, floats: Float64Array, at: number, old: number): void;
 }
 
@@ -29,12 +31,15 @@ export interface CellLayout {
 export interface StateLayout {
   /** Whether the states are one number each, in the first cell. */
   readonly isNumber: boolean;
-  /** What `load` reads of a key without use: the fresh state of the first algorithm of its id. */
+  /**
+   * The state that `load` reads for a key without use: the fresh state of the first algorithm of
+   * its id.
+   */
   readonly initial: unknown;
-  /** Reads the state of a block; `undefined` if its words are none. */
+  /** Reads the state of a block; `undefined` if its words are not a state. */
   load(block: number): unknown;
   /**
-   * Writes a state into a block; `old` is the block that it replaces, 0 if there is none.
+   * Writes a state into a block; `old` is the block that it replaces, 0 for a new key.
    *
    * @returns Whether its second cell names a root.
    */
@@ -60,7 +65,7 @@ export function visitNodes(
  * before had is known; whoever writes that may lose the race, and the node be another key's by then.
  *
  * @param low The low half of the key's fingerprint.
- * @param old The block that it is to replace; 0 if there is none.
+ * @param old The block that it is to replace; 0 for a new key.
  */
 export function noteHolder(memory: Memory, block: number, low: number, old: number): void {
   const { ints, blocks, holders } = memory;
@@ -79,7 +84,7 @@ export function freeState(nodes: Nodes, block: number): void {
  * Writes the key of a fingerprint and its state into a block.
  *
  * @param freshAt When the key is fresh again.
- * @param old The block that it is to replace; 0 if there is none.
+ * @param old The block that it is to replace; 0 for a new key.
  */
 export function writeBlock(
   memory: Memory,

@@ -12,16 +12,16 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 
-/** What `leftOf` says of a key of which nothing is left; of one in debt it says less. */
+/** The result of `leftOf` for a key that is used up; for a key in debt the result is smaller. */
 export const NOTHING_LEFT = 1;
 /** So many to a millisecond. */
 const STEPS = 32;
 
-/** Of what a decision's units are a share. */
+/** The whole that a decision's units are a share of. */
 export interface Shares {
   /** Eighths of the capacity in a unit. */
   readonly perUnit: number;
-  /** Of `all`: those of its parts. */
+  /** The shares of the parts (`all`). */
   readonly parts: readonly Shares[] | undefined;
 }
 

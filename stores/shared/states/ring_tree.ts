@@ -1,5 +1,5 @@
 /*
- * What windows and logs are kept in: trees.
+ * Trees that keep windows and logs.
  *
  *   leaf    words of the form's own
  *   inner   a sum of what is below each child, and 16 children; in a wide tree 32 children alone
@@ -30,7 +30,7 @@ export interface RingTree {
   /** The powers of two that the span is, and the number of children of an inner node. */
   readonly shift: number;
   readonly bits: number;
-  /** What its root is. */
+  /** The shape of its root. */
   readonly shape: NodeShape;
 }
 
@@ -63,7 +63,7 @@ function levelsFor(items: number, { ofLeaf, isWide }: TreeForm) {
 export function nodesOfTree(items: number, form: TreeForm, leavesInUse: number): number {
   const { levels, span, bits } = levelsFor(items, form);
   const children = Math.min(RING, Math.ceil((items - 1) / span) + 1);
-  // Of the oldest child all leaves may be there yet, with items that count no more.
+  // All leaves of the oldest child may still be there, with items that no longer count.
   const leaves = Math.min(children * (span / form.ofLeaf), leavesInUse + span / form.ofLeaf - 1);
   let nodes = 1 + leaves;
   for (let level = 1, inner = children; level < levels; level++, inner <<= bits) {

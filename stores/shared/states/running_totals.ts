@@ -59,7 +59,7 @@ export function runningTotals(nodes: Nodes, entries: number): TimelineForm {
   };
 }
 
-/** Methods rather than closures, as one is made at each call. */
+/** A class with methods rather than closures, because each call makes one. */
 class TotalsTimeline implements StoredTimeline {
   readonly tree: RingTree;
   readonly root: number;
@@ -70,7 +70,7 @@ class TotalsTimeline implements StoredTimeline {
   readonly base: number;
   readonly head: number;
   readonly tail: number;
-  /** The bucket that was looked for last, as it is mostly looked for again, and its entry. */
+  /** The last bucket looked for, and its entry: the next search is mostly for the same one. */
   #bucket = NaN;
   #entry = 0;
 

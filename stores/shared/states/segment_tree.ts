@@ -62,7 +62,7 @@ export function segmentTree(nodes: Nodes, buckets: number): TimelineForm {
   };
 }
 
-/** Methods rather than closures, as one is made at each call. */
+/** A class with methods rather than closures, because each call makes one. */
 class TreeTimeline implements StoredTimeline {
   readonly tree: RingTree;
   readonly root: number;
@@ -72,12 +72,14 @@ class TreeTimeline implements StoredTimeline {
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
   /**
-   * The bucket of the last call of `since`, as the next one is mostly about the same, and its
-   * answer.
+   * The bucket of the last call of `since`, and its answer: the next call is mostly about the same
+   * one.
    */
   #from = NO_BUCKET;
   #answer = 0;
-  /** Of that question, the oldest bucket with units and how many, if they stand in the first leaf. */
+  /**
+   * For that question: the oldest bucket with units and its units, if they stand in the first leaf.
+   */
   #oldest = 0;
   #unitsOfOldest = 0;
 

@@ -173,7 +173,7 @@ function cellsOfAll(algorithm: Algorithm, parts: readonly CellLayout[]): CellLay
   };
 }
 
-/** What the cells of a state are, and the most nodes that they name. */
+/** The cells of a state, and the most nodes that they name. */
 function sizeOfState(
   algorithm: Algorithm,
 ): { readonly types: readonly CellType[]; readonly nodes: number } {

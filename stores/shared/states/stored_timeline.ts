@@ -26,7 +26,7 @@ export const MAX_ENTRIES = 65_536;
 /** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
 export const TORN: unique symbol = Symbol("torn");
 
-/** What stands in the cells beside the newest bucket: a root, and 29 bits of the form's own. */
+/** The contents of the cells beside the newest bucket: a root, and 29 bits of the form's own. */
 export interface TimelineRoot {
   readonly root: number;
   readonly rest: number;
@@ -57,8 +57,8 @@ export interface StoredTimeline extends Timeline, TimelineRoot {
 }
 
 /**
- * A timeline that differs from a stored one by one edit. Methods rather than closures, as one is made
- * at each admitted call.
+ * A timeline that differs from a stored one by one edit. A class with methods rather than closures,
+ * because each admitted call makes one.
  */
 class Edited implements Timeline {
   readonly base: StoredTimeline;
@@ -138,7 +138,7 @@ export function timelineCells(form: TimelineForm, buckets: number): CellLayout {
   const { tree, Loaded } = form;
   const { shape, nodes } = tree;
 
-  /** What stands in the cells of the version that is being made. */
+  /** The root for the cells of the version that is being made. */
   function rootOf(timeline: Timeline, oldRoot: number): TimelineRoot | undefined {
     if (timeline instanceof Loaded) return timeline;
     if (timeline instanceof Edited && timeline.base.newest >= timeline.floor) {

@@ -52,17 +52,18 @@ export function keyDropping(table: Table) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const filled = new Int32Array(REMEMBERED);
-  // Of keys that give away equally little: slots and words, the last ones seen.
+  // The slots and words of keys that give away equally little; the last ones seen.
   const equalSlots = new Int32Array(EQUALS);
   const equalWords = new Int32Array(EQUALS);
   const search = {
     // How many keys; a slot that changed meanwhile, or a batch holds.
     keysSeen: 0,
     changedSlot: 0,
-    // What is left of the keys that give away the least, and how many of those looked at do so.
+    // The share that is left of the keys that give away the least, and how many keys have that
+    // share.
     left: -1,
     equals: 0,
-    // When the last long search was, and until when there is none.
+    // When the last long search was, and until when the next one is put off.
     longAt: Infinity,
     longAgainAt: 0,
     // Searches one after another that found no key that may go.
@@ -199,8 +200,8 @@ export function keyDropping(table: Table) {
   }
 
   /**
-   * Takes a key out that is fresh again or, if one in use may go, of those looked at the one that
-   * gives away the least. Its place is the caller's.
+   * Removes a key that is fresh again. If keys in use may go, it otherwise removes, of those looked
+   * at, the key that gives away the least. The caller gets its place.
    */
   function drop(now: number, withNodes: boolean): boolean {
     if (dropFresh(now, withNodes)) {

@@ -62,9 +62,9 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
   const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
     table;
   const { ints, bytes, blocks, blockMask } = memory;
-  // What the last scan saw: how far it looked, and how far out keys of the bucket stand. A slot is 0
-  // where there was none: the nearest that is empty or whose key is fresh again, and the one whose key
-  // gives away the least.
+  // Results of the last scan: how far it looked, and how far out keys of the bucket stand. Two
+  // slots follow, 0 if not found: the nearest slot that is empty or whose key is fresh again, and
+  // the slot whose key gives away the least.
   const seen = {
     bucket: 0,
     intent: 0,
@@ -227,7 +227,7 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
     return false;
   }
 
-  /** Takes the place of another key; if there is none, takes the intent back. */
+  /** Takes the place of another key; takes the intent back if no key can go. */
   function makePlaceBeside(word: number, mine: number, now: number): boolean {
     // Whoever broke the intent may have taken the last place for this very key.
     if (Atomics.load(ints, seen.bucket + INTENT) !== mine) return false;

@@ -31,7 +31,7 @@ export function clearLast({ memory: { ints }, record }: Thread): void {
   Atomics.store(ints, record + field.seenSize, ints[record + field.seenSize]! - 1);
 }
 
-/** Announces none but the one that is worked on. */
+/** Leaves only the word that is worked on announced. */
 export function clearMore({ memory: { ints }, record }: Thread): void {
   Atomics.store(ints, record + field.seenSize, 0);
 }

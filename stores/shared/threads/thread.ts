@@ -16,7 +16,7 @@ import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
 import { field, header, type Memory, RECORD } from "../layout.ts";
 
-/** What a thread counts; others may read it at any time. */
+/** The counters of a thread; others may read them at any time. */
 export const counter = {
   contention: 0,
   inserted: 1,
@@ -29,7 +29,7 @@ export const counter = {
   scans: 4,
   takenOver: 5,
   aborted: 6,
-  /** Those taken less those given back: below 0 in a thread that gives back what others took. */
+  /** Nodes taken less nodes given back: below 0 in a thread that gives back what others took. */
   nodes: 8,
 } as const;
 
@@ -44,8 +44,8 @@ export interface Thread {
   isInCall: boolean;
   /**
    * Whether a slot may have been swapped whose blocks and nodes are not yet accounted for. If the
-   * call ends there (the stack overflows, a time limit of `node:vm` is reached), the record is given
-   * up, as that of a thread that dies.
+   * call ends there (the stack overflows, or a time limit of `node:vm` is reached), the record is
+   * given up like the record of a thread that dies.
    */
   isChanging: boolean;
   /** The blocks that others announce: an array that is filled anew each time. */
@@ -94,7 +94,7 @@ export function isDetached({ owner }: Thread): boolean {
 /**
  * Begins a call: locks the thread's record, or another one if that is no longer its own.
  *
- * @throws {StoreFullError} If there is none for it.
+ * @throws {StoreFullError} If no record is free.
  */
 export function lockOwnRecord(thread: Thread): void {
   const action = "decide in a thread whose record another one has taken over while it was idle, " +
@@ -129,7 +129,7 @@ export function count({ memory: { ints }, record }: Thread, what: number): void 
   ints[record + field.counters + what]!++;
 }
 
-/** What the threads have counted, all together. */
+/** The sum of one counter over all threads. */
 export function sumCounters(memory: Memory, what: number): number {
   return usedRecords(memory)
     .reduce((sum, record) => sum + Atomics.load(memory.ints, record + field.counters + what), 0);
@@ -233,7 +233,7 @@ function lock(ints: Int32Array, record: number): boolean {
   return Atomics.compareExchange(ints, record + field.announced, 0, 1) === 0;
 }
 
-/** Whether a record's thread has made no call for long, as those saw who attached before. */
+/** Whether a record's thread has made no call for long, as far as earlier attaches have seen. */
 function isQuiet(memory: Memory, record: number, second: number): boolean {
   const { ints } = memory;
   if (ints[record + field.callsSeen] !== callsOf(memory, record)) noteCalls(memory, record, second);
