@@ -28,6 +28,7 @@ import {
 } from "./core/limiter/limiter.ts";
 import type { Store, SyncStore } from "./core/store.ts";
 import { type MemoryStore, memoryStore } from "./stores/memory/memory_store.ts";
+import { warnOfProcesses } from "./stores/memory/warn_of_processes.ts";
 
 /**
  * Makes a limiter: an algorithm, a store and a prefix for its keys.
@@ -78,7 +79,9 @@ export function limiter(
   checkLimiter(algorithm, options);
   const { store, prefix } = options;
   if (store !== undefined || prefix !== undefined) checkPrefix(prefix);
-  return limiterOn(algorithm, store ?? memoryStore(), prefix ?? "own", options);
+  const used = store ?? memoryStore();
+  warnOfProcesses(used);
+  return limiterOn(algorithm, used, prefix ?? "own", options);
 }
 
 export type {

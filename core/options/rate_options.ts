@@ -4,6 +4,7 @@
 
 import { checkInteger, checkOptions, type OptionNames } from "./checks.ts";
 import { type Period, readPeriod } from "./period.ts";
+import { warnOfSeconds } from "./warn_of_seconds.ts";
 
 /** The options that every algorithm takes. */
 export interface RateOptions {
@@ -48,6 +49,7 @@ export function readRate<Options extends RateOptions>(
   checkOptions(action, options, { ...RATE_OPTIONS, ...more });
   checkInteger(action, "limit", options.limit, 0);
   const { limit, name } = options;
+  warnOfSeconds(factory, options.period);
   return { limit, period: readPeriod(action, "period", options.period), name };
 }
 

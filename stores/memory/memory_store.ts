@@ -6,13 +6,20 @@
 
 import { clockSteps, processTime } from "../process_time.ts";
 import { closeNotice } from "../../core/close_notice.ts";
-import { checkChoice, checkInteger, checkOptions, rangeError } from "../../core/options/checks.ts";
+import {
+  checkChoice,
+  checkInteger,
+  checkOptions,
+  rangeError,
+  typeError,
+} from "../../core/options/checks.ts";
 import type { SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { memoryFamily } from "./memory_family.ts";
 import { runTogether } from "./run_together.ts";
 import { dropSlot, openSlots, requireOpen, type Slots } from "./slots.ts";
 import { allSlots, type Table } from "./table.ts";
+import { noteProcessStore } from "./warn_of_processes.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -24,6 +31,11 @@ export interface MemoryStoreOptions {
    * `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
+  /**
+   * Whether a limit for each process is meant. Without it, a limiter on this store warns once if it sees
+   * that its process is one of several: a worker of `node:cluster`, or an instance of PM2.
+   */
+  readonly perProcess?: boolean | undefined;
 }
 
 /** What a memory store holds, and what it had to let go. */
@@ -78,13 +90,20 @@ export interface MemoryStore extends SyncStore {
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  checkOptions<MemoryStoreOptions>("create memoryStore", options, { maxKeys: true, onFull: true });
-  const { maxKeys = 1_000_000, onFull = "evict" } = options;
+  checkOptions<MemoryStoreOptions>("create memoryStore", options, {
+    maxKeys: true,
+    onFull: true,
+    perProcess: true,
+  });
+  const { maxKeys = 1_000_000, onFull = "evict", perProcess = false } = options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
   if (maxKeys > 2 ** 30) {
     throw rangeError("create memoryStore", "maxKeys must be at most 2^30", maxKeys);
   }
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
+  if (typeof perProcess !== "boolean") {
+    throw typeError("create memoryStore", "perProcess must be true or false", perProcess);
+  }
   const slots = openSlots(maxKeys, onFull);
   const { onClose, announce } = closeNotice();
 
@@ -94,7 +113,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     announce();
   }
 
-  return {
+  const store: MemoryStore = {
     open: (spec) => memoryFamily(slots, spec),
     run(operations, at) {
       requireOpen(slots);
@@ -117,6 +136,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       clockSteps: clockSteps(),
     }),
   };
+  if (!perProcess) noteProcessStore(store);
+  return store;
 }
 
 /** Forgets all keys of a limiter. */

@@ -1,0 +1,26 @@
+/*
+ * A period in seconds, by mistake: `period: 60` is 60 milliseconds here, and a minute in several other
+ * libraries. It would admit a thousand times too much, and nobody would notice.
+ *
+ * It is not refused, because such a period is valid, if rare: who means it writes "60ms".
+ */
+
+/** Periods that are meant as seconds far more often than as milliseconds, from 100 on. */
+const SECONDS: readonly number[] = [120, 300, 600, 900, 1_800, 3_600, 7_200, 43_200, 86_400];
+
+let warned = false;
+
+/** Warns, the first time in this process, of a number that was probably meant as seconds. */
+export function warnOfSeconds(factory: string, period: unknown): void {
+  if (warned || typeof period !== "number" || !looksLikeSeconds(period)) return;
+  warned = true;
+  console.warn(
+    `tidegate: the period of ${factory} is ${period} milliseconds: write "${period}s" if seconds are ` +
+      `meant, or "${period}ms" if not.`,
+  );
+}
+
+/** Whether a period without a unit was probably meant as seconds. */
+export function looksLikeSeconds(period: number): boolean {
+  return period < 100 || SECONDS.includes(period);
+}
