@@ -21,7 +21,7 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
   login: [
     /^ada: wrong user or password$/,
     /^ada: welcome, ada$/,
-    /^bob: again in 60 minutes$/,
+    /^bob: again in 1 min$/,
     /^ada: welcome, ada$/,
   ],
   polite_client: [/^call 2: 200 hello, RateLimit: .*r=0;t=1$/, /^call 4: 200 hello/],
