@@ -5,6 +5,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { mayDelay } from "../algorithms/may_delay.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import { append, type LinkedList, linkedList, type Links, remove } from "../linked_list.ts";
@@ -197,12 +198,17 @@ export function isWaiting(waiter: Waiter): boolean {
 export function dequeue(waiter: Waiter): void {
   if (!isWaiting(waiter)) return;
   const { queue, projection } = waiter;
-  const isHead = queue.waiting.first === waiter;
+  const isAwaited = queue.waiting.first === waiter && !sleepsAsLong(waiter, waiter.next);
   if (queue.projectedTo === waiter) queue.projectedTo = waiter.previous;
   else if (projection !== undefined) queue.isPessimistic = true;
   unlink(waiter);
   uncount(waiter);
-  if (isHead) endSleep(queue);
+  if (isAwaited) endSleep(queue);
+}
+
+/** Whether the next head would be refused for as long as the one that leaves was: it need not try. */
+function sleepsAsLong({ limiter, cost }: Waiter, next: Waiter | undefined): boolean {
+  return next?.limiter === limiter && next.cost >= cost && !mayDelay(limiter.algorithm);
 }
 
 function unlink(waiter: Waiter): void {
