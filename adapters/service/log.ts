@@ -1,6 +1,6 @@
 /** An event for the log: its name and its facts. */
 export interface LogEvent {
-  /** What happened: `rules-loaded`, `listening`, ... */
+  /** The event's name: `rules-loaded`, `listening`, ... */
   readonly event: string;
   /** A fact about it. */
   readonly [fact: string]: unknown;
@@ -33,7 +33,7 @@ export function errorText(error: unknown): string {
   return `${error.message}${cause}`;
 }
 
-/** What logs errors as events of this name. */
+/** A function that logs errors as events of this name. */
 export function errorLog(log: Log, event = "error"): (error: unknown, key?: string) => void {
   return (error, key) => log({ event, level: "error", error: errorText(error), key });
 }

@@ -1,6 +1,6 @@
 /*
- * Outages of the store, seen by what becomes of calls: some end in an error, others are decided by the
- * policy for this case, and would look like all others if nobody told them apart.
+ * Outages of the store, recognised by their effect on calls: some calls end in an error; the outage
+ * policy decides others, and without this file those would look like any other call.
  */
 
 import { andThen, type MaybePromise } from "../../core/toolkit.ts";
@@ -11,7 +11,7 @@ import { errorText, type Log } from "./log.ts";
 export interface OutageWatch {
   /** The engine, with an eye on what it answers. */
   readonly engine: RuleEngine;
-  /** When the outage began that lasts, in milliseconds since the Unix epoch; 0 if there is none. */
+  /** The start of the current outage, in milliseconds since the Unix epoch; 0 without an outage. */
   since(): number;
   /** Whether a call met the outage in the last ten seconds: without calls nobody knows its end. */
   isFresh(): boolean;

@@ -14,7 +14,7 @@ export interface RulesVersion {
   readonly since: number;
 }
 
-/** What there is before any rules are. */
+/** The version before any rules are loaded. */
 export const NO_VERSION: RulesVersion = { hash: "", since: 0 };
 
 /** The version of documents that are put in force now. */

@@ -38,7 +38,7 @@ export interface Service {
   readonly grpcPort: number | undefined;
   /** Reads the rules and the certificate now; whether those that are there hold. */
   reload(): Promise<boolean>;
-  /** What all threads have counted. */
+  /** The counts of all threads. */
   figures(): Promise<FiguresSnapshot>;
   /**
    * Ends the service: after the `drainDelay` it takes no more calls, and lets those under way end for
@@ -93,7 +93,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
       port,
       grpcPort,
       async reload() {
-        // Whoever asks for it, as by SIGHUP, means what is there now, shorter than before or not.
+        // An explicit reload, such as SIGHUP, means the files as they are now, even if they are
+        // shorter.
         const both = await Promise.all([followed.reload(true), running.tls?.reload() ?? true]);
         return both.every(Boolean);
       },
@@ -127,7 +128,7 @@ interface RunningService {
   followed: FollowedRules | undefined;
   /** Milliseconds for which calls may go on once the service ends. */
   grace: number;
-  /** What ends the parts, in the order in which they were started. */
+  /** The functions that end the parts, in the order in which the parts were started. */
   readonly ends: (() => Promise<unknown> | void)[];
 }
 
@@ -173,7 +174,7 @@ function keepHistory(service: RunningService): () => void {
   };
 }
 
-/** What all threads have counted, which becomes part of the history. */
+/** The counts of all threads, after they became part of the history. */
 async function recorded(
   service: RunningService,
   search: string | undefined,
@@ -184,7 +185,7 @@ async function recorded(
   return figures;
 }
 
-/** What the metrics are, or what the page shows. */
+/** The text of the metrics, or the document of the page. */
 async function show(service: RunningService, request: "metrics" | LiveRequest): Promise<string> {
   if (request === "metrics") return metricsText(await allFigures(service), service.version.hash);
   const { settings, events, followed, startedAt, thread, history } = service;
@@ -220,9 +221,9 @@ function storeKindOf({ store, redis, threads }: ServeSettings): StoreKind {
 }
 
 /**
- * What all threads have counted.
+ * The counts of all threads.
  *
- * @param search Text of the keys that are wanted; without it there are none.
+ * @param search Text of the keys that are wanted; without it the figures have no keys.
  */
 async function allFigures(
   { settings: { threads }, thread, servers, events }: RunningService,

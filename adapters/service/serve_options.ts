@@ -50,7 +50,9 @@ export interface ServeOptions {
   readonly redis?: RedisOptions | undefined;
   /** Keeps counters in a store of your own; only with one thread. */
   readonly store?: Store | undefined;
-  /** What calls must bring to change anything or to see a key; without it all of them may. */
+  /**
+   * The token that calls must bring to change anything or to see a key; without it all calls may.
+   */
   readonly token?: string | undefined;
   /** The proxies whose word on a client's address is believed; default those on this machine. */
   readonly trustedProxies?: readonly string[] | undefined;

@@ -11,7 +11,7 @@ import { loadRedis } from "./load_redis.ts";
 export interface RedisOptions {
   /** The server: `redis://host:port`. */
   readonly url: string;
-  /** What happens when Redis does not answer; default `"throw"`, which answers 503. */
+  /** How calls are decided when Redis does not answer; default `"throw"`, which answers 503. */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /** The most milliseconds that one round trip may take; default 200. */
   readonly deadline?: number | undefined;

@@ -21,7 +21,7 @@ export interface TlsFiles {
   readonly pollEvery?: number | undefined;
 }
 
-/** What the files hold. */
+/** The content of the files. */
 export interface TlsKeys {
   readonly cert: string;
   readonly key: string;
@@ -30,7 +30,7 @@ export interface TlsKeys {
 
 /** The certificate of a service that runs. */
 export interface FollowedTls {
-  /** What holds now. */
+  /** The keys that are in use now. */
   keys(): TlsKeys;
   /** Reads the files now; whether those that are there hold. */
   reload(): Promise<boolean>;
@@ -70,7 +70,7 @@ export async function followTlsKeys(
     }
   }
 
-  /** What changed is taken once it has stood still: a certificate and its key are two files. */
+  /** A change is taken once it has stood still: a certificate and its key are two files. */
   async function look(): Promise<void> {
     const found = await readTlsKeys(files).catch(errorText);
     const mark = JSON.stringify(found);

@@ -33,7 +33,7 @@ export interface EnvoyStatus {
 /** The answer to a call, likewise. */
 export interface EnvoyAnswer {
   readonly overallCode: "OK" | "OVER_LIMIT";
-  /** What Envoy adds to the answer that its client gets. */
+  /** The fields that Envoy adds to its client's answer. */
   readonly responseHeadersToAdd:
     | readonly { readonly key: string; readonly value: string }[]
     | undefined;
@@ -76,7 +76,9 @@ export function decideCall(
   );
 }
 
-/** Decides some descriptors of a call, and fills in their statuses; `undefined` if there are none. */
+/**
+ * Decides some descriptors of a call, and fills in their statuses; `undefined` for an empty list.
+ */
 function decidePart(
   statuses: EnvoyStatus[],
   call: EnvoyCall,
@@ -98,7 +100,7 @@ function decidePart(
 
 const OPEN: EnvoyStatus = { code: "OK" };
 
-/** What is left of an unlimited rule is, with Envoy, the largest number. */
+/** An unlimited rule: Envoy reports the largest number as what is left. */
 const UNLIMITED: EnvoyStatus = { code: "OK", limitRemaining: 2 ** 32 - 1 };
 
 function statusOf(verdict: RuleVerdict): EnvoyStatus {
@@ -120,7 +122,7 @@ function statusOf(verdict: RuleVerdict): EnvoyStatus {
   };
 }
 
-/** Of several limits the one that refuses, or else that has the least left. */
+/** The limit that refuses; without a refusal, the limit that has the least left. */
 function tightestOf(
   policies: readonly Policy[],
   decision: Decision,

@@ -29,7 +29,7 @@ import { healthService } from "./health_service.ts";
 import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts";
 import { type EnvoyCall, readCall } from "./read_call.ts";
 
-/** What the gRPC server needs. */
+/** The options of the gRPC server. */
 export interface GrpcOptions
   extends ListenOptions, Pick<CallSettings, "limits" | "maxBody" | "responseHeaders" | "token"> {
   readonly engine: RuleEngine;

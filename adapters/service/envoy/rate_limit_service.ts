@@ -3,8 +3,8 @@
  * by the package `@grpc/proto-loader`. It makes functions from text, so that a runtime that forbids
  * that cannot serve gRPC.
  *
- * Source: envoyproxy/data-plane-api, envoy/service/ratelimit/v3/rls.proto; the names of messages are
- * ours, as only numbers are sent.
+ * Source: envoyproxy/data-plane-api, envoy/service/ratelimit/v3/rls.proto. The names of messages
+ * are ours, because only numbers are sent.
  */
 
 import type { MethodDefinition, ServiceDefinition } from "@grpc/proto-loader";

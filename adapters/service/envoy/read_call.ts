@@ -9,7 +9,7 @@ import { algorithmOf, type Descriptor, envoyLimit, type RuleRequest } from "../.
 import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
 import { boundsFault, ENVOY_FORM, faultText, type RequestLimits } from "../http/request_bounds.ts";
 
-/** Envoy's units by their number in the protocol; the first one is none. */
+/** Envoy's units by their number in the protocol; number 0 stands for no unit. */
 export const UNIT_NAMES: readonly string[] = [
   "UNKNOWN",
   "SECOND",
@@ -25,13 +25,13 @@ type Data = Readonly<Record<string, unknown>>;
 
 /** A call of Envoy. */
 export interface EnvoyCall extends RuleRequest {
-  /** Of each descriptor its place in the call: those that are malformed are left out. */
+  /** The place in the call of each valid descriptor: malformed descriptors are left out. */
   readonly places: readonly number[];
-  /** Of each descriptor whether it gives its units back rather than take them. */
+  /** Whether each descriptor gives its units back rather than takes them. */
   readonly givesBack: readonly boolean[];
   /** How many descriptors the call has. */
   readonly count: number;
-  /** What is wrong with the first descriptor that is malformed. */
+  /** The fault of the first malformed descriptor. */
   readonly fault: CallRefusal | undefined;
 }
 
@@ -62,7 +62,7 @@ export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
     throw fault ?? refusalOf(400, faultText(boundsFault({ ...whole, descriptors }, limits)!));
   }
   const givesBack = valid.map(({ givesBack }) => givesBack);
-  // What takes more than one unit may be a report of what was used, and is counted in any case.
+  // A descriptor of more than one unit may report actual use, and is counted in any case.
   const charge = descriptors.some(({ cost: own = cost }, index) =>
     !givesBack[index] && own !== undefined && own > 1
   );
@@ -71,7 +71,7 @@ export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
   return { ...request, places, givesBack, count: list.length, fault };
 }
 
-/** A descriptor of a call, as it was read, or what is wrong with it. */
+/** A descriptor of a call after reading, or its fault. */
 interface ReadDescriptor {
   readonly valid?: {
     readonly descriptor: Descriptor;

@@ -73,7 +73,7 @@ export function checkCall(
     const client = peer && addressOf(peer, forwarded);
     if (header(field) === null) notice("no-path", { field });
     if (client === undefined) notice("no-client", { peer });
-    // What a peer says that is not trusted does not count: then it is the client itself.
+    // The field of a peer that is not trusted does not count: such a peer is the client itself.
     else if (forwarded !== null && addressOf(peer!, null) !== undefined) {
       notice("untrusted", { peer });
     }
@@ -98,7 +98,7 @@ export function checkCall(
   };
 }
 
-/** What is wrong with the proxy that asks, as far as it shows. */
+/** Faults in the setup of the proxy that asks, as far as a request shows them. */
 const NOTICES = {
   untrusted:
     "X-Forwarded-For is ignored as this peer is not trusted, and all its clients share the " +

@@ -25,7 +25,7 @@ export interface HttpTimeouts {
   readonly idle: number;
 }
 
-/** What a server of HTTP needs. */
+/** The options of the HTTP server. */
 export interface HttpServerOptions extends ListenOptions {
   /** Without it the server speaks HTTP, with it HTTPS. */
   readonly tls?: TlsKeys | undefined;
@@ -80,7 +80,7 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
     reusePort,
     ...(tls === undefined ? {} : { tls: secureOptions(tls) }),
     idleTimeout: seconds(timeouts.idle),
-    // The front step looks at lengths, after the token, as on other runtimes.
+    // The front step checks lengths after the token, like on other runtimes.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, self) {
       const call = fetchCall(request, () => self.requestIP(request)?.address);
@@ -157,8 +157,8 @@ async function answer(
       outgoing.end(body);
       return;
     }
-    // Of a body that is refused nothing is kept. Its sender may still be at it, and should get the
-    // answer before the connection ends.
+    // Nothing of a refused body is kept. Its sender may still be sending, and should get the answer
+    // before the connection ends.
     outgoing.writeHead(status, { ...headers, ...length, connection: "close" });
     outgoing.write(body);
     const drained = new Promise<void>((done) => incoming.once("close", done).once("end", done));
@@ -187,7 +187,7 @@ function nodeCall(incoming: IncomingMessage, outgoing: ServerResponse): Incoming
     method,
     target: url,
     header(name) {
-      // Of two hosts, node:http shows the first.
+      // If a request has two hosts, node:http shows only the first.
       if (name === "host" && hasTwoHosts(incoming)) return ", ";
       return headers[name]?.toString() ?? null;
     },

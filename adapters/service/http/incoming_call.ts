@@ -10,7 +10,7 @@ export interface IncomingCall {
   readonly method: string;
   /** The target of the request line, or the URL that the server has made of it. */
   readonly target: string;
-  /** A header field; `null` if there is none. Its name is in lower case. */
+  /** A header field; `null` if the call has no such field. The name is in lower case. */
   header(name: string): string | null;
   /** The address of the socket's other end. */
   peer(): string | undefined;

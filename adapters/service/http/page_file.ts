@@ -19,7 +19,7 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
 
-/** The answer with a file of the page; `undefined` if there is none of this path. */
+/** The answer with a file of the page; `undefined` if no file has this path. */
 export function pageFile(path: string): Promise<ServiceAnswer> | undefined {
   const found = FILES.get(path);
   return found && answerWith(...found);

@@ -1,12 +1,14 @@
 /*
- * What a rule's limits are called in answers: the same on every request, whatever other rules hold for
+ * The names of a rule's limits in answers: the same on every request, whatever other rules hold for
  * it, and the same in all fields and bodies.
  */
 
 import type { Policy } from "../../../mod.ts";
 import type { RuleVerdict } from "../../rules/rules.ts";
 
-/** The policies of a rule's limits, by the rule's own name; several are told apart by theirs. */
+/**
+ * The policies of a rule's limits, under the rule's own name; several limits add their own names.
+ */
 export function rulePolicies({ rule, limits }: RuleVerdict): readonly Policy[] {
   const own = printable(rule.name ?? rule.label);
   const policies = limits.flatMap((limit) => limit.policies);

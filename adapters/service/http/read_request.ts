@@ -8,7 +8,7 @@ import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules
 import { boundsFault, LIST_FORM, MAP_FORM, type RequestLimits } from "./request_bounds.ts";
 import { parseJson, refuse } from "./service_answer.ts";
 
-/** What a body asks for: one request, or a list of them. */
+/** The content of a body: one request, or a list of requests. */
 export interface RequestBody {
   readonly many: boolean;
   readonly requests: readonly RuleRequest[];

@@ -1,12 +1,12 @@
 /*
- * What a request may do: whether it brings the token, and whether a browser sent it for a page of
+ * The rights of a request: whether it brings the token, and whether a browser sent it for a page of
  * another site, which must not use up anybody's limits.
  */
 
 import { errorMessage } from "../../../core/toolkit.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 
-/** What requests may do. */
+/** The checks of a request's rights. */
 export interface RequestAccess {
   /** Whether it may change anything. */
   mayWrite(call: IncomingCall): boolean;
@@ -54,8 +54,8 @@ const BEARER_REGEXP = /^bearer +(.*)$/i;
  * Makes what looks for the token: `Authorization: Bearer ...` or `X-Tidegate-Token: ...`.
  *
  * @param token The token; without it every call may write.
- * @throws {TypeError} If the token is empty, as whoever sets one means to shut others out, or cannot
- * stand in a header field.
+ * @throws {TypeError} If the token is empty, because a token is set to shut others out, or if it
+ * cannot stand in a header field.
  */
 export function tokenCheck(token: string | undefined): TokenCheck {
   if (token === undefined) return () => true;

@@ -1,7 +1,7 @@
 /*
- * How much a request may ask for, whichever way it came: as JSON of the service's own form, as
- * Envoy's JSON or protobuf, or by the routes of `/check`. Readers turn their form into a request, and
- * look at maps and lists only; what these hold is checked here, and nowhere else.
+ * Bounds on a request, whichever way it came: as JSON of the service's own form, as Envoy's JSON or
+ * protobuf, or by the routes of `/check`. Readers turn their form into a request, and check only
+ * that maps are maps and lists are lists. The values inside are checked here, and nowhere else.
  */
 
 import { formatValue } from "../../../core/toolkit.ts";
@@ -19,7 +19,7 @@ export interface RequestLimits {
   readonly maxText: number;
 }
 
-/** What bodies may ask for unless something else is said. */
+/** The default bounds of bodies. */
 export const REQUEST_LIMITS: RequestLimits = {
   maxBatch: 1_000,
   maxDescriptors: 32,
@@ -29,7 +29,7 @@ export const REQUEST_LIMITS: RequestLimits = {
 
 /** In what the forms of requests differ. */
 export interface RequestForm {
-  /** What the form calls the units that a request takes. */
+  /** The form's name for the units that a request takes. */
   readonly cost: string;
   /** The most units that a request may name for those of its descriptors that name none. */
   readonly maxCost: number;
@@ -58,7 +58,7 @@ export const ENVOY_FORM: RequestForm = {
   isMap: false,
 };
 
-/** What is wrong with a request, and where: `entries[0].value`, `must be text ...`. */
+/** A fault of a request, and where it is: `entries[0].value`, `must be text ...`. */
 export interface RequestFault {
   readonly place: string;
   readonly rule: string;
@@ -69,7 +69,7 @@ export function faultText({ place, rule }: RequestFault): string {
   return `${place === "" ? "the body" : place} ${rule}`;
 }
 
-/** What is wrong with what a request holds; `undefined` if nothing is. */
+/** The first fault in a request's values; `undefined` if they are valid. */
 export function boundsFault(
   { domain, descriptors, cost }: RuleRequest,
   limits: RequestLimits,

@@ -5,7 +5,7 @@
 
 import { refuse } from "./service_answer.ts";
 
-/** What a request is for. */
+/** The target of a request. */
 export interface RequestTarget {
   /** The path as a URL has it, with dot segments resolved. */
   readonly path: string;
@@ -14,7 +14,10 @@ export interface RequestTarget {
 }
 
 const ORIGIN_REGEXP = /^https?:\/\/[^/?#]+/i;
-/** A path without what a URL would be changed by, as Bun's server does. */
+/**
+ * A path that parsing as a URL leaves unchanged. Other paths are parsed, because Bun's server
+ * parses them too.
+ */
 const PLAIN_PATH_REGEXP = /^(?:\/[\w-]+)+$/;
 const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i;
 

@@ -1,21 +1,21 @@
 /*
- * The answers of the service: JSON, and problems (RFC 9457) in place of it. What cannot be served is
- * refused by whatever finds out, however deep: a refusal is thrown, and becomes an answer, or an error
- * of gRPC, in one place.
+ * The answers of the service: JSON, and problems (RFC 9457) in place of it. Code at any depth
+ * refuses a request by throwing a refusal. One place turns refusals into answers, or into errors of
+ * gRPC.
  */
 
 import { isTooManyLimits } from "../../rules/rules.ts";
 import { PROBLEM_TYPE } from "../../http/http.ts";
 
 /**
- * What a call is answered, as data. Servers differ in what they send it by, and on node:http a
- * `Response` that is made to be taken apart again costs as much as the rest of a call.
+ * The answer to a call, as data. Servers send it in different ways, and on node:http a `Response`
+ * that is made only to be taken apart again costs as much as the rest of a call.
  */
 export interface ServiceAnswer {
   readonly status: number;
   /** The header fields, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body; empty if there is none. */
+  /** The body; may be empty. */
   readonly body: string | Uint8Array<ArrayBuffer>;
 }
 

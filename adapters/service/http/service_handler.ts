@@ -28,7 +28,7 @@ import { type Route, type RouteOptions, serviceRoutes } from "./service_routes.t
 /** The options of `serviceHandler`. */
 export interface ServiceHandlerOptions
   extends CallSettings, Pick<RouteOptions, "show" | "isReady" | "outages" | "version" | "log"> {
-  /** What this thread counts. */
+  /** The figures of this thread. */
   readonly figures: Figures;
   /** Receives errors that no client caused. */
   readonly onError: (error: unknown) => void;

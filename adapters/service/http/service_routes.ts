@@ -25,8 +25,8 @@ import { verdictJson } from "./verdict_json.ts";
 /** A route of the service. */
 export interface Route {
   /**
-   * The methods that it takes, as the field Allow lists them; any of them if `undefined`. Of a `POST`
-   * the body is read.
+   * The methods that the route takes, as the field Allow lists them; `undefined` for any method.
+   * Only the body of a `POST` is read.
    */
   readonly allow: "POST" | "GET, HEAD" | undefined;
   /**
@@ -41,11 +41,11 @@ export interface Route {
   ) => MaybePromise<ServiceAnswer>;
 }
 
-/** What routes need. */
+/** The options of routes. */
 export interface RouteOptions
   extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix" | "responseHeaders"> {
   readonly access: RequestAccess;
-  /** What the metrics of all threads are, or what the page shows, as text. */
+  /** The metrics of all threads, or the document of the page, as text. */
   readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
   /** Whether the service takes calls: no more once it is stopping. */
   readonly isReady: () => boolean;

@@ -44,7 +44,10 @@ function rateLimitFields({ rules }: Verdict): readonly HeaderField[] {
   return write(decisions, Date.now());
 }
 
-/** Of each rule the counter that refuses, or else has the least left: a policy has one name. */
+/**
+ * For each rule, the counter that refuses, or else the counter that has the least left: a policy
+ * has one name.
+ */
 function scarcest(verdicts: readonly RuleVerdict[]): readonly RuleVerdict[] {
   if (verdicts.length < 2) return verdicts;
   const byRule = new Map<RuleVerdict["rule"], RuleVerdict>();
@@ -56,7 +59,7 @@ function scarcest(verdicts: readonly RuleVerdict[]): readonly RuleVerdict[] {
   return [...byRule.values()];
 }
 
-/** What writes the fields; nothing of policies whose names cannot stand in a field. */
+/** The writer of the fields; it writes nothing if a policy's name cannot stand in a field. */
 function writerOf(policies: readonly Policy[]): HeaderWriter {
   try {
     return headerWriter(policies);

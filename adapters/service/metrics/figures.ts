@@ -1,7 +1,7 @@
 /*
- * What a thread of the service counts. Each thread counts by itself, in plain numbers; the snapshots
- * of all threads are added up when somebody asks. Everything is bounded: rules by the configuration,
- * keys by a sketch.
+ * The counters of one thread of the service. Each thread counts by itself, in plain numbers; the
+ * snapshots of all threads are added up when somebody asks. Everything is bounded: rules by the
+ * configuration, keys by a sketch.
  */
 
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
@@ -18,19 +18,19 @@ export interface Figures {
   verdict(verdict: Verdict): void;
   /** Counts a call. */
   call(route: string, status: number, seconds: number): void;
-  /** Forgets what was counted of all other rules: these are the ones that there are now. */
+  /** Forgets the counts of all rules except these, which are now in force. */
   keep(rules: RuleSet): void;
   /**
-   * What was counted so far.
+   * The counts so far.
    *
-   * @param search Text of the keys that are wanted; without it there are none.
+   * @param search Text of the keys that are wanted; without it the snapshot has no keys.
    */
   snapshot(search?: string): FiguresSnapshot;
   /** Ends its measures. */
   close(): void;
 }
 
-/** What calls are counted as that decide nothing: the page, metrics, faults. */
+/** The counter for calls that decide nothing: the page, metrics, faults. */
 export const OTHER_CALLS = "other";
 
 /**

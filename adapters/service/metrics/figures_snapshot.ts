@@ -1,5 +1,5 @@
 /*
- * What a service has counted, as plain data that goes from thread to thread and is added up.
+ * The counts of a service, as plain data that goes from thread to thread and is added up.
  */
 
 import { OVERRIDE, type Rule, type RuleSet } from "../../rules/rules.ts";
@@ -17,7 +17,7 @@ export interface VerdictFigures {
   readonly unavailable: number;
 }
 
-/** What one rule said so far. */
+/** The verdicts of one rule so far. */
 export interface RuleFigures extends VerdictFigures {
   /** The rule's domain. */
   readonly domain: string;
@@ -47,7 +47,7 @@ export interface KeyFigures {
   readonly shadow: boolean;
 }
 
-/** What was counted. */
+/** The counts of a thread, or of all threads. */
 export interface FiguresSnapshot {
   /** All decisions, each once, however many rules held. */
   readonly decisions: VerdictFigures;
@@ -84,7 +84,7 @@ export function matchesSearch(search: string, ...texts: readonly string[]): bool
   return sought === "" || texts.some((text) => text.toLowerCase().includes(sought));
 }
 
-/** What there is before any decision. */
+/** The state before any decision. */
 export const NO_VERDICTS: VerdictFigures = {
   admitted: 0,
   refused: 0,
@@ -92,7 +92,7 @@ export const NO_VERDICTS: VerdictFigures = {
   unavailable: 0,
 };
 
-/** What there is before anything is counted. */
+/** The state before anything is counted. */
 export const NO_FIGURES: FiguresSnapshot = {
   decisions: NO_VERDICTS,
   rules: [],
@@ -118,7 +118,7 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
   };
 }
 
-/** The first of some instants; 0 if there is none. */
+/** The earliest of some instants; 0 for an empty list. */
 function earliest(instants: readonly number[]): number {
   const known = instants.filter((instant) => instant > 0);
   return known.length === 0 ? 0 : Math.min(...known);
@@ -146,7 +146,7 @@ function addedByName<Figures extends KeyFigures | RuleFigures>(
   return [...byName.values()];
 }
 
-/** Of these keys those used most and those refused most. */
+/** The keys used most and the keys refused most, among these keys. */
 function mostKeys(all: readonly KeyFigures[]): readonly KeyFigures[] {
   const largest = (figure: "used" | "refused") =>
     all.filter((key) => key[figure] > 0)

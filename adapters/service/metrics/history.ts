@@ -1,6 +1,6 @@
 /*
- * What a service counted in each of the last 60 minutes: the differences between snapshots of what all
- * threads have counted, so that history costs a decision nothing. Its memory is bounded by the rules.
+ * The counts of a service in each of the last 60 minutes: the differences between snapshots of all
+ * threads' counts, so that history costs a decision nothing. Its memory is bounded by the rules.
  */
 
 import {
@@ -17,7 +17,7 @@ const MINUTES = 60;
 /** By how much an answer may overtake one that was asked for before; more is a clock set back. */
 const OVERTAKEN = 30_000;
 
-/** Verdicts of each of the last 60 minutes, the one that has begun last. */
+/** Verdicts of each of the last 60 minutes; the current minute is last. */
 export type VerdictHistory = { readonly [Name in keyof VerdictFigures]: readonly number[] };
 
 /** Sums that only grow, and by how much each grew in each minute: row `minute % 60`. */
@@ -26,7 +26,7 @@ interface Series {
   readonly rows: Uint32Array;
 }
 
-/** What no rule is called, as its name has a domain. */
+/** Names that no rule can have, because a rule's name contains its domain. */
 const [DECISIONS, EVICTIONS, LATENCY] = ["decisions", "evictions", "latency"] as const;
 
 /** The last 60 minutes of all decisions. */
@@ -35,7 +35,7 @@ export interface HistoryTotals extends VerdictHistory {
   readonly from: number;
   /** Keys that the store forgot although they held use. */
   readonly evictions: readonly number[];
-  /** Half of the calls took at most so many milliseconds; `null` where there are none. */
+  /** Half of the calls took at most so many milliseconds; `null` for minutes without calls. */
   readonly p50: readonly (number | null)[];
   /** 99 % of the calls, likewise. */
   readonly p99: readonly (number | null)[];
@@ -53,9 +53,9 @@ export interface History {
    */
   record(figures: FiguresSnapshot, now: number): void;
   totals(): HistoryTotals;
-  /** What a rule said since the start, by its `ruleName`. */
+  /** A rule's verdicts since the start, by its `ruleName`. */
   verdicts(name: string): VerdictFigures;
-  /** What it said in each minute; `undefined` if it said nothing. */
+  /** A rule's verdicts in each minute; `undefined` if it gave none. */
   minutes(name: string): VerdictHistory | undefined;
 }
 

@@ -8,7 +8,7 @@ import { countOf, type KeySketch, keySketch } from "./key_sketch.ts";
 
 const HALF_HOUR = 1_800_000;
 
-/** What was counted in this half hour, and in the one before. */
+/** The counts of this half hour, and of the half hour before. */
 type HalfHours = readonly [now: KeySketch, before: KeySketch];
 
 /** Counters of keys. */

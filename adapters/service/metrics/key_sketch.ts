@@ -1,8 +1,8 @@
 /*
- * The keys with the largest counts, found with a fixed number of counters, as keys come from
- * attackers. A key's hash chooses a bucket of eight counters; a key that has none there takes the
- * smallest one over. What that had counted before is remembered, so that the rest is never too large,
- * and exact while no more keys come than there are counters.
+ * The keys with the largest counts, found with a fixed number of counters because attackers choose
+ * keys. A key's hash chooses a bucket of eight counters; a key without a counter there takes over
+ * the smallest one. The sketch remembers what that counter stood at, so the count since then is
+ * never too large, and it is exact while no more keys come than there are counters.
  *
  * Source: A. Metwally, D. Agrawal, A. El Abbadi, "Efficient computation of frequent and top-k
  * elements in data streams" (2005), the space-saving algorithm, here in buckets.
@@ -21,7 +21,7 @@ export interface KeySketch {
   readonly seed: number;
   readonly hashes: Int32Array;
   readonly counts: Float64Array;
-  /** What a counter stood at when its key took it over. */
+  /** The value of each counter when its key took it over. */
   readonly inherited: Float64Array;
   readonly rules: (RuleFigures | undefined)[];
   readonly keys: string[];
@@ -87,7 +87,7 @@ function beginningOf(key: string): string {
   return JSON.parse(JSON.stringify(`${key.slice(0, LONGEST_KEY)}…`));
 }
 
-/** What was counted of a key for certain; the hash is that of another sketch with the same seed. */
+/** The certain part of a key's count; the hash comes from another sketch with the same seed. */
 export function countOf(
   { hashes, counts, inherited, rules }: KeySketch,
   hash: number,

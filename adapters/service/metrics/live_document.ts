@@ -1,5 +1,5 @@
 /*
- * What the page shows, as one document of bounded size: `GET /v1/live`.
+ * The content of the page, as one document of bounded size: `GET /v1/live`.
  */
 
 import { OVERRIDE, type Rule, type RuleKind, type RuleSet } from "../../rules/rules.ts";
@@ -16,7 +16,7 @@ import { keysSince } from "./key_counters.ts";
 /** The most rules of a document. */
 const MAX_RULES = 100;
 
-/** What a viewer of the page asks for. */
+/** The request of a viewer of the page. */
 export interface LiveRequest {
   /** Text of rules and keys. */
   readonly search: string;
@@ -50,7 +50,7 @@ export interface LiveDocument {
   readonly outage: { readonly since: number; readonly policy: OutagePolicy } | null;
 }
 
-/** What becomes of calls while the store does not answer; `undefined` if the store decides that. */
+/** How calls are decided while the store does not answer; `undefined` if the store decides that. */
 export type OutagePolicy = "throw" | "allow" | "deny" | undefined;
 
 /** When the rules were loaded that hold, and whether they could be loaded since. */
@@ -94,7 +94,7 @@ export interface LiveLimit {
 /** Where use is kept; `"own"` is a store that the program brought. */
 export type StoreKind = "memory" | "shared" | "redis" | "own";
 
-/** Of what a document is made. */
+/** The facts that a document is made from. */
 export interface LiveFacts
   extends Pick<LiveDocument, "now" | "startedAt" | "needsToken" | "storeKind"> {
   readonly loaded: Required<Omit<LoadedFigures, "rules">>;

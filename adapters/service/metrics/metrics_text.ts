@@ -1,5 +1,5 @@
 /*
- * What `GET /metrics` answers. The format is simple, so it is written here and needs no package.
+ * The answer to `GET /metrics`. The format is simple, so it is written here and needs no package.
  */
 
 import type { FiguresSnapshot, RuleFigures } from "./figures_snapshot.ts";

@@ -5,7 +5,7 @@
 
 import process from "node:process";
 
-/** What a service counts about itself, apart from calls and verdicts. */
+/** The service's counts about itself, apart from calls and verdicts. */
 export interface ServiceEvents {
   /** Threads that died, and were started again. */
   restarts: number;
@@ -19,7 +19,7 @@ export interface ServiceEvents {
   refusedAt: number;
 }
 
-/** What a service counted about itself, and figures of its process, by the names of metrics. */
+/** The service's counts about itself, and figures of its process, by the names of metrics. */
 export function processFigures(events: ServiceEvents): Readonly<Record<string, number>> {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();

@@ -1,12 +1,13 @@
 /*
- * What the rules of a service said, by rule, and by key where a rule is detailed. Counters stay when a
- * rule comes back in another version of the configuration, and go with a rule that is there no more.
+ * The verdicts of a service's rules, by rule, and by key where a rule is detailed. Counters stay
+ * when a rule comes back in another version of the configuration. Once a rule is removed, its
+ * counters go.
  */
 
 import type { Rule, RuleSet } from "../../rules/rules.ts";
 import { figuresOf, keyName, NO_VERDICTS, type RuleFigures } from "./figures_snapshot.ts";
 
-/** What is counted of a rule, or of a key of a detailed rule. */
+/** The counts of a rule, or of a key of a detailed rule. */
 export type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name] };
 
 /** Counters by the names of rules and keys, and by the rules of this version of the configuration. */
@@ -54,7 +55,7 @@ function named(
   return own;
 }
 
-/** Forgets what was counted of all other rules: these are the ones that there are now. */
+/** Forgets the counts of all rules except these, which are now in force. */
 export function keepRules(counters: RuleCounters, rules: RuleSet): void {
   const isOf = figuresOf(rules);
   for (const [name, own] of counters.byName) if (!isOf(own)) counters.byName.delete(name);

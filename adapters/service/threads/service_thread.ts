@@ -1,6 +1,6 @@
 /*
- * What a thread of the service is made of, be it the only one or a worker: an engine over the store,
- * what it counts, the handler of calls, and its servers: HTTP, and gRPC where there is a port for it.
+ * One thread of the service, be it the only one or a worker: an engine over the store, its
+ * counters, the handler of calls, and its servers: HTTP, and gRPC if a port is given for it.
  */
 
 import type { MaybePromise } from "../../../core/toolkit.ts";
@@ -48,7 +48,7 @@ export interface Servers {
   /** Puts rules in place. */
   apply(files: readonly RuleFile[], version: RulesVersion): Promise<void> | void;
   forgetLookups(): void;
-  /** What was counted; of the keys those that a search finds, and none without it. */
+  /** The counts; of keys, only those that a search finds, so without a search no keys. */
   figures(search?: string): MaybePromise<FiguresSnapshot>;
   /** Puts another certificate in place, for connections that come. */
   secure(keys: TlsKeys): Promise<void> | void;
@@ -58,15 +58,15 @@ export interface Servers {
   stop(grace: number): Promise<void>;
 }
 
-/** What a thread of the service asks for beyond itself. */
+/** The functions of a thread that reach beyond it. */
 export interface ThreadLinks {
   readonly lookup: KeyLookup | undefined;
-  /** What the metrics of all threads are, or what the page shows, as text. */
+  /** The metrics of all threads, or the document of the page, as text. */
   readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
   readonly log: Log;
 }
 
-/** What a thread of the service is made of. */
+/** The parts and options of a thread of the service. */
 export interface ThreadOptions extends CallSettings, ThreadLinks {
   readonly store: Store;
   /** Whether this thread reports the figures of the store. */

@@ -1,5 +1,5 @@
 /*
- * The workers of a service, as the main thread sees them. A worker that dies is started again: the
+ * The workers of a service, seen from the main thread. A worker that dies is started again: the
  * shared store survives it, and the others go on serving meanwhile.
  */
 
@@ -14,7 +14,7 @@ import type { RulesVersion } from "../rules_version.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
 import type { Ports, Servers, ServerSettings, ThreadLinks } from "./service_thread.ts";
 
-/** What a worker starts with. */
+/** The settings that a worker starts with. */
 export interface WorkerSettings extends ServerSettings, Omit<StoreSettings, "store"> {
   /** The rules, which the main thread has read. */
   readonly files: readonly RuleFile[];
@@ -23,10 +23,10 @@ export interface WorkerSettings extends ServerSettings, Omit<StoreSettings, "sto
   readonly lookups: boolean;
 }
 
-/** What the main thread may call in a worker. */
+/** The calls that the main thread may make in a worker. */
 type WorkerCalls = Omit<Servers, "ports">;
 
-/** What a worker may call in the main thread. */
+/** The calls that a worker may make in the main thread. */
 export interface MainCalls extends Omit<ThreadLinks, "lookup"> {
   lookup: KeyLookup;
   /** The worker serves, on these ports. */
@@ -40,11 +40,11 @@ export interface WorkerPoolOptions {
   readonly size: number;
   /** The settings of a worker that is started now, and which ports it shares with others. */
   readonly settings: (ports?: Ports) => WorkerSettings;
-  /** What workers ask the main thread for. */
+  /** The functions of the main thread that workers call. */
   readonly links: ThreadLinks;
   /** Called for each worker that died, and is started again. */
   readonly onRestart?: (() => void) | undefined;
-  /** What each worker runs; default the worker of the service. */
+  /** The program of each worker; default the worker of the service. */
   readonly program?: URL | undefined;
   /** Milliseconds until a worker that died is started again; default 1,000. */
   readonly restartAfter?: number | undefined;
@@ -74,7 +74,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
   const { program = workerProgram(import.meta.url, "worker") } = options;
   const { log } = links;
   const workers = new Set<PoolWorker>();
-  /** What workers that ended had counted. */
+  /** The counts of workers that have ended. */
   let ofEnded = NO_FIGURES;
   /** Whether all of them serve: who ends from then on is replaced. */
   let isServing = false;
@@ -151,7 +151,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
     async secure(keys) {
       await Promise.all([...workers].map((worker) =>
         worker.call("secure", keys).catch((error) => {
-          // What takes the place of one that has ended starts with them.
+          // If this worker has ended, its successor starts with them.
           if (workers.has(worker)) throw error;
         })
       ));

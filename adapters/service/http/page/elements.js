@@ -94,7 +94,7 @@ const UNITS = [
   SECOND,
 ];
 
-/** What follows a number of units: `per minute`, `per 90 s`. @param {number} milliseconds */
+/** The text after a number of units: `per minute`, `per 90 s`. @param {number} milliseconds */
 export function periodText(milliseconds) {
   const found = UNITS.find(({ length }) => milliseconds % length === 0);
   if (found === undefined) return `per ${milliseconds} ms`;

@@ -187,7 +187,7 @@ function showLoaded({ at, version, rules, failedAt, source, reason }) {
   setText(failed, `Rules could not be loaded at ${timeText(failedAt)}${why}. ${held}`);
 }
 
-/** What becomes of calls while the store does not answer. */
+/** How calls are decided while the store does not answer. */
 const OUTAGES = {
   allow: "Calls are admitted without a limit.",
   deny: "Calls are refused.",
@@ -290,7 +290,7 @@ function hiddenKeys(needsToken) {
 function keyRow({ domain, rule, key, shadow }) {
   const head = element("th");
   head.scope = "row";
-  // What was cut off cannot be asked for.
+  // A key that was cut off cannot be asked for.
   if (key.length > LONGEST_KEY) head.append(element("bdi", "cut", visible(key)));
   else head.append(fillButton(key, domain, key));
   if (shadow) head.append(element("span", "tag", "shadow"));
