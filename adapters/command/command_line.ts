@@ -38,7 +38,7 @@ import { serveCommand } from "./serve_command.ts";
 import { simulateCommand } from "./simulate_command.ts";
 import { VERSION } from "./version.ts";
 
-/** What a command is given of the world around it. */
+/** The parts of the outside world that a command is given. */
 export interface CommandWorld {
   /** Prints a line for people. */
   readonly print?: ((line: string) => void) | undefined;
@@ -62,7 +62,7 @@ const OTHERS: readonly Command[] = [
 
 const COMMANDS: readonly Command[] = [...OTHERS, completionsCommand(OTHERS)];
 
-/** What the file of `--config` may hold. */
+/** The options that the file of `--config` may hold. */
 const KNOWN_OPTIONS: OptionTable = Object.assign({}, ...COMMANDS.map(({ options }) => options));
 
 /**
@@ -125,8 +125,9 @@ function onReload(reload: () => void): () => void {
 }
 
 /**
- * The name of the first signal that ends the process. Another one ends it at once, as if nobody
- * listened; but not in the same moment, as npx repeats what the terminal has sent already.
+ * The name of the first signal that ends the process. Another signal ends it at once, as if nobody
+ * listened; but not in the same moment, because npx repeats a signal that the terminal has sent
+ * already.
  */
 function endOfProcess(): Promise<unknown> {
   const signals = ["SIGINT", "SIGTERM"] as const;

@@ -12,11 +12,11 @@ import { errorText } from "../service/log.ts";
 
 /** An option as the table of its command has it. */
 export interface Option {
-  /** What the help says of it. */
+  /** The option's line in the help. */
   readonly text: string;
   /**
-   * What the help shows for its value: an example, the default, or what kind of value it is. An option
-   * without it, and without choices, takes no value.
+   * The value's text in the help: an example, the default, or the kind of value. An option without
+   * this text, and without choices, takes no value.
    */
   readonly value?: string;
   /** The values that it may have. */
@@ -39,7 +39,7 @@ export type ValuesOf<Table extends OptionTable> = {
   readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined;
 };
 
-/** What a command uses of the world around it. */
+/** The parts of the outside world that a command uses. */
 export interface Tools {
   readonly print: (line: string) => void;
   readonly complain: (line: string) => void;
@@ -52,13 +52,13 @@ export interface Tools {
 /** A command, with its table of options. */
 export interface Command {
   readonly name: string;
-  /** What follows the name, as the help shows it. */
+  /** The text after the name in the help. */
   readonly operands: string;
-  /** What shells complete the first operand to; files without it. */
+  /** The words that shells complete the first operand to; files without it. */
   readonly operandChoices?: readonly string[];
-  /** What it does, in a line. */
+  /** The purpose of the command, in a line. */
   readonly summary: string;
-  /** What its operands are, in lines. */
+  /** A description of its operands, in lines. */
   readonly about?: string;
   readonly options: OptionTable;
   /** When its exit status is 0, and when it is 1. */
@@ -96,8 +96,8 @@ export const TOKEN_OPTION = {
 } as const;
 
 /**
- * Parses the arguments of a command. Of one that takes `--config`, what they leave out comes from
- * the environment, then from that file, which may hold options of other commands, too.
+ * Parses the arguments of a command. If the command takes `--config`, missing options come from the
+ * environment, then from that file, which may hold options of other commands too.
  *
  * @param known The options of all commands.
  */
@@ -151,7 +151,7 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
   return { values: values as Readonly<Record<string, unknown>>, positionals };
 }
 
-/** What follows the message about an unknown name: the known one that it resembles, if any. */
+/** The end of a message about an unknown name: the known name that it resembles, if any. */
 export function hintAt(name: string, known: readonly string[], prefix: string = ""): string {
   const meant = suggestOption(name, known);
   return meant === undefined ? "" : `: did you mean ${prefix}${meant}?`;
@@ -162,7 +162,7 @@ export function takesValue({ value, choices }: Option): boolean {
   return (value ?? choices) !== undefined;
 }
 
-/** A value of an option, as the help shows it. */
+/** An option's value in the help. */
 export function exampleOf({ choices, value = "" }: Option): string {
   return choices?.join("|") ?? value;
 }
@@ -243,7 +243,7 @@ export function usageError(message: string, command?: string): Error {
   return error;
 }
 
-/** What is wrong, in a line: the causes too, and what to do where the system says no. */
+/** An error in a line: with its causes, and with advice where the system refused something. */
 export function failureText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error);
   const system = error as SystemError;
@@ -261,7 +261,7 @@ interface SystemError extends Error {
   readonly port?: number;
 }
 
-/** What to do where the system says no, by the code of its error. */
+/** Advice where the system refused something, by the code of its error. */
 const ADVICE: Readonly<Record<string, (error: SystemError) => string>> = {
   ENOENT: ({ path = "" }) => `${path} does not exist (ENOENT): check the path`,
   EISDIR: () => `it is a folder (EISDIR): give a file in it instead`,

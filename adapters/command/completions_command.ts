@@ -11,7 +11,7 @@ import {
   usageError,
 } from "./command_options.ts";
 
-/** A word that a command takes, as shells are shown it. */
+/** A word that a command takes, in the form that shells show. */
 interface Word {
   readonly name: string;
   readonly text: string;

@@ -74,7 +74,7 @@ export const explainCommand: Command = defineCommand({
   },
 });
 
-/** What the rules say of the counters in Redis, or of keys that were never used. */
+/** The state of the counters in Redis, or of keys that were never used, under these rules. */
 async function explainCounters(
   rules: RuleSet,
   request: RuleRequest,

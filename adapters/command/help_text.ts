@@ -17,7 +17,7 @@ export type Bold = (text: string) => string;
 const WIDTH = 100;
 const INDENT = 30;
 
-/** What `tidegate --help` says. */
+/** The text of `tidegate --help`. */
 export function overviewText(commands: readonly Command[], bold: Bold): string {
   const rows = commands.map(({ name, operands, summary }) =>
     row(`tidegate ${name} ${operands}`, summary)
@@ -31,7 +31,7 @@ export function overviewText(commands: readonly Command[], bold: Bold): string {
   ].join("\n");
 }
 
-/** What `tidegate COMMAND --help` says. */
+/** The text of `tidegate COMMAND --help`. */
 export function commandText(command: Command, bold: Bold): string {
   const { name, operands, summary, about, options, statuses } = command;
   return [
@@ -76,7 +76,7 @@ function row(term: string, text: string): string {
     : `${head}\n${" ".repeat(INDENT)}${broken}`;
 }
 
-/** Bold on a terminal that shows it: not where NO_COLOR is set, as no-color.org asks. */
+/** Bold on a terminal that shows it, but not where NO_COLOR is set: see no-color.org. */
 export function boldOn(stream: { readonly isTTY?: boolean }, env: Tools["env"]): Bold {
   const isPlain = stream.isTTY !== true || (env.NO_COLOR ?? "") !== "" || env.TERM === "dumb";
   return (text) => isPlain ? text : `\u001b[1m${text}\u001b[0m`;

@@ -9,7 +9,7 @@ import { counted } from "../replay/output/format_numbers.ts";
 
 /** Shows on a terminal how far a log has been read. */
 export interface ReadProgress {
-  /** Counts bytes, as they are in the files. */
+  /** Counts bytes of the files, before any decompression. */
   add(bytes: number): void;
   /** Updates the line if there is a terminal, but not too often. */
   show(read: { readonly lines: number }): void;

@@ -50,7 +50,7 @@ export const simulateCommand: Command = defineCommand({
 
 /** Prints traffic as a log with columns. */
 async function printTraffic(traffic: ReturnType<typeof simulate>, { print }: Tools): Promise<void> {
-  // Who reads may have seen enough, as `head` has.
+  // A reader such as `head` may have seen enough.
   let isClosed = false;
   process.stdout.once("error", () => isClosed = true);
   let lines = ["time,client"];

@@ -1,5 +1,5 @@
 /*
- * What `--sweep` is to find: the smallest limits for a period, or the smallest burst for a limit.
+ * The goal of `--sweep`: the smallest limits for a period, or the smallest burst for a limit.
  */
 
 import { formatValue } from "../../core/toolkit.ts";
@@ -7,7 +7,7 @@ import type { Candidate, SweepFamily, SweepReport } from "../replay/replay.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
 import { periodOf } from "./rule_option.ts";
 
-/** What is to be found. */
+/** The numbers to find. */
 export interface Sweep {
   readonly families: readonly SweepFamily[];
   /** How `--rule` writes the limit of a family with a number. */
@@ -58,7 +58,7 @@ function sweepOfBursts(limit: number, period: LimitOptions["period"]): Sweep {
   };
 }
 
-/** The limits that refuse nobody, as a sweep found them. */
+/** The limits of a sweep's result that refuse nobody. */
 export function foundCandidates(
   { families, nameOf }: Sweep,
   sweeps: readonly SweepReport[],

@@ -39,8 +39,8 @@ export interface Admission {
   /** The decision, with durations in milliseconds. */
   readonly decision: Decision;
   /**
-   * Gives the units back, as far as they have not been renewed since; what cannot be given back
-   * stays charged, the safe side.
+   * Gives back the units that have not been renewed since. Units that cannot be given back stay
+   * charged, which is the safe side.
    */
   readonly undo: Effect.Effect<void>;
 }
@@ -154,7 +154,7 @@ function consumePlace({ bound: { internals }, key, cost }: UnitsCall): MaybeProm
   return internals.call(attempt, key, { cost, maxDelay: Infinity });
 }
 
-/** Gives units back, as far as they are there. */
+/** Gives back the units that are still there. */
 function undo(
   { bound: { limiter, attributes }, key, cost }: UnitsCall,
   decision: Decision,

@@ -97,7 +97,9 @@ const REASONS: Readonly<Record<string, StoreErrorReason>> = {
   StoreOverloadedError: "overloaded",
 };
 
-/** What a store throws is a failure; anything else, such as a cost below 0, is a defect. */
+/**
+ * An error that the store throws is a failure; anything else, such as a cost below 0, is a defect.
+ */
 export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreError> {
   if (!isStoreError(cause)) return Effect.die(cause);
   const { name, message, applied } = cause as StoreUnavailableError;
@@ -130,7 +132,7 @@ export function recordVerdict(
 }
 
 /**
- * The clock of a fiber, as a limiter takes it; `undefined` if it is the default one.
+ * The clock of a fiber in the form that a limiter takes; `undefined` for the default clock.
  *
  * Waiting on it is a fiber that sleeps on the same clock, under the scheduler of the fiber at hand.
  */

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema";
 import type { Decision as CoreDecision, DecisionSource } from "../../core/decision.ts";
 
 /**
- * What a limiter answers: the fields of tidegate's decision, with durations as `Duration`.
+ * A limiter's answer: the fields of tidegate's decision, with durations as `Duration`.
  *
  * All durations count from the instant of the call; none is an instant.
  */
@@ -32,7 +32,7 @@ export interface Decision {
   readonly debt: number;
   /** `undefined` when the limiter's own store answered; otherwise what answered instead. */
   readonly source: DecisionSource | undefined;
-  /** Of several limits together: each one's decision, in order. */
+  /** For several limits together: the decision of each limit, in order. */
   readonly parts: readonly Decision[] | undefined;
 }
 

@@ -42,11 +42,11 @@ export type RateLimitedFields = Schema.TaggedStruct<"RateLimited", {
  * ```
  */
 export interface RateLimited extends Cause.YieldableError {
-  /** What `Effect.catchTag` catches it by. */
+  /** The tag for `Effect.catchTag`. */
   readonly _tag: "RateLimited";
   /** The limit's prefix. */
   readonly prefix: string;
-  /** Whose units. */
+  /** The owner of the units. */
   readonly key: string;
   /** The units that it asked for. */
   readonly cost: number;
@@ -65,7 +65,7 @@ export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.Yie
     retryAfter: Schema.DurationFromMillis,
     decision: Decision,
   }) {
-  /** What was refused, and when it would be admitted. */
+  /** Says what was refused, and when it would be admitted. */
   override get message(): string {
     const when = Duration.isFinite(this.retryAfter)
       ? `in ${Duration.toMillis(this.retryAfter)} ms`
@@ -90,7 +90,7 @@ export type RateLimitStoreErrorFields = Schema.TaggedStruct<"RateLimitStoreError
 
 /** The store did not answer. */
 export interface RateLimitStoreError extends Cause.YieldableError {
-  /** What `Effect.catchTag` catches it by. */
+  /** The tag for `Effect.catchTag`. */
   readonly _tag: "RateLimitStoreError";
   /**
    * Why: it could not be reached in time (`"unavailable"`), lost the race for a key too often
@@ -100,9 +100,9 @@ export interface RateLimitStoreError extends Cause.YieldableError {
   readonly reason: StoreErrorReason;
   /** Whether the call may nevertheless have been charged. */
   readonly applied: "no" | "unknown";
-  /** What could not be done, and why. */
+  /** Says what could not be done, and why. */
   readonly message: string;
-  /** What the store threw. */
+  /** The error that the store threw. */
   readonly cause: unknown;
 }
 

@@ -61,7 +61,7 @@ export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateL
   return layerStoreScoped(Effect.sync(() => memoryStore(options)));
 }
 
-/** What the other threads need to share a store: it goes to them as a message. */
+/** The handle that other threads need to share a store: it goes to them as a message. */
 export interface SharedHandle extends SharedStoreHandle {}
 
 /** The service key of `SharedHandle`, which `layerShared` provides along with the limiter. */

@@ -16,9 +16,9 @@ export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;
  * decides where the counters live.
  */
 export interface Limit extends LimitOptions {
-  /** What the limit's keys begin with in the store; also its name in metrics and spans. */
+  /** The prefix of the limit's keys in the store; also its name in metrics and spans. */
   readonly prefix: string;
-  /** What decides. */
+  /** The algorithm that decides. */
   readonly algorithm: Algorithm;
 }
 

@@ -29,7 +29,7 @@ export const unitsMetric: Metric.Counter<number> = Metric.counter(UNITS, unitsOp
 /** How long fibers waited for admission, by `prefix`. */
 export const waitMetric: Metric.Histogram<Duration.Duration> = Metric.timer(WAIT, waitOptions);
 
-/** What a limit's calls count, in the registry of a fiber's context. */
+/** The counts of a limit's calls, in the registry of a fiber's context. */
 export type LimitMetrics = ReturnType<typeof limitMetrics>;
 
 /**

@@ -18,13 +18,13 @@ import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_option
 import { type Limit, limit, type LimitOptions } from "./limit.ts";
 import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
 
-/** What every policy of a single limit has. */
+/** The options that every policy of a single limit has. */
 export interface RatePolicy {
   /** Units admitted per period in the long run; a positive integer. */
   readonly limit: number;
   /** Whole milliseconds, at least one. */
   readonly period: Duration.Duration;
-  /** What headers call the policy; by default it is made of the numbers: `"100-in-60s"`. */
+  /** The policy's name in headers; by default it is made of the numbers: `"100-in-60s"`. */
   readonly name?: string;
 }
 
@@ -84,7 +84,7 @@ export interface CalendarWindowPolicy {
   readonly zone: string;
   /** The day that weeks begin with: Monday (1) unless given. */
   readonly weekStart?: number;
-  /** What headers call the policy; by default it is made of the numbers: `"100-per-month"`. */
+  /** The policy's name in headers; by default it is made of the numbers: `"100-per-month"`. */
   readonly name?: string;
 }
 

@@ -34,7 +34,7 @@ export interface AcquireOptions {
 
 /** The options of `admit`. */
 export interface AdmitOptions extends AcquireOptions {
-  /** Whether to wait for the units, as `acquire` does; without it a refusal fails. */
+  /** Whether to wait for the units, like `acquire`; without it a refusal fails. */
   readonly wait?: boolean | undefined;
   /**
    * Makes the wait interruptible where the call itself is not: what `Effect.uninterruptibleMask`
@@ -45,9 +45,9 @@ export interface AdmitOptions extends AcquireOptions {
 
 /** One key of several, for `consumeAll`. */
 export interface LimitEntry {
-  /** Whose limit. */
+  /** The limit that holds. */
   readonly limit: Limit;
-  /** Whose units: a non-empty string. */
+  /** The owner of the units: a non-empty string. */
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
@@ -79,7 +79,7 @@ export interface RateLimiter {
     key: string,
     cost?: number,
   ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
-  /** What `consume` would answer; changes nothing. The balance is that of cost 0. */
+  /** The answer that `consume` would give; changes nothing. With cost 0 it is the balance. */
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;

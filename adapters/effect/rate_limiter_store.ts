@@ -1,10 +1,11 @@
 /*
  * Effect's own `RateLimiterStore` on a store of tidegate.
  *
- * A store does one thing: it replaces a key's state by a pure function of it. An algorithm is such a
- * function with an answer of a fixed form. Here the function is made for one call, and reports its
- * own answer on the side; the decision that the store hands back is only how long the state must be
- * kept. After a lost race the store calls again, and the last answer is the one that was committed.
+ * A store does one thing: it replaces a key's state by a pure function of it. An algorithm is such
+ * a function with an answer of a fixed form. Here the function is made for one call, and reports
+ * its own answer on the side; the decision that the store hands back only says how long the state
+ * must be kept. After a lost race the store calls again, and the last answer belongs to the
+ * committed state.
  *
  * The functions are those of Effect's memory store, state in and state out. A state that a fresh one
  * would equal is let go, which its memory store does not.
@@ -39,8 +40,8 @@ import {
  * It decides as Effect's memory store does, and lets a key go once it is fresh again, which that
  * one does not. Nothing is written for a refusal.
  *
- * What `withRateLimiter` learns of a server from its refusals is not shared: each layer keeps that to
- * itself, in a memory store of Effect's own.
+ * `withRateLimiter` also learns facts about a server from its refusals. These are not shared: each
+ * layer keeps them to itself, in a memory store of Effect's own.
  *
  * @param store Any store; it stays the caller's to close.
  * @param options `prefix`, what its keys begin with in the store; default `"effect"`.
@@ -86,10 +87,13 @@ export function layerRateLimiterStore(
   ).pipe(Layer.provide(Layer.fresh(layerStoreMemory)));
 }
 
-/** What is kept of a key: tokens, and the instant that they count from. */
+/** The state of a key: tokens, and the instant that they count from. */
 type Slot = readonly [tokens: number, instant: number];
 
-/** What a call makes of a slot: its answer, the slot after it, and how long that must be kept. */
+/**
+ * The result of a call on a slot: its answer, the slot after it, and how long that slot must be
+ * kept.
+ */
 interface Turn {
   readonly answer: readonly [tokens: number, milliseconds: number];
   /** The same slot if nothing changes; the fresh one if it equals that. */
@@ -158,7 +162,7 @@ function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverfl
 /** A call's turn: from a slot and an instant to what it makes of the slot. */
 type TurnOf = (slot: Slot, now: number) => Turn;
 
-/** What a turn answers, and the decision by which a store keeps the slot. */
+/** The answer of a turn, and the decision by which a store keeps the slot. */
 interface TurnAnswer {
   readonly answer: Turn["answer"];
   readonly decision: Decision;

@@ -17,11 +17,11 @@ import type { RateLimited, RateLimitStoreError } from "./errors.ts";
 export interface WithLimitOptions<A = unknown, E = unknown> {
   /** The limit. */
   readonly limit: Limit;
-  /** Whose units: a non-empty string. */
+  /** The owner of the units: a non-empty string. */
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
-  /** What a refusal does: `"fail"` (default) with `RateLimited`, or `"wait"` in the queue. */
+  /** The reaction to a refusal: `"fail"` (default) with `RateLimited`, or `"wait"` in the queue. */
   readonly onExceeded?: "fail" | "wait" | undefined;
   /** With `"wait"`, the longest wait; unlimited unless given. */
   readonly maxWait?: Duration.Input | undefined;
@@ -35,8 +35,8 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
 /**
  * Puts an effect under a limit: it runs once its units are taken, or fails with `RateLimited`.
  *
- * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has been started
- * gives the units back; one that comes later leaves them taken, as what was started counts.
+ * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has started gives
+ * the units back. A later interrupt leaves them taken, because an effect that has started counts.
  *
  * @example In the queue, for at most two seconds
  * ```ts

@@ -8,9 +8,9 @@ import type { Algorithm } from "../../mod.ts";
 
 /** A limit to try. */
 export interface Candidate {
-  /** What reports call it; default the algorithm's name. */
+  /** The candidate's name in reports; default the algorithm's name. */
   readonly name?: string | undefined;
-  /** What decides. */
+  /** The algorithm that decides. */
   readonly algorithm: Algorithm;
   /** The same with another limit, to find the smallest one that refuses no request. */
   readonly make?: ((limit: number) => Algorithm) | undefined;

@@ -10,7 +10,7 @@ import { emptyBins, type FilledBins, type TimeBins } from "./time_bins.ts";
 
 /** Adds up what one limit does to clients, one after the other. */
 export interface CandidateTally {
-  /** What becomes of all units over time; the caller fills it. */
+  /** All units over time; the caller fills it. */
   readonly timeline: FilledBins;
   /** Adds a client; `timeline` is called only if the client may be reported on. */
   add(key: string, requests: number, tally: Tally, timeline: () => TimeBins): void;

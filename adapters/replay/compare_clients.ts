@@ -5,7 +5,7 @@
 
 import { firstFew } from "./first_few.ts";
 
-/** What two candidates would have done differently. */
+/** The requests that two candidates would have decided differently. */
 export interface Comparison {
   /** Requests that only the first one refuses. */
   readonly onlyFirst: number;
@@ -15,21 +15,21 @@ export interface Comparison {
   readonly both: number;
   /** How many clients have requests that only one of the two refuses. */
   readonly clientsApart: number;
-  /** Those with the most such requests. */
+  /** The clients with the most such requests. */
   readonly clients: readonly ClientComparison[];
 }
 
-/** What two candidates would have done to one client. */
+/** One client's requests that two candidates would have decided differently. */
 export interface ClientComparison {
   /** The client. */
   readonly key: string;
   /** Its requests. */
   readonly requests: number;
-  /** Those that only the first candidate refuses. */
+  /** Requests that only the first candidate refuses. */
   readonly onlyFirst: number;
-  /** Those that only the second one refuses. */
+  /** Requests that only the second candidate refuses. */
   readonly onlySecond: number;
-  /** Those that both refuse. */
+  /** Requests that both candidates refuse. */
   readonly both: number;
 }
 

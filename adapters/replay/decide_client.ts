@@ -7,7 +7,7 @@ import { mayDelay, splitReducer } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
 import type { ClientRequests } from "./log/trace.ts";
 
-/** What became of one client's requests under one limit. */
+/** The outcome of one client's requests under one limit. */
 export interface Tally {
   denied: number;
   deniedUnits: number;
@@ -15,7 +15,7 @@ export interface Tally {
   delay: number;
   /** Since when it cannot get in; -1 if its last request was admitted. */
   since: number;
-  /** When it may come again, as the last refusal said. */
+  /** When the client may come again, according to its last refusal. */
   until: number;
   /** Its longest lock-out: milliseconds. */
   lockOut: number;

@@ -1,7 +1,7 @@
 /**
- * What would this limit have done to yesterday's traffic? Replays an access log against limits, as
- * a fold over their reducers: whom they would have refused, for how long, and how low a limit may
- * be before it hits anybody. The answer is a table, or a page with plots.
+ * Answers what a limit would have done to yesterday's traffic. Replays an access log against
+ * limits, as a fold over their reducers: whom they would have refused, for how long, and how low a
+ * limit may be before it hits anybody. The answer is a table, or a page with plots.
  *
  * @example
  * ```ts

@@ -1,6 +1,7 @@
 /*
  * A replay is a fold: each request of the log steps its client's state, once for each candidate.
- * Clients are decided one after the other, as one's requests change no state of another's.
+ * Clients are decided one after the other, because a client's requests change no state of another
+ * client.
  */
 
 import { checkOptions, errorMessage, integerFrom } from "../../core/toolkit.ts";
@@ -29,10 +30,10 @@ export interface ReplayOptions {
 /**
  * Replays a log against limits, to see what they would have done to that traffic.
  *
- * A log is what clients did when nothing held them back: it does not show whether those who are
- * refused come again. Requests are decided in order of time, whatever the order of the lines. Of a log
- * of whole seconds, which `readTrace` spreads, a limit that feels a second is also tried on requests
- * that come at the starts of theirs.
+ * A log shows what clients did when nothing held them back: it does not show whether refused
+ * clients come again. Requests are decided in order of time, whatever the order of the lines.
+ * `readTrace` spreads a log of whole seconds. A limit that is sensitive to the order within a
+ * second is then also tried on requests that all come at the start of their second.
  *
  * The log is read once. Memory is some 20 bytes a request beside what clients take; time is
  * proportional to requests times candidates.

@@ -7,7 +7,7 @@ import type { Comparison } from "./compare_clients.ts";
 import type { LogFacts } from "./log/trace.ts";
 import type { TimeBins } from "./time_bins.ts";
 
-/** What became of one client. */
+/** The outcome of one client's requests. */
 export interface ClientReport {
   /** The client. */
   readonly key: string;
@@ -20,11 +20,11 @@ export interface ClientReport {
    * refusal said that it may come again; `Infinity` if a request could never be admitted.
    */
   readonly lockOut: number;
-  /** What became of its units over time. */
+  /** Its units over time, by outcome. */
   readonly timeline: TimeBins;
 }
 
-/** What one candidate would have done. */
+/** The outcome of all requests under one candidate. */
 export interface CandidateReport {
   /** The candidate's name. */
   readonly name: string;
@@ -42,9 +42,9 @@ export interface CandidateReport {
   readonly clientsHit: number;
   /** The longest lock-out of any client; `undefined` if no request was refused. */
   readonly longestLockOut: { readonly key: string; readonly milliseconds: number } | undefined;
-  /** Those hit hardest, then the busiest of the others. */
+  /** The clients hit hardest, then the busiest of the others. */
   readonly clients: readonly ClientReport[];
-  /** What became of all units over time. */
+  /** All units over time, by outcome. */
   readonly timeline: TimeBins;
   /**
    * The smallest limit, all else being equal, that would have refused no request; `Infinity` if
@@ -52,8 +52,9 @@ export interface CandidateReport {
    */
   readonly smallest: number | undefined;
   /**
-   * Of a log of whole seconds, how many requests it would have refused if those of a second had come
-   * at its start: the log cannot say. `undefined` where that matters little, or was not tried.
+   * For a log of whole seconds: how many requests it would have refused if all requests of a second
+   * had come at its start, which the log cannot say. `undefined` where that matters little, or was
+   * not tried.
    */
   readonly deniedAtOnce: number | undefined;
 }
@@ -78,6 +79,8 @@ export interface ReplayReport {
   readonly log: LogFacts | undefined;
   /** Each candidate, in order. */
   readonly candidates: readonly CandidateReport[];
-  /** What the two candidates would have done differently, if that was asked for. */
+  /**
+   * The requests that two candidates would have decided differently, if a comparison was asked for.
+   */
   readonly comparison: Comparison | undefined;
 }

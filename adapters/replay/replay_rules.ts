@@ -17,14 +17,14 @@ import { eachRequest, type Trace } from "./log/trace.ts";
 import type { CandidateReport, ReplayReport } from "./replay_report.ts";
 import { addTo, emptyBins, type FilledBins } from "./time_bins.ts";
 
-/** What a request asks the rules for. */
+/** The question that a request puts to the rules. */
 interface Asked {
   readonly client: string;
   readonly domain: string;
   readonly descriptors: readonly Descriptor[];
 }
 
-/** What became of one counter, or of one client. */
+/** The outcome for one counter, or for one client. */
 interface KeyTally extends Tally {
   requests: number;
   readonly timeline: FilledBins;
@@ -36,9 +36,9 @@ const MAX_BINS = 240;
 /**
  * Replays a log against rules: first all of them together, then each rule that refuses.
  *
- * What a request asks for is what the routes of the rules say of its method, path, address and
- * headers, as far as the log has them; without routes, each key of the first level that is
- * `address`, `method`, `path` or a column of the log.
+ * A request's descriptors come from the routes of the rules, which read its method, path, address
+ * and headers as far as the log has them. Without routes, each key of the first level that is
+ * `address`, `method`, `path` or a column of the log gives an entry.
  *
  * @param logs The logs.
  * @param rules The rules, as `readRules` reads them.
@@ -119,7 +119,7 @@ function ruleTally(name: string, id: string, trace: Trace) {
   };
 }
 
-/** What a line's request asks the rules for, domain by domain. */
+/** The questions of a line's request to the rules, domain by domain. */
 function askedOf(
   { host, fields }: LogRecord,
   { domains, routes }: RuleSet,

@@ -20,11 +20,11 @@ import {
 
 /** An algorithm whose limit is to be found. */
 export interface SweepFamily {
-  /** What reports call it. */
+  /** The family's name in reports. */
   readonly name: string;
   /** The algorithm with a limit, or with a burst if that is to be found. */
   readonly make: (limit: number) => Algorithm;
-  /** What the number is that `make` takes; default `"limit"`. */
+  /** The meaning of the number that `make` takes; default `"limit"`. */
   readonly finds?: "limit" | "burst" | undefined;
 }
 
@@ -50,17 +50,17 @@ export interface SweepPoint {
   readonly clientsHit: number;
 }
 
-/** What the sweep found of one algorithm. */
+/** The result of a sweep for one algorithm. */
 export interface SweepReport {
   /** The family's name. */
   readonly name: string;
-  /** What was found: limits, or bursts. */
+  /** The meaning of the numbers found: limits, or bursts. */
   readonly finds: "limit" | "burst";
   /** The curve where it falls, by rising limit. */
   readonly points: readonly SweepPoint[];
   /**
-   * For each share, the smallest limit found that hits no larger one; `Infinity` if none up to the
-   * units of the busiest client does, as with a fixed burst.
+   * For each share, the smallest limit found that hits at most that share; `Infinity` if no limit
+   * up to the units of the busiest client does, which happens with a fixed burst.
    */
   readonly smallest: readonly { readonly share: number; readonly limit: number }[];
 }
@@ -129,10 +129,10 @@ export async function sweep(
   }));
 }
 
-/** What is known of a family. */
+/** The facts known of a family. */
 interface SweptFamily {
   readonly deciderOf: DeciderOf;
-  /** Of each client, the smallest limit that never refuses it. */
+  /** For each client, the smallest limit that never refuses it. */
   readonly smallest: Float64Array;
   /** The limits that were tried on all requests. */
   readonly known: Map<number, SweepPoint>;

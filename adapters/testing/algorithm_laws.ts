@@ -30,7 +30,7 @@ const visitLaws = [
  * millisecond that admits, a fresh key admits exactly its capacity, a refusal and a look return the
  * same state, and so on. With a subject's `rule` every decision is compared with the model's; with
  * its `bounds` the units admitted over every span are counted. Two or more policies of one factory,
- * as in `algorithmLaws([a, b])`, show whether its `id` has every option.
+ * like `algorithmLaws([a, b])`, show whether its `id` has every option.
  *
  * @typeParam State What the algorithm remembers of a key.
  * @param subjects What to put to the laws.

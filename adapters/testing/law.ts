@@ -26,7 +26,7 @@ if (typeof fc.stringMatching !== "function") {
  * ```
  */
 export interface Law {
-  /** What holds, in words. */
+  /** The statement that holds, in words. */
   readonly name: string;
   /** The property, for `fc.assert`, `fc.check` or `fc.sample`. */
   readonly property: fc.IRawProperty<unknown, boolean>;

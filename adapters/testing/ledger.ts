@@ -6,7 +6,7 @@ export interface LedgerEntry {
   readonly units: number;
 }
 
-/** What was taken and not given back, by instant. */
+/** Units that were taken and not given back, by instant. */
 export interface Ledger {
   /** Oldest first. */
   readonly entries: readonly LedgerEntry[];
@@ -18,8 +18,8 @@ export interface Ledger {
  * An empty ledger. Units are attributed as algorithms whose clock steps back do: to the instant of
  * the call or that of the newest entry, whichever is later.
  *
- * Once its newest units were given back, a clock may step back behind the instant of that. What the
- * algorithm had forgotten by then cannot be held against it, so the ledger starts anew.
+ * Once its newest units were given back, a clock may step back to before the instant of those
+ * units. The algorithm may rightly have forgotten units by then, so the ledger starts anew.
  *
  * @example
  * ```ts

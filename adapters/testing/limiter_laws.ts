@@ -11,7 +11,7 @@ import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subje
 
 export type { MakeLimiter };
 
-/** What the laws of a limiter draw from. */
+/** The options of the laws of a limiter. */
 export interface LimiterLawsOptions {
   /** The algorithms to limit by. */
   readonly subjects?: Subjects | undefined;

@@ -111,7 +111,7 @@ export function linearization<State>(
     }
     return found.filter((i) => at(i).start <= end);
   }
-  /** What is to be tried in a state; nothing if that was tried before. */
+  /** The calls to try next in a state; nothing if that state was tried before. */
   function junction(state: State, before: number, reached: number): Junction<State> {
     let from = before;
     while (from < indices.length && done[indices[from] as number] === true) from++;

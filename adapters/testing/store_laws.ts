@@ -12,7 +12,7 @@ import { traceLaws, writeLaw } from "./laws/trace_laws.ts";
 import { closingLaw, upkeepLaws } from "./laws/upkeep_laws.ts";
 import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
-/** What the laws of a store draw from. */
+/** The options of the laws of a store. */
 export interface StoreLawsOptions {
   /**
    * Whether one store serves all cases of a law, for stores that are slow to make. Each case has

@@ -10,7 +10,7 @@ export interface Row {
   readonly now: number | undefined;
   /** Units; 0 looked, below 0 gave back. */
   readonly cost: number;
-  /** What was answered. */
+  /** The answer. */
   readonly decision?: Decision | undefined;
   /** The expected answer, where it differs. */
   readonly expected?: string | undefined;

@@ -6,15 +6,15 @@
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Clock } from "../../core/clock.ts";
 
-/** A clock that moves only when told to. */
+/** A clock that moves only on request. */
 export interface VirtualClock extends Clock {
   /** The time now. */
   (): number;
   /** Calls `wake` after the given number of milliseconds; returns a function that cancels that. */
   after(milliseconds: number, wake: () => void): () => void;
   /**
-   * Lets time pass and wakes those whose time has come, in order. A wake may ask to be woken again.
-   * What a wake does by promises happens only after this returns; see `pass`.
+   * Lets time pass and wakes the sleepers that are due, in order. A wake may ask to be woken again.
+   * Whatever a wake does by promises happens only after this returns; see `pass`.
    *
    * @throws {RangeError} If the milliseconds are no finite number of at least 0.
    */

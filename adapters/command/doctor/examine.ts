@@ -13,7 +13,7 @@ export interface ExamineOptions {
   readonly print: (line: string) => void;
 }
 
-/** What was found. */
+/** The result of an examination. */
 export interface Examination {
   /** How many requests were sent. */
   readonly sent: number;
@@ -21,7 +21,7 @@ export interface Examination {
   readonly isLimited: boolean;
   /** Whether all forged requests were tried. */
   readonly isComplete: boolean;
-  /** What slipped past it. */
+  /** Forged requests that passed the limit. */
   readonly passed: readonly string[];
   /** Whether clients of another address are refused, too; `undefined` if that cannot be seen. */
   readonly isShared: boolean | undefined;
@@ -96,7 +96,7 @@ function isServed(
   return status === first.status && (method === "HEAD" || body === first.body);
 }
 
-/** What becomes of requests while the service is away, by a few of them. */
+/** The answers to a few requests while the service is away. */
 export async function examineAway(url: URL): Promise<string> {
   const answers = [];
   for (let times = 0; times < 3; times++) answers.push(await sendRequest(url, plainRequest(url)));

@@ -5,7 +5,7 @@
 
 /** A request as it is sent. */
 export interface ForgedRequest {
-  /** What is forged, in words. */
+  /** The forgery, in words. */
   readonly what: string;
   readonly method: string;
   /** The target of the request line. */

@@ -7,7 +7,7 @@ import { connect as connectSecure } from "node:tls";
 
 import type { ForgedRequest } from "./forged_requests.ts";
 
-/** What came back: the status, and a part of the body; `undefined` if there was no answer. */
+/** The answer: the status, and a part of the body; `undefined` if none came. */
 export type ProbeAnswer = { readonly status: number; readonly body: string } | undefined;
 
 const TIMEOUT = 10_000;

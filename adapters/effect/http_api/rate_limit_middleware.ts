@@ -70,7 +70,10 @@ export interface RateLimitOptions<R = never> extends
   readonly limit:
     | Limit
     | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
-  /** Whose units; default the client's address. A request without a key is refused with a 400. */
+  /**
+   * The owner of the units; default the client's address. A request without a key is refused with a
+   * 400.
+   */
   readonly key?:
     | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string | undefined, R>)
     | undefined;
@@ -88,7 +91,7 @@ export interface RateLimitOptions<R = never> extends
 /** A request as Effect's server reads it. */
 type Request = HttpServerRequest.HttpServerRequest;
 
-/** What the gate is given beside a request. */
+/** The gate's data beside a request. */
 interface Info extends Route {
   readonly limiter: AnyLimiter;
   readonly key: string | undefined;
@@ -96,7 +99,7 @@ interface Info extends Route {
   readonly signal: AbortSignal;
 }
 
-/** What the middleware is to the types of an API: its errors, and that it needs nothing. */
+/** The middleware in the types of an API: its errors, and that it needs nothing. */
 export interface RateLimitConfig {
   /** It needs no other service. */
   readonly requires: never;
@@ -181,7 +184,8 @@ export function layerRateLimit<R = never>(
     const middleware: HttpApiMiddleware.HttpApiMiddleware<never, RateLimitConfig["error"], never> =
       Effect.fnUntraced(function* (httpEffect, route) {
         const request = yield* HttpServerRequest.HttpServerRequest;
-        // What the request brings, such as its span, goes before what the server was started with.
+        // The context of the request, such as its span, goes before the context that the server was
+        // started with.
         const verdict = yield* Effect.updateContext(
           limitRequest(request, route),
           (own: Context.Context<never>) => Context.merge(services, own),
@@ -293,8 +297,8 @@ function limitRequests<R>(
 }
 
 /**
- * The verdict; an interrupt aborts what it waits for, and lets it end. A client that goes away then is
- * one for the rule of refunds, as one that does so later.
+ * The verdict. An interrupt aborts the wait, and lets the call end. A client that goes away in that
+ * time falls under the rule of refunds, like one that goes away later.
  */
 function verdictOf(
   call: (signal: AbortSignal) => Verdict | Promise<Verdict>,

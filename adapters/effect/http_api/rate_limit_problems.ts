@@ -9,11 +9,11 @@ import * as Schema from "effect/Schema";
 
 import { HttpApiError } from "../needs_effect_4_1.ts";
 
-/** What the problems of rate limiting have in common (RFC 9457). */
+/** The common fields of the problems of rate limiting (RFC 9457). */
 export interface RateLimitProblem extends Cause.YieldableError, HttpServerRespondable.Respondable {
   /** The names of the policies whose quota was exceeded. */
   readonly "violated-policies": readonly string[];
-  /** What happened, for people to read. */
+  /** A description of the event, for people to read. */
   readonly detail?: string;
   /** Which occurrence of the problem it was. */
   readonly instance?: string;
@@ -46,7 +46,7 @@ const violatedPolicies: ViolatedPolicies = {
 
 /** 429: the client has used up a quota. */
 export interface QuotaExceeded extends RateLimitProblem {
-  /** What `Effect.catchTag` catches it by. */
+  /** The tag for `Effect.catchTag`. */
   readonly _tag: "QuotaExceeded";
 }
 
@@ -64,7 +64,7 @@ export const QuotaExceeded: RateLimitProblemClass<
 
 /** 503: the store did not answer, and its failure policy is to refuse. */
 export interface TemporaryReducedCapacity extends RateLimitProblem {
-  /** What `Effect.catchTag` catches it by. */
+  /** The tag for `Effect.catchTag`. */
   readonly _tag: "TemporaryReducedCapacity";
 }
 

@@ -34,7 +34,7 @@ export interface OddClient {
   readonly span: number;
   /** How many times the most of any ordinary client that is. */
   readonly times: number;
-  /** Whether it came at a steady pace, as a program does. */
+  /** Whether it came at a steady pace, like a program. */
   readonly isSteady: boolean;
   /** Whether the advised limit would have refused it. */
   readonly isRefused: boolean;
@@ -48,7 +48,7 @@ export interface NeedBin {
   readonly to: number;
   /** Ordinary ones. */
   readonly ordinary: number;
-  /** Those set aside. */
+  /** Clients that were set aside. */
   readonly setAside: number;
 }
 
@@ -84,7 +84,7 @@ export interface PartAdvice {
   readonly needs: readonly NeedBin[];
 }
 
-/** What a log says about the limit that its clients need. */
+/** The limit that a log's clients need, and the facts that it follows from. */
 export interface Advice {
   /** Requests of the log. */
   readonly requests: number;

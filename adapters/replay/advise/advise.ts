@@ -52,9 +52,9 @@ const GROUP_SHARE = 0.5;
  * others needed. If the trace was read with `marks`, requests that write and those that log in get
  * advice of their own.
  *
- * A log shows neither who shares an address, nor one attacker behind many, nor whether those who are
- * refused come again. An attacker who needs less than 1.5 times as much as the busiest ordinary client
- * cannot be told from one.
+ * A log shows neither who shares an address, nor one attacker behind many addresses, nor whether
+ * refused clients come again. An attacker who needs less than 1.5 times as much as the busiest
+ * ordinary client cannot be told apart from an ordinary client.
  *
  * The log is read once. Memory is that of its trace and some 100 bytes a client; time is about that of
  * reading half the log.
@@ -107,7 +107,7 @@ export async function advise(source: LogSource, options: AdviseOptions = {}): Pr
   };
 }
 
-/** What the advice about each part of a log needs. */
+/** The data that the advice about each part of a log needs. */
 interface Context {
   readonly grain: 1 | 1_000;
   readonly headroom: number;
@@ -159,7 +159,7 @@ function advisePart(
   };
 }
 
-/** What is known of the clients of a part. */
+/** The facts about the clients of a part. */
 interface View {
   readonly trace: Trace;
   readonly needs: ClientNeeds;

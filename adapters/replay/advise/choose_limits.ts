@@ -26,7 +26,7 @@ export interface AdvisedLimit {
 /** The periods that people use, the most usual first. */
 export const PERIODS: readonly number[] = [60_000, 600_000, 10_000, 3_600_000];
 
-/** What ordinary clients need at a rate. */
+/** The needs of ordinary clients at one rate. */
 export interface Shape {
   readonly period: number;
   /** Units a millisecond. */
@@ -43,11 +43,11 @@ export interface Admitted {
   readonly ordinary: Uint8Array;
   /** How many of them it may refuse. */
   readonly refused: number;
-  /** What anybody may need. */
+  /** The need that every client is granted. */
   readonly least: number;
 }
 
-/** What ordinary clients need in some periods, at all rates. */
+/** The needs of ordinary clients in some periods, at all rates. */
 export function shapesOf(
   trace: Trace,
   needs: ClientNeeds,
@@ -103,8 +103,8 @@ function upperBound({ spans, most, units }: ClientNeeds, client: number, rate: n
 /**
  * The clients that may need one of the largest bursts at one of these rates: 1, else 0.
  *
- * A client that sends n within a span needs at least n less what drains in that span, and no more than
- * what it sends in the next longer span less what drains in this one.
+ * A client that sends n within a span needs at least n less what drains in that span. It needs at
+ * most what it sends in the next longer span less what drains in this one.
  */
 function contendersOf(
   { spans, most, units }: ClientNeeds,
@@ -261,7 +261,7 @@ export function roundUpFinely(value: number): number {
 }
 
 function roundedUp(value: number, steps: readonly number[]): number {
-  // What sums of floats are too large by does not count.
+  // The rounding error of a sum of floats does not count.
   const least = value * (1 - 1e-9);
   if (least <= 10) return Math.max(1, Math.ceil(least));
   const power = 10 ** Math.floor(Math.log10(least));

@@ -1,5 +1,5 @@
 /*
- * What clients need: how much of a limit each one would have used, in several spans of time, and
+ * The needs of clients: how much of a limit each one would have used, in several spans of time, and
  * whether it came at a steady pace. These are facts about the traffic. No limit is chosen here.
  */
 
@@ -23,7 +23,10 @@ export interface ClientNeeds {
   readonly most: readonly Float64Array[];
   /** All units of each client. */
   readonly units: Float64Array;
-  /** Whether each client kept up a steady pace for ten seconds or more, as no person does: 1, else 0. */
+  /**
+   * Whether each client kept up a steady pace for ten seconds or more, which no person does: 1,
+   * else 0.
+   */
   readonly steady: Uint8Array;
   /** Whether each client came at equal distances from beginning to end: 1, else 0. */
   readonly regular: Uint8Array;
@@ -85,8 +88,8 @@ function busiest(
 }
 
 /**
- * Whether a client's busiest span has no pauses and no groups of requests, as that of a program: of
- * its thirty parts at most one is empty, and their counts vary no more than twice as much as those of
+ * Whether a client's busiest span has no pauses and no bursts, like that of a program: at most one
+ * of its thirty parts is empty, and their counts vary at most twice as much as counts of
  * independent requests.
  */
 function isSteady(at: Float64Array, span: number): boolean {

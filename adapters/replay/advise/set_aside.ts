@@ -29,13 +29,15 @@ const MIN_NEED = 10;
 const DEEPEST = 8;
 const DEEPEST_SHARE = 0.05;
 
-/** What is known of clients beforehand. */
+/** Facts about clients that are known beforehand. */
 export interface KnownClients {
   /** Clients that are ordinary: 1, else 0. */
   readonly ordinary: Uint8Array;
   /** Clients that are set aside. */
   readonly apart: Uint8Array;
-  /** What anybody may need; those who need nothing are then clients like others. */
+  /**
+   * The need that every client is granted; clients that need nothing are then clients like others.
+   */
   readonly least?: number | undefined;
 }
 
@@ -75,7 +77,7 @@ export function setAside(
   return apart;
 }
 
-/** The least need above the innermost gap of this ratio; `Infinity` if there is none. */
+/** The least need above the innermost gap of this ratio; `Infinity` without such a gap. */
 function cutAt(order: Float64Array, ratio: number, least: number): number {
   const deepest = Math.min(
     order.length - 1,

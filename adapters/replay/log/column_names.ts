@@ -30,7 +30,7 @@ const CLIENT_NAMES: readonly string[] = ["client", "ip", "key"];
 /** The name that is the client's in some logs, and the server's in most. */
 export const EITHER_NAME = "host";
 
-/** Columns beside which `host` is the client, as the Common Log Format has it. */
+/** Columns beside which `host` is the client, like in the Common Log Format. */
 const BESIDE_CLIENT: readonly string[] = ["logname", "ident", "rfc931"];
 
 /**

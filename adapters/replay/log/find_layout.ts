@@ -1,6 +1,6 @@
 /*
- * Finds the form of a log by trying: of all forms that fit its first lines, the one that reads most
- * of them.
+ * Finds the form of a log by trying: of all forms that fit its first lines, it takes the form that
+ * reads most of them.
  */
 
 import { Buffer } from "node:buffer";
@@ -24,10 +24,11 @@ const TRIED_LINES = 1_000;
 const MAX_PATHS = 500;
 
 /**
- * The sections of a block, by layout: that of the block before, or the one that the first lines of
- * the log have. Servers that write the W3C's form name their fields again when they are started.
+ * Splits a block into sections by layout. The first section has the layout of the block before, or
+ * the layout found in the first lines of the log. Servers that write the W3C's form name their
+ * fields again at each start.
  *
- * @throws {TypeError} If no form fits, or a column that the caller names is none of the log's.
+ * @throws {TypeError} If no form fits, or the log lacks a column that the caller names.
  */
 export function* sectionsOf(
   block: Uint8Array,
@@ -81,7 +82,7 @@ function writesSeconds(sample: Buffer, layout: Layout): boolean {
     // A date and a time of day are two fields; of objects the first that there is counts.
     const texts = layout.time.map(text).filter((text) => text);
     const written = (layout.format === "json" ? texts[0] : texts.at(-1)) ?? "";
-    // Of 12 digits and more, milliseconds are counted, or what is shorter.
+    // A number of 12 or more digits counts milliseconds, or a smaller unit.
     if (/^\d+$/.test(written) ? written.length > 11 : /[.,]/.test(written)) return false;
   }
   return read > 0;

@@ -30,7 +30,7 @@ const MAX_TRIES = 32;
 const MAX_KEYS = 1 << 18;
 const MAX_BYTES = 1 << 25;
 
-/** Words of a slot: an id and 1, or 0 where there is none; its hash; where its bytes lie. */
+/** Words of a slot: an id plus 1, or 0 if it is empty; its hash; where its bytes lie. */
 const WORDS = 4;
 
 /** Makes a table without keys. */

@@ -35,7 +35,7 @@ export type LogFormat =
 
 /** A form of log. */
 export interface Form {
-  /** What lies between fields; `undefined` of objects. */
+  /** The text between fields; `undefined` for objects. */
   readonly separator?: string;
   /** How fields that hold it are quoted: with `\"` or `""` for a quote inside; default not at all. */
   readonly quotes?: "escaped" | "doubled";
@@ -127,9 +127,12 @@ export interface Shape {
 
 /** A form applied to a log. */
 export interface Layout extends Shape {
-  /** One field, or a date and a time of day. Of objects the first one that there is. */
+  /** One field, or a date and a time of day. For objects, the first field that is present. */
   readonly time: readonly Field[];
-  /** Of objects the first one that there is; without any all requests are of one client. */
+  /**
+   * For objects, the first field that is present. Without a field all requests belong to one
+   * client.
+   */
   readonly key: readonly Field[];
   /** Their sum is the cost; without any it is 1. */
   readonly cost: readonly Field[];
@@ -145,9 +148,9 @@ export interface Layout extends Shape {
   readonly maxLine: number;
 }
 
-/** What the caller says of a log, rather than leaving it to be found. */
+/** Facts about a log that the caller gives; others are found. */
 export interface LayoutOptions {
-  /** What errors call the log. */
+  /** The log's name in errors. */
   readonly name: string;
   readonly format: LogFormat | undefined;
   readonly time: string | undefined;

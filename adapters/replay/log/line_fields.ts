@@ -16,7 +16,7 @@ export interface LineFields {
   time(): number;
   /** Whether the line records a request. */
   isRequest(): boolean;
-  /** The client's id; `NOBODY` if the line names none, as by a hyphen. */
+  /** The client's id; `NOBODY` if the line names no client, or has a hyphen. */
   client(table: KeyTable): number;
   /** A field as text; `undefined` or empty if it is absent. */
   text(field: Field): string | undefined;
@@ -160,7 +160,7 @@ function beforePort(bytes: Buffer, from: number, to: number): number {
   return isAlone ? colon : to;
 }
 
-/** A client's name; empty for a hyphen, by which logs say that there is none. */
+/** A client's name; empty for a hyphen, because logs write one in place of a missing name. */
 function nameOf(text: string | undefined): string {
   return text === undefined || text === "-" ? "" : text;
 }

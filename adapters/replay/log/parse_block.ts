@@ -16,7 +16,7 @@ import { lineFields } from "./line_fields.ts";
 import { requestMarks } from "./request_marks.ts";
 import type { Columns, UnreadLine } from "./trace.ts";
 
-/** What a line of a log says, for keys and costs that are functions. */
+/** The content of a log's line, for keys and costs that are functions. */
 export interface LogRecord {
   /** When: whole milliseconds since the Unix epoch. */
   readonly at: number;
@@ -36,14 +36,15 @@ export interface ColumnOptions {
 
 /** The options of `readLog`. */
 export interface ReadLogOptions {
-  /** The form of the lines; default the one that reads most of the first lines. */
+  /** The form of the lines; by default the form that reads most of the first lines. */
   readonly format?: LogFormat | undefined;
   /** Which columns hold the time and the client, in any case of letters. */
   readonly columns?: ColumnOptions | undefined;
   /**
-   * Whose a request was: a column; `ip/56` for the address, of IPv6 ones so many bits; or a
-   * function. Default the client's address, of IPv6 ones 64 bits as over HTTP, or `"all"` where the
-   * log has none. A request whose column is empty, or a hyphen, is left out and counted.
+   * The client of a request: a column; `ip/56` for the address, IPv6 addresses cut to so many bits;
+   * or a function. Default the client's address, IPv6 addresses cut to 64 bits like over HTTP, or
+   * `"all"` where the log has no address. A request whose column is empty, or a hyphen, is left out
+   * and counted.
    */
   readonly key?: string | ((record: LogRecord) => string) | undefined;
   /**
@@ -147,7 +148,9 @@ function layoutParser(
     return { at, host: host ?? "", fields: fields.all() };
   }
 
-  /** Whether a line only names columns, as where logs were put together. */
+  /**
+   * Whether a line only names columns: logs that were put together have such lines in the middle.
+   */
   function isHeader(bytes: Buffer, from: number, to: number): boolean {
     return bytes[from] === headerStart &&
       (hasComments || (to - from === header.length && header.equals(bytes.subarray(from, to))));

@@ -10,7 +10,7 @@ import type { Layout } from "./layout.ts";
 import { blockParser, type ReadLogOptions } from "./parse_block.ts";
 import type { Columns } from "./trace.ts";
 
-/** What reads blocks: this thread, or another. */
+/** A reader of blocks: this thread, or another one. */
 export interface Parser {
   /** The trace's id of each client, by the parser's own id. */
   readonly ids: number[];

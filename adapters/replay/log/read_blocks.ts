@@ -60,7 +60,7 @@ export async function* readBlocks(
     }
     const whole = first > 0 ? bytes.subarray(first) : Buffer.concat(held);
     const end = whole.lastIndexOf(NEWLINE) + 1;
-    // A copy, as the rest should not keep the whole block in memory.
+    // A copy, because the rest must not keep the whole block in memory.
     const rest = new Uint8Array(whole.subarray(end, end + maxLine + 1));
     if (end > 0) yield whole.subarray(0, end);
     held = [rest];

@@ -40,7 +40,7 @@ export interface ReadTraceOptions extends ReadLogOptions {
 
 /** One of several logs. */
 export interface NamedLog {
-  /** What errors call it. */
+  /** The log's name in errors. */
   readonly name: string;
   /** The log. */
   readonly log: TextSource;

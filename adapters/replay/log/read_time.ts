@@ -87,7 +87,7 @@ function epochTime(bytes: Uint8Array, from: number, to: number): number {
     fraction /= 10 ** (at - point - 1);
     while (at < to && isDigit(bytes[at]!)) at++;
   }
-  // A fraction of whole digits is added last, as 0.29 * 1,000 is less than 290 in floats.
+  // A fraction of whole digits is added last, because 0.29 * 1,000 is less than 290 in floats.
   if (at !== to) return -1;
   return number < 1e11
     ? inRange(number * 1_000 + Math.floor(fraction * 1e9 / 1e6))
@@ -98,7 +98,7 @@ function wholeOr(at: number): number {
   return Number.isNaN(at) ? -1 : inRange(at);
 }
 
-/** hh:mm:ss in milliseconds; `NaN` if it is none. */
+/** hh:mm:ss in milliseconds; `NaN` for other text. */
 function clockOf(bytes: Uint8Array, from: number): number {
   const hours = digits(bytes, from, 2);
   const minutes = digits(bytes, from + 3, 2);

@@ -1,5 +1,5 @@
 /*
- * What logs call the parts of an HTTP request, and what a request is about: whether it writes,
+ * The names of the parts of an HTTP request in logs, and the kind of a request: whether it writes,
  * whether it logs in, and, roughly, its path.
  */
 

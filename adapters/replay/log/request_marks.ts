@@ -11,7 +11,7 @@ import type { RequestsSeen } from "./trace.ts";
 export interface RequestMarks {
   /** The mark of the line that was read last. */
   next(): number;
-  /** What was seen since it was asked last. */
+  /** The marks since the last call. */
   take(): RequestsSeen;
 }
 
@@ -46,7 +46,7 @@ export function requestMarks(
   };
 }
 
-/** What was seen of two parts of a log. */
+/** The marks of two parts of a log, joined. */
 export function bothSeen(
   one: RequestsSeen | undefined,
   other: RequestsSeen | undefined,

@@ -3,8 +3,8 @@
  * of a second's requests would come at one instant, and a limit with a small burst would refuse most
  * of them.
  *
- * A server writes lines in the order in which requests end, so that the order is what the log knows
- * of the time within a second: of n lines, the k-th is placed at (k - 1) / n of the second. Of a busy
+ * A server writes lines in the order in which requests end. Within a second, that order is all that
+ * the log knows of the time: of n lines, the k-th is placed at (k - 1) / n of the second. In a busy
  * log this is nearly when a request came; a lone client's requests are spread evenly.
  */
 

@@ -9,7 +9,7 @@ import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/toolkit.
 export interface LogEntry {
   /** When it came: whole milliseconds since the Unix epoch. */
   readonly at: number;
-  /** Whose it was. */
+  /** The client that sent it. */
   readonly key: string;
   /** Units that it takes; a positive integer. */
   readonly cost: number;
@@ -32,7 +32,7 @@ export interface UnreadLine {
   readonly reason: string;
 }
 
-/** What there was to a log beside its requests. */
+/** Facts about a log beside its requests. */
 export interface LogFacts {
   /** Its lines. */
   readonly lines: number;
@@ -61,11 +61,11 @@ export interface LogFacts {
   readonly where: readonly string[];
   /** Lines on which one of them did not hold. */
   readonly leftOut: number;
-  /** What was noted of requests; `undefined` without `marks`. */
+  /** The marks of requests; `undefined` without `marks`. */
   readonly seen?: RequestsSeen | undefined;
 }
 
-/** What was noted of the requests of a log. */
+/** The marks of a log's requests. */
 export interface RequestsSeen {
   /** Whether the log names methods and paths. */
   readonly hasPaths: boolean;
@@ -93,7 +93,7 @@ export interface Trace {
   readonly clients: readonly string[];
   /** How many requests each client has. */
   readonly counts: readonly number[];
-  /** What else there was to the log; `undefined` of entries that were read from none. */
+  /** Other facts about the log; `undefined` for entries that came from no log. */
   readonly log: LogFacts | undefined;
   /** The requests, in the order in which they came. */
   readonly rows: readonly TraceRows[];
@@ -107,7 +107,7 @@ export interface TraceRows {
   readonly client: Uint32Array;
   /** Costs; `undefined` where all are 1. */
   readonly cost: Float64Array | undefined;
-  /** What `markOf` said of each request; absent where nobody asked. */
+  /** The result of `markOf` for each request; absent where nobody asked for it. */
   readonly marks?: Uint8Array | undefined;
 }
 
@@ -119,13 +119,13 @@ export interface Columns extends TraceRows {
   readonly restarts: boolean;
   /** Lines of the block, those of no request among them. */
   readonly lines: number;
-  /** Those that name columns. */
+  /** Lines that name columns. */
   readonly headers: number;
   /** How many lines could not be read. */
   readonly unread: number;
   /** How many lines `where` leaves out. */
   readonly leftOut: number;
-  /** What was noted of its requests. */
+  /** The marks of its requests. */
   readonly seen: RequestsSeen | undefined;
   /** The first of them. */
   readonly firstUnread: readonly UnreadLine[];

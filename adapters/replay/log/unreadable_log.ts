@@ -1,6 +1,6 @@
 /*
- * What to say of a log that cannot be read: what it seems to be instead, which columns it has, and
- * how to name them. It may be any file at all, so little of it is shown.
+ * The message about a log that cannot be read: what it seems to be instead, which columns it has,
+ * and how to name them. It may be any file at all, so little of it is shown.
  */
 
 import type { Buffer } from "node:buffer";
@@ -120,7 +120,7 @@ const KINDS: readonly (readonly [start: string, kind: string])[] = [
   ["\xfe\xff", "it is UTF-16: convert it, as iconv -f UTF-16 -t UTF-8 FILE does"],
 ];
 
-/** What the file is instead of a log, if that can be seen. */
+/** The kind of file that it is instead of a log, if that can be seen. */
 function strangeKind(sample: Buffer): string | undefined {
   const start = sample.toString("latin1", 0, 4_096);
   const known = KINDS.find(([bytes]) => start.startsWith(bytes));

@@ -146,7 +146,7 @@ function fewText({ writes, logins, parts }: Advice): readonly string[] {
     .map(([, requests, verb]) => `What requests that ${verb} need: there are ${count(requests)}.`);
 }
 
-/** What nobody can see in this log, so that nobody thinks that it was looked at. */
+/** Facts that this log cannot show, so that nobody thinks they were checked. */
 function unseen(advice: Advice): readonly string[] {
   const { grain, start, end, requests, busiest, clients, untracked, log } = advice;
   const days = (end - start) / DAY;

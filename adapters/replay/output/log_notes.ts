@@ -1,6 +1,6 @@
 /*
- * What a report says of the log itself: what was left out, what could not be read, and what such a log
- * cannot tell.
+ * The notes of a report about the log itself: what was left out, what could not be read, and what
+ * such a log cannot tell.
  */
 
 import { FORMAT_NAMES, FORMS, type LogFormat } from "../log/layout.ts";
@@ -9,7 +9,7 @@ import { columnsText } from "../log/unreadable_log.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import { count, counted, percent, safeText } from "./format_numbers.ts";
 
-/** What is odd about the log, a sentence each. */
+/** Oddities of the log, a sentence each. */
 export function notes(report: ReplayReport): readonly string[] {
   const { backSteps, untracked, log } = report;
   const isShown = log !== undefined && log.unread > 0 && unreadLines(report).length === 0;
@@ -39,7 +39,7 @@ export function filterLines(log: ReplayReport["log"]): readonly string[] {
   ];
 }
 
-/** What is not replayed although it could be read, and what cannot be told apart. */
+/** Lines that could be read but are not replayed, and what cannot be told apart. */
 function skippedLines({ unnamed, others, keys, columns }: LogFacts): readonly string[] {
   return [
     ...(others > 0
@@ -60,7 +60,7 @@ function skippedLines({ unnamed, others, keys, columns }: LogFacts): readonly st
   ];
 }
 
-/** What a log of whole seconds cannot say. */
+/** Facts that a log of whole seconds cannot give. */
 function secondLines({ candidates, requests }: ReplayReport, { resolution }: LogFacts) {
   if (resolution === 1) return [];
   const apart = candidates.filter(({ denied, deniedAtOnce = denied }) => deniedAtOnce !== denied);

@@ -16,9 +16,9 @@ import type { Section } from "./section.ts";
 export interface ReplayPageOptions {
   /** The page's title; default `"Replay"`. */
   readonly title?: string | undefined;
-  /** What `sweep` returned, to show it as well. */
+  /** Reports of `sweep`, to show them too. */
   readonly sweeps?: readonly SweepReport[] | undefined;
-  /** What `advise` returned, to show it on top. */
+  /** A report of `advise`, to show it on top. */
   readonly advice?: Advice | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ReplayPageOptions {
  * The report as one HTML page: tables, and plots of what would have been admitted and refused over
  * time, of the clients hit hardest, and of how low the limits may be.
  *
- * It needs no other file, and follows the reader's light or dark theme. What comes from the log is
+ * It needs no other file, and follows the reader's light or dark theme. Text from the log is
  * escaped.
  *
  * @param report What `replay` returned.

@@ -54,7 +54,7 @@ function answers(report: ReplayReport): readonly string[] {
     .map((candidate) => answerOf(report, candidate));
 }
 
-/** Whom a candidate would have refused, and how low its limit may be. */
+/** The clients that a candidate would have refused, and how low its limit may be. */
 function answerOf(
   { requests, clients }: ReplayReport,
   { name, denied, clientsHit, smallest }: CandidateReport,
@@ -114,7 +114,7 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
   }));
 }
 
-/** What two candidates would have done differently. */
+/** The requests that two candidates would have decided differently. */
 function comparisonSections({ comparison, candidates }: ReplayReport): readonly Section[] {
   if (comparison === undefined) return [];
   const { onlyFirst, onlySecond, both, clientsApart, clients } = comparison;

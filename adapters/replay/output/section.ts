@@ -1,6 +1,6 @@
 /** A part of a report or of advice. */
 export interface Section {
-  /** What comes before it on a page. */
+  /** The heading before it on a page. */
   readonly heading?: string | undefined;
   readonly title?: string | undefined;
   /** How pages show its lines. */
@@ -12,7 +12,7 @@ export interface Section {
   readonly code?: readonly string[];
   /** Its picture where there is only text. */
   readonly text?: readonly string[];
-  /** What to know about its plot. */
+  /** A note about its plot. */
   readonly plotNote?: string;
   /** Draws its plot, in a width. */
   readonly plot?: (width: number) => string;

@@ -1,5 +1,5 @@
 /*
- * The bounds on debt, as the documentation states them: a billion units in use, or as many as whole
+ * The bounds on debt that the documentation states: a billion units in use, or as many as whole
  * numbers below 2^53 hold; never fewer than the capacity.
  */
 
@@ -19,7 +19,7 @@ export function maxDebt(capacity: number, exact: number = Infinity): number {
   return Math.max(0, Math.floor(Math.min(1_000_000_000, exact)) - capacity);
 }
 
-/** Of `gcra` and its kin: in ticks of the emission interval, on the scale that the burst needs. */
+/** For `gcra` and its kin: in ticks of the emission interval, on the scale that the burst needs. */
 export function rateDebt({ limit, period, burst = limit }: RateRuleOptions): number {
   const divisor = greatestCommonDivisor(limit, period);
   const [perMillisecond, interval] = [BigInt(limit / divisor), BigInt(period / divisor)];
@@ -29,7 +29,7 @@ export function rateDebt({ limit, period, burst = limit }: RateRuleOptions): num
   return maxDebt(burst, Number(exact / interval));
 }
 
-/** Of interval refill: in tokens. */
+/** For interval refill: in tokens. */
 export function refillDebt({ limit, period, burst = limit }: RateRuleOptions): number {
   const step = BigInt(period);
   const refills = (LAST_INSTANT + step - 1n) / step;
@@ -37,7 +37,10 @@ export function refillDebt({ limit, period, burst = limit }: RateRuleOptions): n
   return maxDebt(burst, Number(exact));
 }
 
-/** Of a fixed window: what one number holds beside the window, if that is 16 limits; else two. */
+/**
+ * For a fixed window: the most that one number holds beside the window, if that is at least 16
+ * limits; else the most that two numbers hold.
+ */
 export function windowDebt({ limit, period, anchor }: FixedWindowRuleOptions): number {
   const shift = typeof anchor === "number" ? anchor : 0;
   const offset = (period - ((shift % period) + period) % period) % period;
@@ -48,7 +51,10 @@ export function windowDebt({ limit, period, anchor }: FixedWindowRuleOptions): n
   return maxDebt(limit, exact >= 16 * limit ? exact : Infinity);
 }
 
-/** Of a calendar's window: what one number holds beside the second at which the window ends. */
+/**
+ * For a calendar's window: the most that one number holds beside the second at which the window
+ * ends.
+ */
 export function calendarDebt({ limit }: CalendarWindowRuleOptions): number {
   const seconds = (LAST_INSTANT + 400n * 86_400_000n) / 1_000n;
   const exact = Number(BigInt(EXACT) / (seconds + 1n));

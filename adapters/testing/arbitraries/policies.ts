@@ -21,7 +21,10 @@ const FURTHEST = EXACT - LAST_INSTANT;
 const YEAR = 31_536_000_000;
 const MAX_BUCKETS = 65_536;
 
-/** Limits: small ones first, as those shrink to what a person can follow; then awkward ones. */
+/**
+ * Limits: small ones first, because those shrink to schedules that a person can follow; then
+ * awkward ones.
+ */
 function limits(): fc.Arbitrary<number> {
   return fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: 1, max: 12 }) },

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 
-/** What a move waits for before it calls; `by` moves the instant by a few milliseconds. */
+/** The wait of a move before it calls; `by` moves the instant by a few milliseconds. */
 export type Wait =
   /** No time passes. */
   | "stay"
@@ -18,28 +18,28 @@ export type Wait =
   | { readonly pass: number; readonly by: number }
   /** The next multiple of one of the subject's grids. */
   | { readonly reach: number; readonly by: number }
-  /** What the last decision promised. */
+  /** A wait that the last decision promised. */
   | {
     readonly promised: "retryAfter" | "nextAfter" | "resetAfter" | "delay";
     readonly by: number;
   };
 
-/** What a move costs. */
+/** The cost of a move. */
 export type Cost =
   /** The given number of units; 0 looks, below 0 gives back. */
   | { readonly units: number }
   /** The capacity plus the given number. */
   | { readonly capacity: number }
-  /** What the last decision said is left, plus the given number; at least 0. */
+  /** The units that the last decision said are left, plus the given number; at least 0. */
   | { readonly remaining: number }
   /** Hundredths of the capacity; below 0 they are given back, perhaps more than is in use. */
   | { readonly hundredths: number };
 
 /** One call of a schedule: when, relative to the previous call, and how much. */
 export interface Move {
-  /** What it waits for. */
+  /** The wait before the call. */
   readonly wait: Wait;
-  /** What it takes. */
+  /** The units that it takes. */
   readonly cost: Cost;
   /** Whether a cost above 0 is charged, beyond the capacity if necessary. */
   readonly charge?: boolean | undefined;
@@ -80,7 +80,7 @@ export interface Schedule {
   readonly moves: readonly Move[];
 }
 
-/** What a schedule needs to know of the limit that it is played on. */
+/** Facts about the limit that a schedule is played on. */
 export interface Guide {
   /** The largest cost that a fresh key admits. */
   readonly capacity: number;
@@ -167,7 +167,7 @@ function clamped(now: number): number {
 /** An instant near the present that is a multiple of no round number. */
 const TODAY = 1_790_000_123_457;
 
-/** What to draw schedules from. */
+/** Options of the schedules to draw. */
 export interface SchedulesOptions {
   /** The most calls; 24 without it. */
   readonly maxLength?: number | undefined;

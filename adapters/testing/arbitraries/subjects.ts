@@ -68,7 +68,7 @@ import {
 export interface Subject<State = unknown> {
   /** The algorithm. */
   readonly algorithm: Algorithm<State>;
-  /** What it should answer, stated independently. */
+  /** Its model: the answers it should give, stated independently. */
   readonly rule?: Rule | undefined;
   /** The most that it may admit over any span. */
   readonly bounds?: readonly Bound[] | undefined;
@@ -160,7 +160,7 @@ export function printable(subject: Subject): Subject {
 /** The factories, with `tokenBucket` once for each way to refill it. */
 export type KindName = AlgorithmName | "tokenBucketByInterval" | "growingLockout";
 
-/** What can be drawn for a factory. */
+/** The draws for a factory. */
 export interface DrawnKind {
   /** Its options as a rule writes them. */
   limits(): fc.Arbitrary<LimitOptions>;
@@ -172,7 +172,7 @@ interface Kind<Options> {
   readonly algorithm: AlgorithmName;
   readonly options: () => fc.Arbitrary<Options>;
   readonly rule: (options: Options & { readonly maxDebt: number }) => Rule;
-  /** The most that a key may owe, as the documentation states it. */
+  /** The most that a key may owe, according to the documentation. */
   readonly maxDebt: (options: Options) => number;
   readonly bounds: (options: Options) => readonly Bound[];
   readonly grids?: (options: Options) => readonly number[];
@@ -297,7 +297,10 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
   gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
 };
 
-/** What `subjects` can draw: each factory, the token bucket once for each refill, and `all`. */
+/**
+ * The subjects that `subjects` can draw: each factory, the token bucket once for each refill, and
+ * `all`.
+ */
 export type SubjectName = KindName | "all";
 
 function atoms(): fc.Arbitrary<Subject> {

@@ -23,7 +23,7 @@ export type MakeLimiter = (
   clock: VirtualClock,
 ) => Limiter | AsyncLimiter | Promise<Limiter | AsyncLimiter>;
 
-/** What a limiter answers to single calls. */
+/** Laws of a limiter's answers to single calls. */
 export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {
   return [
     law(

@@ -43,7 +43,7 @@ export function changedInPlace(subject: Subject, schedule: Schedule): string | u
       return decision;
     });
   } catch {
-    // What the algorithm throws is for the law to say.
+    // The law itself judges what the algorithm throws.
   }
   return found;
 

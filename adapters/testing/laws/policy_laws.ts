@@ -5,7 +5,7 @@
 
 import type { VisitLaw } from "./visits.ts";
 
-/** What policies state, and what decisions say about them. */
+/** Laws of the policies that an algorithm states, and of the decisions under them. */
 export const policyLaws: readonly VisitLaw[] = [
   {
     name: "limit is that of a policy",

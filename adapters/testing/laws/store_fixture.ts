@@ -32,7 +32,7 @@ export interface StoreLaw<Drawn> {
   readonly subjects?: readonly [least: number, most: number];
   /** The keys of each algorithm; default a single key. */
   readonly keys?: readonly string[] | ((drawn: Drawn) => readonly string[]);
-  /** What else is drawn. */
+  /** Further values to draw. */
   readonly draw?: fc.Arbitrary<Drawn>;
   holds(at: StoreCase, drawn: Drawn): Promise<void>;
 }

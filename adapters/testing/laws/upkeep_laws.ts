@@ -95,7 +95,7 @@ export function closingLaw(make: MakeStore): MakeStoreLaw {
   });
 }
 
-/** What is left after taking over `used` units; each part of an `all` takes over its own. */
+/** The units left after taking over `used` units; each part of an `all` takes over its own. */
 function leftAfter(mode: ReplaceMode, used: number, old: Algorithm, algorithm: Algorithm): number {
   const [olds, parts] = [old.internals?.parts, algorithm.internals?.parts];
   return olds === undefined || parts === undefined || !haveLikeParts(old, algorithm)

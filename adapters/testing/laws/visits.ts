@@ -1,6 +1,6 @@
 /*
- * What the laws of an algorithm are checked on: the steps of a reducer over one schedule, and how
- * to look at the states between them.
+ * The data that an algorithm's laws are checked on: the steps of a reducer over one schedule, and a
+ * way to look at the states between them.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -116,8 +116,8 @@ export function lookAt(subject: Subject, state: unknown, now: number): Decision 
 
 /**
  * The first difference that a caller could see between two states at the given instants, in words;
- * `undefined` if there is none. States after an admission must be the same; those after a refund may
- * still differ in what both hold no longer.
+ * `undefined` if a caller sees no difference. States after an admission must be the same; states
+ * after a refund may still differ in what both no longer hold.
  */
 export function difference(
   subject: Subject,

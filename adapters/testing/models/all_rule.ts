@@ -8,7 +8,7 @@ import { charged, judge } from "./judge.ts";
 import { smaller } from "./whole_numbers.ts";
 import type { Rule } from "./rule.ts";
 
-/** What each part remembers. */
+/** The uses that the parts remember. */
 export type Uses = readonly unknown[];
 
 /**

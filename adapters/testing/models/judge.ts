@@ -16,7 +16,7 @@ const NEVER: bigint = 1n << 62n;
 export interface Judgement<Use> {
   /** The answer. */
   readonly decision: Decision;
-  /** What the key remembers now; `undefined` if it holds no use. */
+  /** The use that the key remembers now; `undefined` if it holds no use. */
   readonly use: Use | undefined;
 }
 
@@ -102,7 +102,7 @@ function least(holds: (wait: bigint) => boolean): number {
   return Number(first(high / 2n, high, holds));
 }
 
-/** The first number above `low` for which the condition holds, as it does for `high`. */
+/** The first number above `low` for which the condition holds; it must hold for `high`. */
 function first(low: bigint, high: bigint, holds: (n: bigint) => boolean): bigint {
   if (high - low <= 1n) return high;
   const middle = (low + high) / 2n;

@@ -221,8 +221,8 @@ export function growingLockoutRule(
 }
 
 /**
- * What logs and sliding windows share: a list of what was taken in which slot, oldest first, and at
- * most `limit` units in the last `span` slots.
+ * The shared part of logs and sliding windows: a list of the units taken in each slot, oldest
+ * first, and at most `limit` units in the last `span` slots.
  */
 function logRule(limit: number, slot: number, span: number): Rule<readonly Entry[]> {
   function slotOf(log: readonly Entry[], now: bigint): bigint {

@@ -214,7 +214,7 @@ export function tokenBucketRule(
   };
 }
 
-/** Units that may be given back: no more than can be in use. */
+/** Units that may be given back: at most those that can be in use. */
 function returnable(units: bigint, capacity: bigint, maxDebt: number | undefined): bigint {
   return maxDebt === undefined ? units : smaller(units, capacity + BigInt(maxDebt));
 }

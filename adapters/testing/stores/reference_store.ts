@@ -1,6 +1,6 @@
 /*
- * What a store should answer, computed by bare reducers. Stores may forget a fresh key at any time,
- * so it tracks every state that a correct store could hold.
+ * The answers that a store should give, computed by bare reducers. Stores may forget a fresh key at
+ * any time, so this model tracks every state that a correct store could hold.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -21,7 +21,7 @@ export interface ReferenceCall {
   readonly units: number;
 }
 
-/** What a store should hold and answer, key by key. */
+/** The states and answers that a store should have, key by key. */
 export interface ReferenceStore {
   /**
    * Records what a store answered to calls that it ran together.
@@ -109,7 +109,7 @@ export function referenceStore(): ReferenceStore {
   };
 }
 
-/** What the bare reducers make of a call. */
+/** The result of a call by the bare reducers. */
 function reduce(
   { algorithm, verb, units }: ReferenceCall,
   state: unknown,

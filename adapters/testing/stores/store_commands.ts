@@ -18,11 +18,11 @@ import {
 } from "../arbitraries/schedules.ts";
 import { operationOn, runOn, type StoreSlot } from "./store_slots.ts";
 
-/** What commands know of the store that they are run on. */
+/** Facts about the store that commands run on. */
 export interface StoreModel {
   /** The keys that they use. */
   readonly slots: readonly StoreSlot[];
-  /** What the store should answer. */
+  /** The answers that the store should give. */
   readonly reference: ReferenceStore;
   /** The instant of the last command. */
   now: number;

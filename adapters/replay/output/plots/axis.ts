@@ -85,7 +85,7 @@ export function tickAxis(
 
 const DAY = 86_400_000;
 
-/** The time of day, as exact as the steps; of midnight the date. */
+/** The time of day, as exact as the steps; at midnight, the date. */
 function clockText(at: number, step: number): string {
   const text = new Date(at).toISOString();
   if (at % DAY === 0 || step >= DAY) return text.slice(5, 10);

@@ -12,7 +12,7 @@ import { box, element, label, picture, track } from "./svg.ts";
 export interface TimelineSeries {
   /** Its name. */
   readonly name: string;
-  /** What became of all units. */
+  /** All units over time, by outcome. */
   readonly bins: TimeBins;
 }
 
