@@ -6,20 +6,20 @@ import type { Decision } from "../../core/decision.ts";
 
 /**
  * A decision some milliseconds later, as far as it is known without the state: waits are shorter,
- * and what remains may be known to be more.
+ * and what remains, of each part too, may be known to be more.
  */
 export function ageDecision(
   decision: Decision,
   milliseconds: number,
-  remaining: number = decision.remaining,
+  remainingOf: (remaining: number) => number = (remaining) => remaining,
 ): Decision {
   return {
     ...decision,
-    remaining,
+    remaining: remainingOf(decision.remaining),
     retryAfter: sooner(decision.retryAfter, milliseconds),
     nextAfter: sooner(decision.nextAfter, milliseconds),
     resetAfter: sooner(decision.resetAfter, milliseconds),
-    parts: decision.parts?.map((part) => ageDecision(part, milliseconds)),
+    parts: decision.parts?.map((part) => ageDecision(part, milliseconds, remainingOf)),
   };
 }
 

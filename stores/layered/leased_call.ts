@@ -224,7 +224,7 @@ function restore({ leased, dry }: Call, shares: readonly Share[]): void {
 
 /** The decision of a call that has units of a block: what the store said some milliseconds ago. */
 function decideFromBlock(given: Decision, left: number, passed: number, size: number): Decision {
-  return ageDecision(given, passed, mostAtOnce(given.remaining, left, size));
+  return ageDecision(given, passed, (remaining) => mostAtOnce(remaining, left, size));
 }
 
 /** The balance, with what is left of a block if the store has given it. */
@@ -241,9 +241,12 @@ function peekWithBlock(
 
 /** A decision of the store where units of a block are left, too. */
 function withBlockUnits(decision: Decision, left: number, size: number): Decision {
-  return left === 0
-    ? decision
-    : { ...decision, remaining: mostAtOnce(decision.remaining, left, size) };
+  if (left === 0) return decision;
+  return {
+    ...decision,
+    remaining: mostAtOnce(decision.remaining, left, size),
+    parts: decision.parts?.map((part) => withBlockUnits(part, left, size)),
+  };
 }
 
 /** What one call could take: up to a block's size of both, or more of the store alone. */

@@ -400,3 +400,14 @@ describe("lease", () => {
     });
   }
 });
+
+test("what remains of all over a lease is the least that remains of a part", () => {
+  const store = lease(memoryStore(), { units: 4, ttl: "1m" });
+  const part = (limit: number) => slidingLog({ limit, period: "1h" });
+  const api = limiter(all(part(6), part(8)), { store, prefix: "api", clock: () => 1_000 });
+  for (let call = 0; call < 14; call++) {
+    for (const { remaining, parts } of [api.consume("key"), api.peek("key", 0)]) {
+      assert.equal(remaining, Math.min(...parts!.map((part) => part.remaining)));
+    }
+  }
+});
