@@ -8,6 +8,28 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A reset that leaves what is held under older options":
       "for (const place of [keys{~~, ...keys.older~>~~}]) {",
   }),
+  ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
+    "A charge does not say that it left nothing":
+      "if (now >= slots.sweepAt{~~ || decision.remaining === 0~>~~}) after(slot, true, now);",
+    "A call does not say that a key is used up no longer":
+      "({~~decision.remaining === 0) !== isUsedUp~>decision.remaining === 0) && !isUsedUp~~}) {",
+  }),
+  ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
+    "Nobody looks at keys whose use has drained": [
+      "  refreshLevel(slots, anySlot(use));\n",
+      "  void anySlot;\n",
+    ],
+  }),
+  ...faultsIn("stores/memory/memory_family.ts", ["tests/stores/memory/memory_family.test.ts"], {
+    "Keys for which the first map has no room are new at each call":
+      "table.slots.size > 0{~~ && table.maps.length === 1~>~~};",
+  }),
+  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
+    "A batch takes the slot of another limit's key for its own":
+      "held[slot] === key{~~ && owners[slot] === table~> && (owners, table) !== undefined~~};",
+    "A batch of looks needs room for new keys":
+      "{~~nexts[index] !== operation.bound.keys.spec.algorithm.initial~>(nexts, index) >= 0~~} && isNew",
+  }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A look in a batch that takes over from older options":
       'findKey(slots, keys, key, now, {~~verb.kind !== "look"~>true~~});',

@@ -4,10 +4,13 @@ import { describe, test } from "node:test";
 
 import fc from "fast-check";
 
+import { peek } from "../../../core/verbs/peek.ts";
 import {
   type Algorithm,
   consumeAll,
+  type Decision,
   gcra,
+  type Limiter,
   limiter,
   memoryStore,
   slidingLog,
@@ -168,6 +171,25 @@ describe("memoryStore", () => {
     const entries = ["a", "c"].map((key) => ({ limiter: api, key }));
     assert.throws(() => consumeAll(entries), StoreFullError);
     assert.equal(api.peek("a", 0).remaining, 1);
+  });
+
+  test("full, it answers looks at new keys in a batch", () => {
+    const store = memoryStore({ maxKeys: 1, onFull: "throw" });
+    const algorithm = gcra({ limit: 5, period: "1m" });
+    limiter(algorithm, { store, prefix: "p", clock: () => 0 }).consume("a");
+    const bound = store.open({ prefix: "p", algorithm, older: [] }).bind(peek);
+    const answers = store.run(["a", "b"].map((key) => ({ bound, key, argument: 0 })), 0);
+    assert.deepEqual((answers as Decision[]).map(({ remaining }) => remaining), [4, 5]);
+  });
+
+  test("full, a batch keeps a key apart from that of another limit which takes its place", () => {
+    const options = { store: memoryStore({ maxKeys: 1 }), clock: () => 0 };
+    const [one, other] = ["one", "other"].map((prefix) =>
+      limiter(gcra({ limit: 5, period: "1m" }), { ...options, prefix })
+    ) as [Limiter, Limiter];
+    other.consume("key", 2);
+    consumeAll([{ limiter: one, key: "key" }, { limiter: other, key: "key" }]);
+    assert.deepEqual([one, other].map((api) => api.peek("key", 0).remaining), [5, 2]);
   });
 
   test("answers the same alone and with others, for keys of any characters", () => {

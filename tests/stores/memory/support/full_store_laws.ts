@@ -6,7 +6,7 @@
 import fc from "fast-check";
 
 import { type Law, law } from "../../../../adapters/testing/law.ts";
-import { type Algorithm, consumeAll, type Limiter, limiter, memoryStore } from "../../../../mod.ts";
+import { type Algorithm, consumeAll, gcra, type Limiter, limiter, memoryStore } from "../../../../mod.ts";
 import { EVICTION_LIMIT, evictionLaw, evictionSubjects } from "../../../support/eviction_law.ts";
 import { upTo } from "../../../support/seed.ts";
 
@@ -24,6 +24,12 @@ export const fullStoreLaws: readonly Law[] = [
   })),
   law("keys used up stay, also where they are most, and one call at a time", moreUsedStay(5, 0.9)),
   law("keys with more use stay", moreUsedStay(4, 0.25)),
+  law(
+    "keys that charges have used up stay, also where they are most",
+    moreUsedStay(5, 0.9, (api, user) => api.charge(user)),
+  ),
+  law("keys that were used up, and have drained, go before keys with more use", drainedGo()),
+  law("most keys that go where use has drained are not new ones with more use", newcomersStay()),
   law("a flood of several keys at once goes before keys used up", batchesGo()),
   law("chance decides among keys with equal use", chanceDecides()),
 ];
@@ -39,16 +45,59 @@ function heldOf(api: Limiter, users: readonly string[]): number {
 }
 
 /** All keys but a share of them are used once; then as many are made up. */
-function moreUsedStay(used: number, share: number): fc.IRawProperty<unknown, boolean> {
+function moreUsedStay(
+  used: number,
+  share: number,
+  take = (api: Limiter, user: string): unknown => api.consume(user),
+): fc.IRawProperty<unknown, boolean> {
   return fc.property(subject, (algorithm) => {
     const api = openLimiter(algorithm);
     const users = upTo(KEYS).map(String);
     const heavy = users.slice(0, share * KEYS);
     for (const user of users) api.consume(user);
-    for (let more = 1; more < used; more++) heavy.forEach((user) => api.consume(user));
+    for (let more = 1; more < used; more++) heavy.forEach((user) => take(api, user));
     for (let call = 0; call < KEYS; call++) api.consume(`made up ${call}`);
     return heldOf(api, heavy) === heavy.length;
   }) as fc.IRawProperty<unknown, boolean>;
+}
+
+/** Half a full store's keys use a little, and half of them much, after all were used up. */
+function drainedGo(): fc.IRawProperty<unknown, boolean> {
+  return fc.property(fc.integer({ min: 1, max: 9 }), (tenths) => {
+    const { api, pass } = drainingLimiter();
+    const users = upTo(KEYS).map(String);
+    for (const user of users) api.consume(user, 10);
+    pass(8 + tenths / 10);
+    const heavy = users.slice(0, KEYS / 2);
+    for (const user of users) api.consume(user, 1);
+    for (const user of heavy) api.consume(user, 6);
+    for (let call = 0; call < KEYS; call++) api.consume(`made up ${call}`);
+    return heldOf(api, heavy) === heavy.length;
+  }) as fc.IRawProperty<unknown, boolean>;
+}
+
+/** All keys used much once, and use little now; then others come that use more. */
+function newcomersStay(): fc.IRawProperty<unknown, boolean> {
+  return fc.property(fc.integer({ min: 1, max: 9 }), (tenths) => {
+    const { api, pass } = drainingLimiter();
+    const users = upTo(KEYS).map(String);
+    for (const user of users) api.consume(user, 8);
+    pass(7 + tenths / 10);
+    for (const user of users) api.consume(user);
+    const newcomers = upTo(KEYS / 4).map((index) => `new ${index}`);
+    for (const user of newcomers) api.consume(user, 5);
+    // Chance looks at a newcomer now and then, and finds no lower level there.
+    return heldOf(api, newcomers) > newcomers.length / 2;
+  }) as fc.IRawProperty<unknown, boolean>;
+}
+
+/** A limit of ten units on a full store, of which one comes back each hour. */
+function drainingLimiter() {
+  let now = START;
+  const store = memoryStore({ maxKeys: KEYS });
+  const algorithm = gcra({ limit: 1, period: "1h", burst: 10 });
+  const api = limiter(algorithm, { store, prefix: "law", clock: () => now });
+  return { api, pass: (hours: number) => now += hours * 3_600_000 };
 }
 
 function batchesGo(): fc.IRawProperty<unknown, boolean> {
