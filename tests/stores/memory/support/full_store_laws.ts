@@ -6,7 +6,14 @@
 import fc from "fast-check";
 
 import { type Law, law } from "../../../../adapters/testing/law.ts";
-import { type Algorithm, consumeAll, gcra, type Limiter, limiter, memoryStore } from "../../../../mod.ts";
+import {
+  type Algorithm,
+  consumeAll,
+  gcra,
+  type Limiter,
+  limiter,
+  memoryStore,
+} from "../../../../mod.ts";
 import { EVICTION_LIMIT, evictionLaw, evictionSubjects } from "../../../support/eviction_law.ts";
 import { upTo } from "../../../support/seed.ts";
 
