@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import fc from "fast-check";
-import { haveLikeParts } from "../../core/carry_over.ts";
+import { carryOver, haveLikeParts, takeOver } from "../../core/carry_over.ts";
 import { subjects } from "../../adapters/testing/testing.ts";
 import {
   type Algorithm,
@@ -130,4 +130,26 @@ test("a chain of older options, the newest first; equal ones are nothing to do",
   limiter(older!, options).consume("b", 4);
   const now = limiter(newest!, { ...options, replaces });
   assert.deepEqual(["a", "b", "c"].map((key) => now.consume(key).remaining), [26, 25, 29]);
+});
+
+test("a key takes over from the first of its older options under which it holds use", () => {
+  const [algorithm, ...olders] = [10, 20, 30, 40].map((limit) => gcra({ limit, period: "1m" }));
+  const older = olders.map((algorithm) => ({ algorithm, mode: "keep" as const }));
+  const [drained, used] = [1_000, 5_000_000];
+  const taken = (...held: readonly (number | undefined)[]) =>
+    takeOver({ prefix: "api", algorithm: algorithm!, older }, (index) => held[index], 4_990_000);
+  assert.equal(taken(used, used, used)?.index, 0);
+  assert.equal(taken(undefined, used, used)?.index, 1);
+  assert.equal(taken(drained, undefined, used)?.index, 2);
+  assert.equal(taken(drained, undefined, undefined), undefined);
+});
+
+test("use above the new capacity is carried over as that, and debt beside it", () => {
+  const [one, ten] = [1, 10].map((limit): Algorithm => gcra({ limit, period: "1m" }) as Algorithm);
+  const left = (units: number) => {
+    const [, state] = ten!.charge(ten!.initial, 0, units);
+    const { debt, resetAfter } = one!.step(carryOver(ten!, state, one!, "keep", 0), 0, 0)[0];
+    return [debt, resetAfter];
+  };
+  assert.deepEqual([1, 9, 10, 12].map(left), [[0, 60_000], [0, 60_000], [0, 60_000], [2, 180_000]]);
 });

@@ -186,7 +186,7 @@ describe("memoryStore", () => {
     const options = { store: memoryStore({ maxKeys: 1 }), clock: () => 0 };
     const [one, other] = ["one", "other"].map((prefix) =>
       limiter(gcra({ limit: 5, period: "1m" }), { ...options, prefix })
-    ) as [Limiter, Limiter];
+    ) as unknown as readonly [Limiter, Limiter];
     other.consume("key", 2);
     consumeAll([{ limiter: one, key: "key" }, { limiter: other, key: "key" }]);
     assert.deepEqual([one, other].map((api) => api.peek("key", 0).remaining), [5, 2]);
