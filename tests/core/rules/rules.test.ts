@@ -11,8 +11,10 @@ import {
   type LimitOptions,
   matchDescriptor,
   matchesWildcard,
+  matchRules,
   type RuleOptions,
   unreachableLimits,
+  verdictOf,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
 import type { Period } from "../../../mod.ts";
@@ -146,6 +148,33 @@ describe("matchesWildcard", () => {
   });
 });
 
+test("of a request's readings one is charged, beside what others charge to that counter", () => {
+  const domain = domainOf([{ key: "user", limits: LIMITS }]);
+  const entries = [["user", "42"]] as const;
+  const readingOf = {};
+  const [applied] = matchRules(
+    domain,
+    [{ entries }, ...[1, 2].map(() => ({ entries, readingOf }))],
+    1,
+  );
+  assert.equal(applied!.cost, 2);
+});
+
+test("a shadow's capacity is not that of a verdict", () => {
+  const rules = [["user", 10, false], ["team", 2, true]] as const;
+  const domain = domainOf(
+    rules.map(([key, limit, shadow]) => ({ key, shadow, limits: [{ limit, period: "1s" }] })),
+  );
+  const [user, team] = domain.rules.map((rule) => {
+    const algorithm = rule.limits[0]!;
+    const [decision] = algorithm.step(algorithm.initial, 0, 2);
+    const { capacity, limits } = rule;
+    const allowed = decision.allowed || rule.shadow;
+    return { rule, key: "", cost: 2, descriptors: [0], decision, limits, capacity, allowed };
+  });
+  assert.equal(verdictOf([user!, team!]).decision?.nextAfter, user!.decision.nextAfter);
+});
+
 describe("unreachableLimits", () => {
   const log = (limit: number, period: Period): LimitOptions => (
     { algorithm: "slidingLog", limit, period }
@@ -156,6 +185,11 @@ describe("unreachableLimits", () => {
       ["a day that the second never fills", [rate(1, 1), log(100_000, "1d")], [1]],
       ["a second that the minute forbids", [log(20, "1s"), log(10, "1m")], [0]],
       ["two that both matter", [log(5, "1s"), log(100, "1m")], []],
+      [
+        "a counter that remembers the window before",
+        [log(10, "1m"), { algorithm: "slidingCounter", limit: 10, period: "1m" }],
+        [],
+      ],
       ["a slower rate with the larger burst", [rate(10, 5), rate(5, 20)], []],
       ["a faster rate with the larger burst", [rate(10, 20), rate(5, 5)], [0]],
     ];

@@ -64,4 +64,84 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A call that fails takes its units of a block with it":
       "(error) => {\n{~~    restore(call, given);\n~>~~}    throw error;",
   }),
+  ...faultsIn("core/carry_over.ts", ["tests/core/carry_over.test.ts"], {
+    "Older options that are fresh end the search for use":
+      "resetAfter === 0) {~~continue~>return undefined~~};",
+    "Older options without a state end the search for use":
+      "if (held === undefined) {~~continue~>return undefined~~};",
+    "What a key takes over is forgotten under other options": "return { state, index{~~~>: 0~~} };",
+    "More use than the new capacity is carried over": [
+      "Math.min(carried(older.capacity - remaining), capacity)",
+      "carried(older.capacity - remaining)",
+    ],
+  }),
+  ...faultsIn("core/plain_family.ts", ["tests/examples/own_laws.test.ts"], {
+    "A store of one's own forgets a key under today's options alone":
+      "[algorithm{~~, ...older.map(({ algorithm }) => algorithm)~>~~}]\n    .map",
+  }),
+  ...faultsIn("core/bounded_map.ts", ["tests/core/bounded_map.test.ts"], {
+    "An entry that is set again in a full map makes another one go": ["  map.delete(key);\n", ""],
+  }),
+  ...faultsIn("core/verbs/attempt.ts", ["tests/core/verbs/waiting_verbs.test.ts"], {
+    "A policy's answer says that it has seen the queue":
+      'sight: {~~decision.source === "policy" ? undefined : ~>~~}answer?.sight',
+  }),
+  ...faultsIn("core/verbs/queue_reset_after.ts", ["tests/core/verbs/waiting_verbs.test.ts"], {
+    "A queue beside a window is empty when the window ends": [
+      "mayDelay(part) ? queueResetAfter(part, parts[index]!) : 0",
+      "queueResetAfter(part, parts[index]!)",
+    ],
+  }),
+  ...faultsIn("core/rules/match_rules.ts", ["tests/core/rules/rules.test.ts"], {
+    "A reading is charged again beside another descriptor": "places.{~~some~>every~~}((place)",
+  }),
+  ...faultsIn("core/rules/verdict.ts", ["tests/core/rules/rules.test.ts"], {
+    "A shadow's capacity bounds a verdict":
+      "{~~~>capacity = Math.min(capacity, own);\n    ~~}if (rule.shadow) continue;",
+  }),
+  ...faultsIn("core/rules/unreachable_limits.ts", ["tests/core/rules/rules.test.ts"], {
+    "A sliding counter does not remember the window before":
+      "mostUnitsIn(other, {~~2 * ~>~~}period) <= units",
+  }),
+  ...faultsIn("adapters/http/fields/header_writer.ts", [
+    "tests/adapters/http/fields/header_vectors.test.ts",
+  ], {
+    "Of policies with equally little left, the last is shown":
+      "lefts[other]!.remaining {~~<~><=~~} lefts[index]!.remaining",
+    "Retry-After of no time at all": [
+      "String(Math.max(1, Math.ceil(milliseconds / 1000)))",
+      "String(Math.ceil(milliseconds / 1000))",
+    ],
+  }),
+  ...faultsIn("adapters/http/address/forwarded_hops.ts", [
+    "tests/adapters/http/address/client_address.test.ts",
+  ], {
+    "An address that is cut off is a client's": '{~~ || text.length < field.length~>~~} ? "" :',
+  }),
+  ...faultsIn("adapters/http/gate/refunds.ts", ["tests/adapters/http/gate/gate.test.ts"], {
+    "A redirect is no success": "({ status }) => status < {~~400~>300~~};",
+  }),
+  ...faultsIn("adapters/rules/files/path_readings.ts", [
+    "tests/adapters/rules/files/path_readings.test.ts",
+  ], {
+    "A hash always ends a path": '[path.split("#", 1)[0]!{~~, path.replaceAll("#", "%23")~>~~}]',
+    "A target has one reading fewer than it may": "readings.size {~~>~>>=~~} MAX_READINGS",
+  }),
+  ...faultsIn("adapters/rules/files/compile_routes.ts", [
+    "tests/adapters/rules/files/compile_routes.test.ts",
+  ], {
+    "HEAD is GET where a route names it": '"HEAD"{~~ && !methods?.includes("HEAD")~>~~} ?',
+    "A descriptor of an empty header": 'value === null{~~ || value === ""~>~~}) return undefined',
+  }),
+  ...faultsIn("adapters/rules/files/lint_warnings.ts", [
+    "tests/adapters/rules/files/own_format.test.ts",
+  ], {
+    "A client's own network of IPv6 is taken for one that nothing matches":
+      "Number(bits) {~~>=~>>~~} 32",
+  }),
+  ...faultsIn("adapters/rules/engine/explain_rules.ts", [
+    "tests/adapters/rules/engine/explain_rules.test.ts",
+  ], {
+    "A minute is shown as 60 s": "milliseconds {~~>= each~>> each || each === 1_000~~})!",
+  }),
 ];

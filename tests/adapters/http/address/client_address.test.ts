@@ -91,6 +91,7 @@ describe("the client behind a trusted proxy", () => {
     assert.equal(list(`203.0.113.7,${" ".repeat(4_096)}`), undefined);
     assert.equal(list(`203.0.113.7${" ".repeat(4_090)},10.0.0.4`), undefined);
     assert.equal(forwarded(`for=203.0.113.7${" ".repeat(4_090)},for=10.0.0.4`), undefined);
+    assert.equal(list(`1203.0.113.7${",10.0.0.4".repeat(9)}${" ".repeat(4_004)}`), undefined);
     assert.equal(list(`${"x".repeat(4_096)},203.0.113.7,10.0.0.4`), "203.0.113.7");
   });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseList } from "structured-headers";
 
-import { type HeaderForm, headerWriter } from "../../../../adapters/http/http.ts";
+import { type HeaderForm, headerWriter, retryAfterField } from "../../../../adapters/http/http.ts";
 import { problem } from "../../../../adapters/http/http.ts";
 import type { Policy } from "../../../../core/algorithm.ts";
 import vectors from "../../../vectors/http_headers.json" with { type: "json" };
@@ -119,5 +119,23 @@ test("policies of one name are numbered", () => {
   assert.deepEqual(write([quota, quota, quota], 0), [
     ["RateLimit-Policy", '"api";q=10;w=60, "api-2";q=10;w=60, "api-2-2";q=10;w=60'],
     ["RateLimit", '"api";r=3, "api-2";r=3, "api-2-2";r=3'],
+  ]);
+});
+
+test("of policies with equally little left, the older forms show the first", () => {
+  const policies = [100, 10].map((limit) => ({
+    ...{ name: `of ${limit}`, limit, period: 60_000, burst: limit },
+  }));
+  const left = { remaining: 3, nextAfter: 1_000, resetAfter: 7_000 };
+  const write = headerWriter(policies as readonly Policy[], { headers: "legacy" });
+  assert.deepEqual(write([left, left], 0)[0], ["X-RateLimit-Limit", "100"]);
+});
+
+test("Retry-After is at least a second", () => {
+  assert.deepEqual([0, 1, 1_000, 1_001].map((wait) => retryAfterField(wait)[1]), [
+    "1",
+    "1",
+    "1",
+    "2",
   ]);
 });

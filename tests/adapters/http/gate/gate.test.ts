@@ -200,6 +200,8 @@ describe("the gate", () => {
         ["successful", 499, 1],
         ["successful", 200, 2],
         ["successful", 404, 1],
+        ["successful", 302, 2],
+        ["failed", 302, 1],
         [({ status }: { status: number }) => status === 418, 418, 2],
       ] as const
     ) {
