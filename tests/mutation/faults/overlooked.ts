@@ -144,4 +144,11 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   ], {
     "A minute is shown as 60 s": "milliseconds {~~>= each~>> each || each === 1_000~~})!",
   }),
+  ...faultsIn("adapters/replay/advise/set_aside.ts", [
+    "tests/adapters/replay/advise/set_aside.test.ts",
+  ], {
+    "Twenty clients say nothing": "others.length {~~<~><=~~} MIN_CLIENTS",
+    "A gap within what anybody may need":
+      "ratio * {~~Math.max(least, order[rank]!)~>order[rank]!~~})",
+  }),
 ];
