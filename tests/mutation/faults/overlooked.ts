@@ -151,4 +151,10 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A gap within what anybody may need":
       "ratio * {~~Math.max(least, order[rank]!)~>order[rank]!~~})",
   }),
+  ...faultsIn("adapters/replay/advise/monitors.ts", [
+    "tests/adapters/replay/advise/monitors.test.ts",
+  ], {
+    "Two pages of a monitor are taken for one": "(path < {~~32~>64~~} ? low : high)",
+    "A monitor may write": "(mark & {~~(LOGS_IN | WRITES)~>LOGS_IN~~}) !== 0",
+  }),
 ];
