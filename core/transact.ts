@@ -50,9 +50,7 @@ export function transact(
   now: number,
 ): Transaction {
   const instant = checkNow(now);
-  for (const { bound: { verb }, argument } of operations) {
-    checkCost(verb.name, verb.units(argument), 0);
-  }
+  checkUnits(operations);
   const nexts: unknown[] = [];
   const answers: unknown[] = [];
   let refusals = 0;
@@ -72,4 +70,11 @@ export function transact(
     answers[index] = steps.uncharged(states[index], instant, argument);
   }
   return { answers, nexts: states };
+}
+
+/** Throws a `RangeError` if the units of an operation are out of range. */
+export function checkUnits(operations: readonly Operation[]): void {
+  for (const { bound: { verb }, argument } of operations) {
+    checkCost(verb.name, verb.units(argument), 0);
+  }
 }

@@ -53,14 +53,17 @@ interface WrappedVerb extends AnyBound {
  */
 export function wrapStore(inner: Store, own: Wrapping): Store {
   const base: StoreBase = inner;
-  const { open = base.open, run = base.run } = own;
+  const {
+    open = (spec) => base.open(spec),
+    run = (operations, now) => base.run(operations, now),
+  } = own;
   const notice = closeNotice();
   /** Whether the inner store announces its end here, or is not to. */
   let isLinked = own.outlivesInner ?? false;
 
   function close(): MaybePromise<void> {
     try {
-      return (own.close ?? base.close)();
+      return own.close === undefined ? base.close() : own.close();
     } finally {
       notice.announce();
     }
@@ -75,6 +78,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
 
   const made: StoreBase = {
     ...base,
+    maxOperations: base.maxOperations,
     open: (spec) => wrapFamily(open(spec), own),
     run: (operations, now) =>
       run(
@@ -90,7 +94,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
     // The inner store's own one would close that alone.
     ...(Symbol.dispose in base && { [Symbol.dispose]: () => void close() }),
   };
-  const { deleteAll = base.deleteAll } = own;
+  const { deleteAll = base.deleteAll && ((prefix) => base.deleteAll!(prefix)) } = own;
   if (deleteAll === undefined) return made as Store;
   return { ...made, deleteAll: (prefix: string) => deleteAll(prefix) as Promise<void> } as Store;
 }

@@ -146,6 +146,8 @@ function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCal
   const { capacity } = spec.algorithm;
   const refused = refusals.of(family);
   const takes = verb.kind === "take";
+  // A look at use under older options writes nothing, so that the next call carries over less.
+  const lasts = takes || spec.older.length === 0;
 
   return function decideOne(key: string, cost: number, now): MaybePromise<Decision> {
     const refusal = refused.get(key);
@@ -162,7 +164,7 @@ function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCal
     return andThen(answer, (decision) => {
       // The balance of an earlier refusal is out of date.
       if (decision.allowed && takes && cost > 0) refusals.delete(spec, key);
-      else if (isWorthKeeping(decision) && freed[counter] === before) {
+      else if (lasts && isWorthKeeping(decision) && freed[counter] === before) {
         refused.set(key, { decision, cost, at, ownTime: now === undefined, promised });
       }
       return decision;

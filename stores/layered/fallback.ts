@@ -23,6 +23,7 @@ import { peek } from "../../core/verbs/peek.ts";
 import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
 
 type AnyBound = Operation["bound"];
+type Answers = MaybePromise<readonly unknown[]>;
 
 /** The options of `fallback`. */
 export interface FallbackOptions {
@@ -97,6 +98,44 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
 
   const onOther = rebindTo(other, scaledSpec);
 
+  function runTogether(operations: readonly Operation[], now: number | undefined): Answers {
+    return orElse<readonly unknown[]>(() => store.run(operations, now), (error) => {
+      rethrowUnlessUndecided(error);
+      const others = onOther.operations(operations);
+      return andThen(
+        other.run(others, now) as Answers,
+        (all) => all.map((answer, index) => markAnswer(operations[index]!.bound.verb, answer)),
+      );
+    });
+  }
+
+  /** Gives units back, each to the store that holds use of them: a refund is never refused. */
+  function giveBackTogether(operations: readonly Operation[], now: number | undefined): Answers {
+    const looks = onOther.operations(operations).map(asLook);
+    const seen = orElse<readonly unknown[]>(() => other.run(looks, now) as Answers, () => []);
+    return andThen(seen, (decisions) => {
+      const lent = operations.filter((_, index) => holdsUse(decisions[index]));
+      if (lent.length === 0) return runTogether(operations, now);
+      const returned = other.run(onOther.operations(lent), now) as Answers;
+      const rest = operations.map((operation, index) =>
+        holdsUse(decisions[index]) ? asLook(operation) : operation
+      );
+      return andThen(
+        returned,
+        () =>
+          andThen(
+            runTogether(rest, now),
+            (answers) =>
+              answers.map((answer, index) =>
+                rest[index] === operations[index]
+                  ? answer
+                  : operations[index]!.bound.verb.answerOf(answer as Decision)
+              ),
+          ),
+      );
+    });
+  }
+
   return wrapStore(store, {
     open(spec) {
       const { algorithm: { capacity } } = scaledSpec(spec);
@@ -109,18 +148,10 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
       return family;
     },
     call: (inner) => fallbackCall(inner, onOther.bound(inner)),
-    run(operations, now) {
-      const answers = () => store.run(operations, now);
-      return orElse<readonly unknown[]>(answers, (error) => {
-        rethrowUnlessUndecided(error);
-        const others = onOther.operations(operations);
-        const answered: MaybePromise<readonly unknown[]> = other.run(others, now);
-        return andThen(
-          answered,
-          (all) => all.map((answer, index) => markAnswer(operations[index]!.bound.verb, answer)),
-        );
-      });
-    },
+    run: (operations, now) =>
+      operations.every(({ bound: { verb } }) => verb.kind === "free")
+        ? giveBackTogether(operations, now)
+        : runTogether(operations, now),
     delete: (family, key) =>
       andThen<void, void>(onOther.family(family).delete(key), () => family.delete(key)),
     deleteAll: store.deleteAll && other.deleteAll &&
@@ -162,18 +193,28 @@ function freeing(first: AnyBound, other: AnyBound, onOther: AnyCall, decide: Any
   const lookAtOther = other.family.bind(peek).call as AnyCall;
   const look = fallbackCall(first.family.bind(peek), other.family.bind(peek));
   return function giveBack(key, argument, now) {
-    const holdsUse = orElse<boolean>(
-      () => andThen(lookAtOther(key, 0, now), ({ resetAfter }: Decision) => resetAfter > 0),
+    const lent = orElse<boolean>(
+      () => andThen<unknown, boolean>(lookAtOther(key, 0, now), holdsUse),
       () => false,
     );
-    return andThen(holdsUse, (holds) => {
-      if (!holds) return decide(key, argument, now);
+    return andThen(lent, (isLent) => {
+      if (!isLent) return decide(key, argument, now);
       return andThen(
         onOther(key, argument, now),
         () => andThen(look(key, 0, now), (decision: Decision) => verb.answerOf(decision)),
       );
     });
   };
+}
+
+/** The same operation as a look at its key. */
+function asLook({ bound: { family }, key }: Operation): Operation {
+  return { bound: family.bind(peek), key, argument: 0 };
+}
+
+/** Whether a look has seen use. */
+function holdsUse(look: unknown): boolean {
+  return look !== undefined && (look as Decision).resetAfter > 0;
 }
 
 /** An answer that says who made it. */

@@ -67,6 +67,7 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
       return Object.freeze(bound);
     }),
     delete(key: string) {
+      requireOpen(slots);
       for (const place of [keys, ...keys.older]) {
         const slot = findIn(slots, place, key);
         if (slot !== undefined) dropSlot(slots, slot);
@@ -122,9 +123,11 @@ function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number
   const taken = olderState(slots, keys, key, now);
   if (taken === undefined) return undefined;
   const { table, older, spec: { algorithm } } = keys;
-  dropSlot(slots, findIn(slots, older[taken.index]!, key)!);
+  // Before the older state goes: a custom algorithm may throw here, and no use may be lost.
   const look = consume.on(algorithm).uncharged(taken.state, now, 0);
-  addKey(slots, table, key, taken.state, freshInstant(now, look, algorithm), now);
+  const freshAt = freshInstant(now, look, algorithm);
+  dropSlot(slots, findIn(slots, older[taken.index]!, key)!);
+  addKey(slots, table, key, taken.state, freshAt, now);
   return slotOf(table, key);
 }
 

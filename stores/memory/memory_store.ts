@@ -120,6 +120,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return runTogether(slots, operations, at ?? processTime());
     },
     deleteAll(prefix) {
+      requireOpen(slots);
       const start = keyFamily(prefix, "");
       for (const [family, table] of slots.tables) {
         if (family.startsWith(start)) dropTable(slots, table);

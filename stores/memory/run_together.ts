@@ -8,7 +8,7 @@
 import { freshInstant } from "../../core/arithmetic/fresh_instant.ts";
 import { checkNow } from "../../core/options/checks.ts";
 import type { Operation } from "../../core/store.ts";
-import { transact } from "../../core/transact.ts";
+import { checkUnits, transact, type Transaction } from "../../core/transact.ts";
 import { absentState, findKey, type MemoryBoundVerb, type MemoryKeys } from "./memory_family.ts";
 import { keepState, makeRoom, type Slots, stateIn } from "./slots.ts";
 
@@ -22,6 +22,8 @@ export function runTogether(
 ): readonly unknown[] {
   checkNow(now);
   const own = operations as readonly MemoryOperation[];
+  // Keys take over from older options as they are found, and a batch that throws changes nothing.
+  if (own.some(({ bound: { keys } }) => keys.older.length > 0)) checkUnits(own);
   const found: (number | undefined)[] = [];
   const states: unknown[] = [];
   for (let index = 0; index < own.length; index++) {
@@ -34,19 +36,40 @@ export function runTogether(
   }
   const { answers, nexts } = transact(operations, states, now);
   if (nexts === states) return answers;
+  const freshAts = freshInstants(own, states, { answers, nexts }, now);
   if (slots.onFull === "throw") requireRoom(slots, own, nexts, now);
   for (let index = 0; index < own.length; index++) {
     const next = nexts[index];
     if (next === states[index]) continue;
-    const { bound: { keys, verb }, key } = own[index]!;
-    const { algorithm } = keys.spec;
-    const freshAt = freshInstant(now, verb.decisionOf(answers[index]), algorithm);
+    const { bound: { keys }, key } = own[index]!;
+    const { initial } = keys.spec.algorithm;
     const slot = holds(slots, keys, found[index], key)
       ? found[index]
       : findKey(slots, keys, key, now, true);
-    keepState(slots, keys.table, key, slot, next, algorithm.initial, freshAt, now);
+    keepState(slots, keys.table, key, slot, next, initial, freshAts[index]!, now);
   }
   return answers;
+}
+
+/**
+ * When each key that changes is fresh. Computed before any state is replaced, because the decision of
+ * a custom algorithm may make it throw.
+ */
+function freshInstants(
+  operations: readonly MemoryOperation[],
+  states: readonly unknown[],
+  { answers, nexts }: Transaction,
+  now: number,
+): readonly number[] {
+  const instants: number[] = [];
+  for (let index = 0; index < operations.length; index++) {
+    const { bound: { keys, verb } } = operations[index]!;
+    const changes = nexts[index] !== states[index];
+    instants.push(
+      changes ? freshInstant(now, verb.decisionOf(answers[index]), keys.spec.algorithm) : 0,
+    );
+  }
+  return instants;
 }
 
 /** Whether a slot still is that of a key: one before it may have taken its place. */

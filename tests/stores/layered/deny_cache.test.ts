@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
-import { consumeAll, gcra, type Limiter, limiter, memoryStore } from "../../../mod.ts";
+import { consumeAll, gcra, type Limiter, limiter, memoryStore, slidingLog } from "../../../mod.ts";
 import { denyCache, type DenyCacheOptions, fallback } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { inOwnTime } from "../../support/real_time.ts";
@@ -238,6 +238,20 @@ describe("denyCache", () => {
       assert.equal(inner.calls, 2);
     });
   }
+
+  test("does not remember what a look saw of use under older options", () => {
+    const store = denyCache(memoryStore());
+    let now = 0;
+    const options = { store, prefix: "a", clock: () => now };
+    const older = gcra({ limit: 5, period: "1m" });
+    const replaces = { algorithm: older, mode: "keep" } as const;
+    const api = limiter(slidingLog({ limit: 5, period: "1h" }), { ...options, replaces });
+    limiter(older, options).consume("k", 5);
+    assert.equal(api.peek("k").allowed, false);
+    // Nothing was carried over then, and the use under the older options has drained since.
+    now = 60_000;
+    assert.equal(api.consume("k").allowed, true);
+  });
 
   for (const maxKeys of [0, 1.5, -1]) {
     test(`refuses ${maxKeys} as maxKeys`, () => {

@@ -7,6 +7,7 @@ import {
   all,
   consumeAll,
   ContentionError,
+  type Decision,
   gcra,
   limiter,
   memoryStore,
@@ -14,6 +15,8 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
+import { internalsOf } from "../../../core/limiter/limiter.ts";
+import { refund } from "../../../core/verbs/refund.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { atOnce, away, byPromise, hourly, probe } from "./probe.ts";
@@ -70,6 +73,36 @@ describe("fallback", () => {
     const { first, api } = fallingBack(1 / 2, both);
     first.failure = away;
     assert.deepEqual(api.consume("k").parts?.map(({ remaining }) => remaining), [1, 4]);
+  });
+
+  test("gives back together what it lent, each key's to the store that holds its use", () => {
+    const { first, store, api } = fallingBack(1);
+    const other = limiter(gcra({ limit: 8, period: "1h" }), { store, prefix: "b", clock: () => 0 });
+    const give = (units: number) =>
+      store.run(
+        [api, other].map((each) => ({
+          bound: internalsOf(each)!.bind(refund),
+          key: "k",
+          argument: units,
+        })),
+        0,
+      ) as readonly Decision[];
+    api.consume("k", 9);
+    other.consume("k", 5);
+    first.failure = away;
+    api.consume("k", 3);
+    first.failure = undefined;
+    const answers = give(3);
+    assert.deepEqual(answers.map(({ allowed, source }) => [allowed, source]), [
+      [true, undefined],
+      [true, undefined],
+    ]);
+    // The first store lent nothing under one key, and gets nothing back there.
+    assert.deepEqual(answers.map(({ remaining }) => remaining), [91, 6]);
+    assert.deepEqual([api.peek("k", 0).remaining, other.peek("k", 0).remaining], [91, 6]);
+    assert.deepEqual(give(1).map(({ remaining }) => remaining), [92, 7]);
+    first.failure = away;
+    assert.deepEqual(give(1).map(({ source }) => source), ["fallback", "fallback"]);
   });
 
   test("passes on every other error, and a reset that could not be done", () => {
