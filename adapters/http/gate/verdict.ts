@@ -72,7 +72,7 @@ export function judge(
 
   function limitFields({ request, info }: GateCall, decided: Decided): HeaderField[] {
     const { decision: { allowed, retryAfter }, policies: { names, write }, lefts } = decided;
-    const headers = lefts.length === names.length && lefts.every(isKnown)
+    const headers = lefts.length === names.length && areKnown(lefts)
       ? write(lefts, now(), partition?.(request, info))
       : [];
     if (!allowed && retryAfter !== Infinity && forms.length > 0) {
@@ -142,11 +142,11 @@ function refusalBy({ policies: { names, refusal }, lefts }: Decided): Refusal {
   const violated = names.filter((_, index) => lefts[index]?.allowed === false);
   if (violated.length === names.length) return refusal;
   // Only the failure policy refused, whose answers say nothing about the limit.
-  return violated.length === 0 && !lefts.every(isKnown) ? UNAVAILABLE : quotaExceeded(violated);
+  return violated.length === 0 && !areKnown(lefts) ? UNAVAILABLE : quotaExceeded(violated);
 }
 
-function isKnown(left: Decision | undefined): left is Decision {
-  return left !== undefined;
+function areKnown(lefts: readonly (Decision | undefined)[]): lefts is readonly Decision[] {
+  return !lefts.includes(undefined);
 }
 
 function respondLate(): never {

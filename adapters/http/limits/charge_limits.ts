@@ -6,13 +6,19 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import { andThen, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
+import {
+  allOf,
+  andThen,
+  isPromise,
+  type MaybePromise,
+  orElse,
+} from "../../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
 import type { Operation } from "../../../core/store.ts";
 import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
 import { consume } from "../../../core/verbs/consume.ts";
 import { peek } from "../../../core/verbs/peek.ts";
-import { allOf } from "../../../core/maybe_promise.ts";
+import type { Refusal } from "../gate/refusal.ts";
 import { refundOf } from "../gate/refunds.ts";
 import type { AnyLimiter } from "./limit_options.ts";
 import type { LimiterGroup, LimitPlan, PlannedLimiter } from "./limit_plan.ts";
@@ -22,6 +28,8 @@ export interface Charge {
   readonly limiter: AnyLimiter;
   readonly key: string;
   readonly units: number;
+  /** Why it cannot be taken; the same shape for both, because this is the hot path. */
+  readonly refusal: Refusal | undefined;
 }
 
 /** What one limit decided. */
@@ -49,9 +57,12 @@ export function chargeLimits(
   charges: readonly Charge[],
   waits: boolean,
 ): MaybePromise<Answers> {
-  const run = (group: LimiterGroup, action: Action) => runGroup(group, charges, waits, action);
-  if (groups.length === 1) return run(groups[0]!, "take");
-  return chargeStores(groups, charges, run);
+  if (groups.length === 1) return runGroup(groups[0]!, charges, waits, "take");
+  return chargeStores(
+    groups,
+    charges,
+    (group, action) => runGroup(group, charges, waits, action),
+  );
 }
 
 type Run = (group: LimiterGroup, action: Action) => MaybePromise<Answers>;
@@ -163,21 +174,32 @@ function runGroup(
   if (group.length === 1) {
     const only = group[0]!;
     const taken = runOne(only, charges[only.place]!, waits, action);
-    return andThen(taken, (taken) => [taken]);
+    return isPromise(taken) ? taken.then((taken) => [taken]) : [taken];
   }
   const operations = group.map((each) => operationOf(each, charges[each.place]!, waits, action));
   const { limiter: { store }, internals } = group[0]!;
-  return andThen(
-    store.run(operations, internals!.now()) as MaybePromise<readonly unknown[]>,
-    (all) =>
-      group.map(({ internals, place }, index) => {
-        const { bound: { verb } } = operations[index]!;
-        const taken = takenBy(verb === attempt ? all[index] as Attempt : all[index] as Decision);
-        const { key, units } = charges[place]!;
-        if (action === "take") internals!.report(taken.decision, key, units);
-        return taken;
-      }),
-  );
+  const answers = store.run(operations, internals!.now()) as MaybePromise<readonly unknown[]>;
+  const take = action === "take";
+  return isPromise(answers)
+    ? answers.then((answers) => groupTaken(group, charges, answers, take))
+    : groupTaken(group, charges, answers, take);
+}
+
+function groupTaken(
+  group: LimiterGroup,
+  charges: readonly Charge[],
+  answers: readonly unknown[],
+  reports: boolean,
+): Answers {
+  const all: Taken[] = [];
+  for (let index = 0; index < group.length; index++) {
+    const { internals, place } = group[index]!;
+    const taken = takenBy(answers[index] as Decision | Attempt);
+    const { key, units } = charges[place]!;
+    if (reports) internals!.report(taken.decision, key, units);
+    all.push(taken);
+  }
+  return all;
 }
 
 /** One limit: a single call on the store. */
@@ -190,7 +212,10 @@ function runOne(
   if (action !== "take") {
     return andThen(limiter.peek(key, action === "look" ? units : 0), takenBy);
   }
-  if (!delays || !waits) return andThen(limiter.consume(key, units), takenBy);
+  if (!delays || !waits) {
+    const answer = limiter.consume(key, units);
+    return isPromise(answer) ? answer.then(decided) : decided(answer);
+  }
   checkCall(key, units);
   return andThen(internals!.call(attempt, key, { cost: units, maxDelay: Infinity }), (answer) => {
     internals!.report(answer.decision, key, units);
@@ -219,8 +244,12 @@ function checkCall(key: unknown, units: number): void {
 
 /** Of an attempt, a failure policy answers without the state: there is no place to give back then. */
 function takenBy(answer: Decision | Attempt): Taken {
-  if (!("decision" in answer)) return { decision: answer, freshAt: undefined };
+  if (!("decision" in answer)) return decided(answer);
   return { decision: answer.decision, freshAt: answer.sight?.freshAt ?? 0 };
+}
+
+function decided(decision: Decision): Taken {
+  return { decision, freshAt: undefined };
 }
 
 function noOne(): void {}

@@ -71,6 +71,30 @@ export function requestLimits(
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
 
   function askFrom(
+    first: number,
+    plan: LimitPlan,
+    charges: readonly Charge[],
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+  ): MaybePromise<LimitCall | undefined> {
+    for (let index = first; index < readers.length; index++) {
+      const found = readers[index]!.read(request, info, shadowed);
+      if (isPromise(found)) {
+        return askLater(found, index, plan, charges, request, info, shadowed);
+      }
+      if (found === undefined) continue;
+      if (found.refusal !== undefined) return refusedCall(found.refusal, plan);
+      const joined = joinedCharges(charges, found);
+      if (joined === undefined) plan = next(plan, found.limiter);
+      charges = joined ?? (charges.length === 0 ? [found] : [...charges, found]);
+    }
+    return charges.length === 0 ? undefined : callOf(plan, charges);
+  }
+
+  /** Goes on when the answer of a limit's functions is there. */
+  function askLater(
+    later: PromiseLike<Charge | undefined>,
     index: number,
     plan: LimitPlan,
     charges: readonly Charge[],
@@ -78,19 +102,19 @@ export function requestLimits(
     info: unknown,
     shadowed: boolean,
   ): MaybePromise<LimitCall | undefined> {
-    const reader = readers[index];
-    if (reader === undefined) return charges.length === 0 ? undefined : callOf(plan, charges);
-    const found = reader.read(request, info, shadowed);
-    return isPromise(found) ? Promise.resolve(found).then(goOn) : goOn(found);
-
-    function goOn(found: Charge | Refusal | undefined): MaybePromise<LimitCall | undefined> {
-      if (found === undefined) return askFrom(index + 1, plan, charges, request, info, shadowed);
-      if ("status" in found) return { refusal: found, delays: false, plan, charges };
-      const joined = joinedCharges(charges, found);
-      if (joined !== undefined) return askFrom(index + 1, plan, joined, request, info, shadowed);
-      const all = charges.length === 0 ? [found] : [...charges, found];
-      return askFrom(index + 1, next(plan, found.limiter), all, request, info, shadowed);
-    }
+    return Promise.resolve(later).then((found) => {
+      if (found?.refusal !== undefined) return refusedCall(found.refusal, plan);
+      const joined = found && joinedCharges(charges, found);
+      const grown = found !== undefined && joined === undefined;
+      return askFrom(
+        index + 1,
+        grown ? next(plan, found.limiter) : plan,
+        joined ?? (grown ? [...charges, found] : charges),
+        request,
+        info,
+        shadowed,
+      );
+    });
   }
 
   return {
@@ -115,6 +139,10 @@ function callOf(plan: LimitPlan, charges: readonly Charge[]): LimitCall {
   return { refusal: undefined, delays: plan.delays, plan, charges };
 }
 
+function refusedCall(refusal: Refusal, plan: LimitPlan): LimitCall {
+  return { refusal, delays: false, plan, charges: NO_CHARGES };
+}
+
 /** Reads what a request takes from one limit: `undefined` if nothing. */
 interface ChargeReader {
   /** The limiter, unless it is chosen for each request. */
@@ -123,7 +151,7 @@ interface ChargeReader {
     request: unknown,
     info: unknown,
     shadowed: boolean,
-  ): MaybePromise<Charge | Refusal | undefined>;
+  ): MaybePromise<Charge | undefined>;
 }
 
 function chargeReader(
@@ -145,7 +173,7 @@ function chargeReader(
     request: unknown,
     info: unknown,
     shadowed: boolean,
-  ): MaybePromise<Charge | Refusal | undefined> {
+  ): MaybePromise<Charge | undefined> {
     if (limiter === undefined) return undefined;
     const key = keyOf(request, info);
     return isPromise(key)
@@ -160,14 +188,21 @@ function chargeReader(
     request: unknown,
     info: unknown,
     shadowed: boolean,
-  ): MaybePromise<Charge | Refusal | undefined> {
+  ): MaybePromise<Charge | undefined> {
     const fault = faultOf(key, request, info, shadowed);
-    if (fault !== undefined) return fault === "admit" ? undefined : fault;
+    if (fault !== undefined) {
+      return fault === "admit" ? undefined : { limiter, key: "", units: 0, refusal: fault };
+    }
     noticeFresh?.(limiter, key!);
     const units = typeof cost === "number" ? cost : cost(request, info);
     return isPromise(units)
-      ? Promise.resolve(units).then((units): Charge => ({ limiter, key: key!, units }))
-      : { limiter, key: key!, units };
+      ? Promise.resolve(units).then((units): Charge => ({
+        limiter,
+        key: key!,
+        units,
+        refusal: undefined,
+      }))
+      : { limiter, key: key!, units, refusal: undefined };
   }
 
   return {
@@ -188,6 +223,7 @@ function keyIsLate(): never {
  * choose their keys so that two are the same. `undefined` if the key is another one.
  */
 function joinedCharges(charges: readonly Charge[], more: Charge): readonly Charge[] | undefined {
+  if (charges.length === 0) return undefined;
   const twin = charges.findIndex((each) => isSameCharge(each, more));
   if (twin === -1) return undefined;
   const joined = { ...more, units: charges[twin]!.units + more.units };
@@ -219,14 +255,24 @@ function decidedBy({ plan, charges }: LimitCall, taken: readonly Taken[]): Limit
       taken,
     };
   }
-  const decision = combineDecisions(taken.map(({ decision }) => decision), capacity);
-  const lefts = taken.flatMap(({ decision }, index) =>
-    flatParts(decision, plan.limiters[index]!.policies)
-  );
-  const refusing = Math.max(0, taken.findIndex(({ decision }) => !decision.allowed));
-  const waiting = taken.findIndex(({ decision: { delay } }) => delay === decision.delay);
-  const clock = clockOf(charges[waiting]!, decision);
-  return { decision, key: charges[refusing]!.key, policies, lefts, clock, charges, taken };
+  const decisions: Decision[] = [];
+  const lefts: (Decision | undefined)[] = [];
+  let refusing = -1;
+  for (let index = 0; index < taken.length; index++) {
+    const { decision } = taken[index]!;
+    decisions.push(decision);
+    const { policies } = plan.limiters[index]!;
+    if (policies === 1 && decision.source !== "policy") lefts.push(decision);
+    else lefts.push(...flatParts(decision, policies));
+    if (refusing === -1 && !decision.allowed) refusing = index;
+  }
+  const decision = combineDecisions(decisions, capacity);
+  const { key } = charges[Math.max(0, refusing)]!;
+  const slowest = decision.delay === 0
+    ? 0
+    : decisions.findIndex(({ delay }) => delay === decision.delay);
+  const clock = clockOf(charges[slowest]!, decision);
+  return { decision, key, policies, lefts, clock, charges, taken };
 }
 
 function clockOf({ limiter }: Charge, { delay }: Decision): Decided["clock"] {
@@ -239,7 +285,6 @@ function clockOf({ limiter }: Charge, { delay }: Decision): Decided["clock"] {
  */
 function flatParts(decision: Decision, policies: number): readonly (Decision | undefined)[] {
   if (decision.source === "policy") return new Array<undefined>(policies).fill(undefined);
-  return decision.parts === undefined
-    ? [decision]
-    : decision.parts.flatMap((part) => flatParts(part, 1));
+  if (decision.parts === undefined) return [decision];
+  return decision.parts.flatMap((part) => flatParts(part, 1));
 }
