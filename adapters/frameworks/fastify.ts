@@ -28,6 +28,7 @@ import {
   limitOnNode,
   nodeHeader,
   type NodeReplies,
+  nodeTarget,
 } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
@@ -266,4 +267,6 @@ const source: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
   header: ({ raw }, name) => nodeHeader(raw, name),
   signal: (_request, { raw }) => closingOf(raw),
+  method: ({ raw: { method = "GET" } }) => method,
+  target: ({ raw }) => nodeTarget(raw),
 };

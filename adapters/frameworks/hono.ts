@@ -171,4 +171,6 @@ const honoSource: RequestSource<HonoContext> = {
   },
   header: ({ req }, name) => req.raw.headers.get(name),
   signal: ({ req }) => req.raw.signal,
+  method: ({ req }) => req.raw.method,
+  target: ({ req }) => fetchSource.target!(req.raw),
 };

@@ -25,7 +25,7 @@ import { applyHeaders } from "../http/fields/apply_headers.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
 import { gate } from "../http/gate/gate.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
-import { closingOf, nodeHeader, whenEnded } from "../http/servers/node_response.ts";
+import { closingOf, nodeHeader, nodeTarget, whenEnded } from "../http/servers/node_response.ts";
 
 /** What is needed of Koa's context. */
 export interface KoaContext {
@@ -124,6 +124,8 @@ const source: RequestSource<KoaContext, ServerResponse> = {
   trustsProxies: ({ app }) => app.proxy,
   header: ({ req }, name) => nodeHeader(req, name),
   signal: (_context, response) => closingOf(response),
+  method: ({ req: { method = "GET" } }) => method,
+  target: ({ req }) => nodeTarget(req),
 };
 
 function setFields(context: KoaContext, headers: readonly HeaderField[]): void {

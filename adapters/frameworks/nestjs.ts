@@ -26,7 +26,13 @@ import { applyHeaders } from "../http/fields/apply_headers.ts";
 import type { RequestSource } from "../http/address/client_key.ts";
 import { gate } from "../http/gate/gate.ts";
 import type { RateLimitOptions } from "../http/gate/rate_limit_options.ts";
-import { closingOf, nodeHeader, nodeReplies, whenEnded } from "../http/servers/node_response.ts";
+import {
+  closingOf,
+  nodeHeader,
+  nodeReplies,
+  nodeTarget,
+  whenEnded,
+} from "../http/servers/node_response.ts";
 import { loadPackage } from "../optional_packages/load_package.ts";
 import type { Refusal } from "../http/gate/refusal.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
@@ -174,4 +180,6 @@ const source: RequestSource<NestRequest, ServerResponse> = {
   trustedAddress: ({ ip, socket }) => ip ?? socket.remoteAddress,
   header: (request, name) => nodeHeader(request, name),
   signal: (_request, response) => closingOf(response),
+  method: (request) => (request as { readonly method?: string }).method ?? "GET",
+  target: (request) => nodeTarget(request as { readonly url?: string }),
 };

@@ -46,6 +46,13 @@ export {
   type FollowRulesOptions,
   type RulesEvent,
 } from "./sources/follow_rules.ts";
+export {
+  type AnyRules,
+  type FollowedRequestRules,
+  requestRules,
+  type RequestRulesOptions,
+} from "./requests/request_rules.ts";
+export { type ShownPolicies, shownPolicies, violatedPolicies } from "./requests/rule_policies.ts";
 export { ruleSchemaText } from "./files/rule_schema.ts";
 export type { HttpCall, RouteOptions, Routes } from "./files/compile_routes.ts";
 export { fileSource, type FileSourceOptions } from "./sources/file_source.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 
 import type { Decision } from "../../core/decision.ts";
+import { objectSource, requestRules, type RuleFile } from "../../adapters/rules/rules.ts";
 import { gcra, leakyQueue, limiter, memoryStore, type Store } from "../../mod.ts";
-import { type AdapterTests, NOW, statuses } from "./adapter_subject.ts";
+import { type AdapterTests, type AnyOptions, NOW, statuses } from "./adapter_subject.ts";
 import { asyncMemoryStore } from "./async_memory_store.ts";
 import { rawRequest } from "./raw_request.ts";
 
@@ -180,4 +181,78 @@ export const LIMITS: AdapterTests = {
     const said = lines.filter((line) => /A limiter is made for each request/.test(String(line)));
     assert.equal(said.length, 1);
   },
+
+  "limits by the rules of a file, which change while they are used": async (app) => {
+    for (const store of [memoryStore(), asyncMemoryStore()]) {
+      const source = objectSource(ruleFile(2));
+      const rules = await requestRules(source, { store, clock });
+      const options: Partial<AnyOptions> = {
+        rules,
+        key: undefined,
+        address: () => "192.0.2.7",
+        descriptors: () => Promise.resolve([{ user: "ann" }]),
+      };
+      await app.serving(options, async (port) => {
+        const first = await rawRequest(port, { path: "/text?q=1" });
+        assert.equal(first.status, 200);
+        assert.deepEqual(first.values("ratelimit"), ['"text";r=1;t=30, "user";r=9;t=6']);
+        assert.deepEqual(await statuses(port, 2), [200, 429]);
+        const refused = await rawRequest(port, { path: "/text" });
+        assert.deepEqual(JSON.parse(refused.body)["violated-policies"], ["text"]);
+        // The route's limit is spent; nothing of the user's was on what that refused.
+        const other = await rawRequest(port, { path: "/json" });
+        assert.deepEqual(other.values("ratelimit"), ['"user";r=7;t=6']);
+        source.set(ruleFile(4));
+        assert.ok(await rules.reload());
+        assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      });
+      await rules.close();
+    }
+  },
+
+  "gives back what rules have taken, and refuses nobody by rules in the shadow": async (app) => {
+    const rules = await requestRules(ruleFile(1), { clock });
+    const options: Partial<AnyOptions> = {
+      rules,
+      key: undefined,
+      address: () => "192.0.2.7",
+      refund: "failed",
+    };
+    await app.serving(options, async (port) => {
+      assert.deepEqual(await statuses(port, 3, "/left"), [200, 200, 200]);
+      assert.deepEqual(await statuses(port, 1, "/bad"), [400]);
+      let status = 429;
+      for (let tries = 0; tries < 100 && status === 429; tries++) {
+        status = (await rawRequest(port, { path: "/bad" })).status;
+      }
+      assert.equal(status, 400);
+    });
+    await rules.close();
+  },
 };
+
+/** Rules for `/text` and for users. */
+function ruleFile(limit: number): RuleFile {
+  return {
+    domain: "web",
+    routes: [
+      { path: "/text", descriptors: [{ path: "/text", address: "{address}" }] },
+      { path: "/bad", descriptors: [{ path: "/bad", address: "{address}" }] },
+      { path: "/left", descriptors: [{ tried: "{address}" }] },
+    ],
+    rules: [
+      {
+        key: "path",
+        value: "/te*",
+        rules: [{ key: "address", name: "text", limits: [{ limit, period: "1m" }] }],
+      },
+      {
+        key: "path",
+        value: "/bad",
+        rules: [{ key: "address", name: "bad", limits: [{ limit: 1, period: "1m" }] }],
+      },
+      { key: "tried", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+      { key: "user", name: "user", limits: [{ limit: 10, period: "1m" }] },
+    ],
+  };
+}

@@ -115,8 +115,8 @@ export function appOf(subject: AdapterSubject): AppOf {
 }
 
 /** Whether options bring a limit of their own. */
-function isLimited({ limits, policy }: Partial<AnyOptions>): boolean {
-  return limits !== undefined || policy !== undefined;
+function isLimited({ limits, policy, rules }: Partial<AnyOptions>): boolean {
+  return limits !== undefined || policy !== undefined || rules !== undefined;
 }
 
 /** Uses a server, and closes it. */

@@ -56,15 +56,23 @@ export type Found<A, R> = A | Effect.Effect<A, never, R>;
 export interface RateLimitOptions<R = never> extends
   Omit<
     GateOptions<HttpServerRequest.HttpServerRequest, Route>,
+    | "clock"
     | "cost"
+    | "descriptors"
     | "key"
     | "limiter"
+    | "limits"
     | "now"
     | "onDecision"
     | "onFailure"
     | "onRefused"
+    | "policy"
+    | "prefix"
+    | "replaces"
     | "respond"
+    | "rules"
     | "skip"
+    | "store"
   > {
   /** The limit, or a function that chooses one; `undefined` lets the request pass. */
   readonly limit:
@@ -206,7 +214,10 @@ export function layerRateLimit<R = never>(
 
 const ACTION = "create layerRateLimit";
 const { limiter: _limiter, respond: _respond, onRefused: _onRefused, ...OTHERS } = GATE_OPTIONS;
-const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...SHARED } = OTHERS;
+const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...LIMITED } = OTHERS;
+const { limits: _limits, policy: _policy, rules: _rules, descriptors: _descriptors, ...ON_STORE } =
+  LIMITED;
+const { store: _store, prefix: _prefix, clock: _clock, replaces: _replaces, ...SHARED } = ON_STORE;
 
 /**
  * Checks the options of `layerRateLimit`: those of the gate as every adapter does, with the limit in

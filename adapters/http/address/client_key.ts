@@ -22,6 +22,10 @@ export interface RequestSource<Request, Info = undefined> {
   trustedAddress?(request: Request, info: Info): string | undefined;
   /** Aborted when the client goes away. */
   signal(request: Request, info: Info): AbortSignal | undefined;
+  /** The method; only rules need it. */
+  method?(request: Request): string;
+  /** The target as the client sent it, with or without its query; only rules need it. */
+  target?(request: Request): string;
   /** Whether the framework has found the address behind proxies, by a setting of its own. */
   trustsProxies?(request: Request, info: Info): boolean;
 }

@@ -10,7 +10,7 @@ import { sleep } from "../../../core/sleep.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import type { AnyDecider, Decided } from "./decider.ts";
 import type { Awaitable, GateOptions } from "./rate_limit_options.ts";
-import { GONE, UNAVAILABLE } from "./refusal.ts";
+import { GONE, type Refusal, UNAVAILABLE } from "./refusal.ts";
 import { type GateCall, judge, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
 
 type Report = (error: unknown, request: unknown) => void;
@@ -59,9 +59,11 @@ export function callStarter(
 
   function start(
     call: GateCall,
-    decided: Decided,
+    decided: Decided | Refusal | undefined,
     signal: AbortSignal | undefined,
   ): Awaitable<Verdict> {
+    if (decided === undefined) return UNLIMITED;
+    if (!isDecided(decided)) return call.shadowed ? UNLIMITED : refuse(decided);
     const { decision, key } = decided;
     onDecision?.(decision, call.request, key);
     if (decision.delay === 0 || call.shadowed) return verdictOn(call, decided);
@@ -95,4 +97,8 @@ export function callStarter(
     // An async function answers by the runtime's own promise.
     return isPromise(verdict) ? Promise.resolve(verdict) : verdict;
   };
+}
+
+function isDecided(answer: Decided | Refusal): answer is Decided {
+  return (answer as Decided).decision !== undefined;
 }

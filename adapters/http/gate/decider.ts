@@ -36,6 +36,8 @@ export interface Decided {
   readonly lefts: readonly (Decision | undefined)[];
   /** What lets the time of a delay pass. */
   readonly clock: Clock | undefined;
+  /** The answer to a refused client, where it does not follow from the policies. */
+  readonly refusal?: Refusal | undefined;
 }
 
 /**
@@ -47,8 +49,11 @@ export interface Decided {
 export interface Decider<Call extends Asked, Answer extends Decided> {
   /** What a request is to be charged for; `undefined` if it is not limited. */
   ask(request: unknown, info: unknown, shadowed: boolean): MaybePromise<Call | undefined>;
-  /** Decides, and takes the units. */
-  take(call: Call, shadowed: boolean): MaybePromise<Answer>;
+  /**
+   * Decides, and takes the units. `undefined` if the request is not limited after all, a refusal if
+   * nothing can be decided about it.
+   */
+  take(call: Call, shadowed: boolean): MaybePromise<Answer | Refusal | undefined>;
   /**
    * Makes the function that gives units back as far as they still count, once; to be made when they
    * were taken. `undefined` if there is nothing to be given back.

@@ -17,6 +17,7 @@ import { failureReport, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
+import { rulesDecider } from "../limits/rules_decider.ts";
 import { requestLimits } from "../limits/request_limits.ts";
 import { nativePromise } from "../native_promise.ts";
 import type { AnyDecider, Asked } from "./decider.ts";
@@ -120,6 +121,7 @@ function deciderOf(
   source: RequestSource<unknown, unknown>,
   notice: (error: unknown, request: unknown) => void,
 ): AnyDecider {
+  if (options.rules !== undefined) return rulesDecider(ACTION, options, source, notice);
   const clientKey = clientKeyReader(options, source);
   return requestLimits(ACTION, options, { clientKey, signal: source.signal }, notice);
 }

@@ -16,6 +16,7 @@ import type { ForwardingOptions } from "../address/client_address.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import { type Awaitable, LIMIT_OPTIONS, type RequestLimits } from "../limits/limit_options.ts";
 import type { Refusal } from "./refusal.ts";
+import type { RequestRules } from "./request_rules.ts";
 
 export type { AnyLimiter, Awaitable } from "../limits/limit_options.ts";
 
@@ -49,13 +50,28 @@ export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingO
 
 /**
  * The options of `rateLimit`, which mean the same in every adapter. Only a limit is required: a
- * `limiter`, a `policy`, or several `limits`.
+ * `limiter`, a `policy`, several `limits`, or `rules`.
  *
  * @typeParam Request What the adapter's framework calls a request, or its context.
  * @typeParam Info What comes with it.
  */
 export interface RateLimitOptions<Request, Info = undefined>
   extends RequestLimits<Request, Info>, ClientKeyOptions<Request, Info>, HeaderWriterOptions {
+  /**
+   * In place of `limiter`: rules, as `requestRules` of `tidegate/rules` makes them of a file, an object
+   * or a source. Their routes say which limits a request has.
+   */
+  readonly rules?: RequestRules | undefined;
+  /**
+   * Of `rules`: descriptors of a request beside those of the routes, as maps of key to value, such as
+   * `[{ user: "ann" }]` for a user that the application knows.
+   */
+  readonly descriptors?:
+    | ((
+      request: Request,
+      info: Info,
+    ) => Awaitable<readonly Readonly<Record<string, string>>[]>)
+    | undefined;
   /**
    * What to do with a request whose address is not known, or that has no key: `"refuse"` it with a
    * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and
@@ -151,6 +167,8 @@ export const GATE_OPTIONS: OptionNames<GateOptions> = {
   ...CLIENT_KEY_OPTIONS,
   ...LIMIT_OPTIONS,
   limits: true,
+  rules: true,
+  descriptors: checkFunction,
   unknownAddress: oneOf("refuse", "admit"),
   skip: checkFunction,
   headers: true,

@@ -72,7 +72,7 @@ export function judge(
 
   function limitFields({ request, info }: GateCall, decided: Decided): HeaderField[] {
     const { decision: { allowed, retryAfter }, policies: { names, write }, lefts } = decided;
-    const headers = lefts.length === names.length && areKnown(lefts)
+    const headers = names.length > 0 && lefts.length === names.length && areKnown(lefts)
       ? write(lefts, now(), partition?.(request, info))
       : [];
     if (!allowed && retryAfter !== Infinity && forms.length > 0) {
@@ -138,7 +138,8 @@ export function judge(
   };
 }
 
-function refusalBy({ policies: { names, refusal }, lefts }: Decided): Refusal {
+function refusalBy({ policies: { names, refusal }, lefts, refusal: own }: Decided): Refusal {
+  if (own !== undefined) return own;
   const violated = names.filter((_, index) => lefts[index]?.allowed === false);
   if (violated.length === names.length) return refusal;
   // Only the failure policy refused, whose answers say nothing about the limit.

@@ -15,6 +15,9 @@ interface ServerInfo {
   readonly remoteAddr?: { readonly hostname?: string };
 }
 
+/** What stands before the path in a URL. */
+const ORIGIN_REGEXP = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
+
 /** How requests in the style of fetch are read. */
 export const fetchSource: RequestSource<Request, unknown> = {
   address(request, info) {
@@ -24,6 +27,8 @@ export const fetchSource: RequestSource<Request, unknown> = {
   },
   header: (request, name) => request.headers.get(name),
   signal: (request) => request.signal,
+  method: ({ method }) => method,
+  target: ({ url }) => url.replace(ORIGIN_REGEXP, ""),
 };
 
 /**

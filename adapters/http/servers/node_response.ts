@@ -18,7 +18,15 @@ export const nodeSource: RequestSource<IncomingMessage, ServerResponse> = {
   address: (request) => request.socket.remoteAddress,
   header: (request, name) => nodeHeader(request, name),
   signal: (_request, response) => closingOf(response),
+  method: ({ method = "GET" }) => method,
+  target: (request) => nodeTarget(request),
 };
+
+/** The target of a request; frameworks keep the whole one where a router takes its own part off. */
+export function nodeTarget(request: { readonly url?: string | undefined }): string {
+  const { originalUrl } = request as { readonly originalUrl?: string };
+  return originalUrl ?? request.url ?? "/";
+}
 
 /** A header field of a request of node:http; several lines of one name are joined. */
 export function nodeHeader(

@@ -19,11 +19,15 @@
 
 import { andThen, type MaybePromise, orElse } from "../../../core/toolkit.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
-import { isTooManyLimits, type RuleEngine, type Verdict } from "../../rules/rules.ts";
+import {
+  isTooManyLimits,
+  type RuleEngine,
+  type Verdict,
+  violatedPolicies,
+} from "../../rules/rules.ts";
 import type { Log } from "../log.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
-import { violatedPolicies } from "./policy_names.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { refuse, type ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";

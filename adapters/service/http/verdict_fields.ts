@@ -5,15 +5,14 @@
  */
 
 import { setBounded } from "../../../core/toolkit.ts";
-import type { Decision, Policy } from "../../../mod.ts";
+import type { Policy } from "../../../mod.ts";
 import {
   type HeaderField,
   type HeaderWriter,
   headerWriter,
   retryAfterField,
 } from "../../http/http.ts";
-import type { RuleVerdict, Verdict } from "../../rules/rules.ts";
-import { rulePolicies } from "./policy_names.ts";
+import { shownPolicies, type Verdict } from "../../rules/rules.ts";
 
 /** The most combinations of policies whose writers are kept. */
 const MAX_WRITERS = 1_000;
@@ -29,34 +28,11 @@ export function verdictFields(verdict: Verdict): readonly HeaderField[] {
 }
 
 function rateLimitFields({ rules }: Verdict): readonly HeaderField[] {
-  const enforced = scarcest(
-    rules.filter(({ rule, decision }) =>
-      !rule.shadow && decision !== undefined && decision.source !== "policy"
-    ),
-  );
-  const policies = enforced.flatMap(rulePolicies);
-  const decisions = enforced.flatMap(decisionsOf);
-  if (policies.length === 0 || policies.length !== decisions.length) return [];
-  // Two calendars may have the same numbers.
-  const key = JSON.stringify([policies, enforced.map(({ limits }) => limits.map(({ id }) => id))]);
-  let write = writers.get(key);
-  if (write === undefined) setBounded(writers, key, write = writerOf(policies), MAX_WRITERS);
+  const { id, policies, decisions } = shownPolicies(rules);
+  if (policies.length === 0) return [];
+  let write = writers.get(id);
+  if (write === undefined) setBounded(writers, id, write = writerOf(policies), MAX_WRITERS);
   return write(decisions, Date.now());
-}
-
-/**
- * For each rule, the counter that refuses, or else the counter that has the least left: a policy
- * has one name.
- */
-function scarcest(verdicts: readonly RuleVerdict[]): readonly RuleVerdict[] {
-  if (verdicts.length < 2) return verdicts;
-  const byRule = new Map<RuleVerdict["rule"], RuleVerdict>();
-  const left = ({ allowed, decision }: RuleVerdict) => allowed ? decision!.remaining : -1;
-  for (const verdict of verdicts) {
-    const known = byRule.get(verdict.rule);
-    if (known === undefined || left(verdict) < left(known)) byRule.set(verdict.rule, verdict);
-  }
-  return [...byRule.values()];
 }
 
 /** The writer of the fields; it writes nothing if a policy's name cannot stand in a field. */
@@ -67,9 +43,4 @@ function writerOf(policies: readonly Policy[]): HeaderWriter {
     if (!(error instanceof RangeError)) throw error;
     return () => [];
   }
-}
-
-function decisionsOf({ decision, limits }: RuleVerdict): readonly Decision[] {
-  if (decision === undefined || limits.length === 0) return [];
-  return limits.length === 1 ? [decision] : decision.parts ?? [];
 }

@@ -1,0 +1,131 @@
+/*
+ * Rules as the gate uses them: from a request to what rules must know of it.
+ */
+
+import { setBounded } from "../../../core/bounded_map.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { checkFunction, typeError } from "../../../core/options/checks.ts";
+import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
+import type { Asked, Decided, Decider, PolicyPlan } from "../gate/decider.ts";
+import type { GateOptions } from "../gate/rate_limit_options.ts";
+import { BAD_KEY, quotaExceeded, type Refusal, UNAVAILABLE } from "../gate/refusal.ts";
+import type { RuleCall, RulesDecision } from "../gate/request_rules.ts";
+import { keyCheck } from "./key_faults.ts";
+import { policyPlan } from "./limit_plan.ts";
+
+/** What rules are asked about a request. */
+interface RulesAsked extends Asked {
+  readonly call: RuleCall;
+  readonly more: readonly Readonly<Record<string, string>>[];
+}
+
+/** What rules decided. */
+interface RulesDecided extends Decided {
+  readonly rules: RulesDecision;
+}
+
+/** The most combinations of policies whose writers are kept. */
+const MAX_PLANS = 1_000;
+
+const OTHERS = [
+  "limiter",
+  "limits",
+  "policy",
+  "store",
+  "prefix",
+  "clock",
+  "replaces",
+  "key",
+  "cost",
+];
+
+/**
+ * Makes the rules of a gate.
+ *
+ * @throws {TypeError} If the rules are none, or stand beside what they decide themselves.
+ */
+export function rulesDecider(
+  action: string,
+  options: GateOptions,
+  source: RequestSource<unknown, unknown>,
+  notice: (error: unknown, request: unknown) => void,
+): Decider<RulesAsked, RulesDecided> {
+  const { rules, descriptors, ipv6Prefix } = options;
+  checkRules(action, options, source);
+  // Rules may have a prefix length of their own, so they are given the whole address.
+  const wholeKey = clientKeyReader({ ...options, ipv6Prefix: 128 }, source);
+  const addressOf = (request: unknown, info: unknown) =>
+    wholeKey(request, info)?.replace("/128", "");
+  const faultOf = keyCheck(false, options.unknownAddress, source, notice);
+  const plans = new Map<string, PolicyPlan>();
+
+  function planOf({ id, policies }: RulesDecision): PolicyPlan {
+    let plan = plans.get(id);
+    if (plan === undefined) setBounded(plans, id, plan = policyPlan(policies, options), MAX_PLANS);
+    return plan;
+  }
+
+  function decided(rules: RulesDecision): RulesDecided {
+    const { decision, key, lefts, violated } = rules;
+    const plan = planOf(rules);
+    const refusal = decision.allowed ? undefined : refusalOf(decision, violated);
+    return { decision, key, policies: plan, lefts, clock: undefined, refusal, rules };
+  }
+
+  return {
+    ask(request, info, shadowed) {
+      const address = addressOf(request, info);
+      const fault = address === undefined ? faultOf(address, request, info, shadowed) : undefined;
+      const call: RuleCall = {
+        method: source.method!(request).toUpperCase(),
+        path: source.target!(request),
+        address,
+        ipv6Prefix,
+        header: (name) => source.header(request, name),
+      };
+      const refusal = fault === "admit" ? undefined : fault;
+      const more = refusal === undefined ? descriptors?.(request, info) ?? [] : [];
+      const asked = (more: RulesAsked["more"]) => ({ refusal, delays: false, call, more });
+      return isPromise(more) ? more.then(asked) : asked(more);
+    },
+    take({ call, more }) {
+      const answer: MaybePromise<RulesDecision | "unreadable" | undefined> = rules!.decide(
+        call,
+        more,
+      );
+      return andThen(answer, (answer) => {
+        if (answer === "unreadable") return BAD_KEY;
+        return answer === undefined ? undefined : decided(answer);
+      });
+    },
+    refundOf({ rules, decision }) {
+      if (decision.source === "policy") return undefined;
+      const takenAt = performance.now();
+      return () => rules.refund(performance.now() - takenAt);
+    },
+  };
+}
+
+function refusalOf({ source }: Decision, violated: readonly string[]): Refusal {
+  return source === "policy" ? UNAVAILABLE : quotaExceeded(violated);
+}
+
+function checkRules(
+  action: string,
+  options: GateOptions,
+  source: RequestSource<unknown, unknown>,
+): void {
+  const { rules, descriptors } = options;
+  if (typeof rules?.decide !== "function") {
+    throw typeError(action, 'rules must be those of await requestRules("rules.yaml")', rules);
+  }
+  if (descriptors !== undefined) checkFunction(action, "descriptors", descriptors);
+  const beside = OTHERS.find((name) => options[name as keyof GateOptions] !== undefined);
+  if (beside !== undefined) {
+    const rule = `${beside} must not stand beside rules, which decide that themselves`;
+    throw typeError(action, rule, options[beside as keyof GateOptions]);
+  }
+  if (source.method !== undefined && source.target !== undefined) return;
+  throw typeError(action, "rules need a source that reads method and target", source.method);
+}

@@ -1,0 +1,211 @@
+/*
+ * The bridge from an HTTP adapter to rules: which descriptors a request has, what the rules decide, and
+ * what of that its answer shows.
+ */
+
+import type { Clock } from "../../../core/clock.ts";
+import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { checkOptions, checkText, typeError } from "../../../core/options/checks.ts";
+import type { Descriptor, RuleVerdict, Verdict } from "../../../core/rules/rules.ts";
+import type { Store, StoreBase } from "../../../core/store.ts";
+import { refundUnexpired } from "../../../core/verbs/refund_unexpired.ts";
+import type { RequestRules, RulesDecision } from "../../http/http.ts";
+import { type RuleEngine, ruleEngine, type RuleEngineOptions } from "../engine/rule_engine.ts";
+import type { RuleSet } from "../files/read_rules.ts";
+import type { RuleFile } from "../files/rule_file.ts";
+import { fileSource } from "../sources/file_source.ts";
+import { followRules, type RulesEvent } from "../sources/follow_rules.ts";
+import { objectSource } from "../sources/object_source.ts";
+import type { RuleSource } from "../sources/rule_source.ts";
+import { shownPolicies, violatedPolicies } from "./rule_policies.ts";
+
+/** Where rules may come from: a path, rules as a file holds them, a loaded set, or a source. */
+export type AnyRules = string | RuleFile | readonly RuleFile[] | RuleSet | RuleSource;
+
+/** The options of `requestRules`. */
+export interface RequestRulesOptions
+  extends Pick<RuleEngineOptions, "lookup" | "lookupCache" | "onLookupError" | "onVerdict"> {
+  /** The domain whose routes hold; by default the only one that there is. */
+  readonly domain?: string | undefined;
+  /** Where use is kept; default a memory store of its own. */
+  readonly store?: Store | undefined;
+  /** What all stored keys begin with; default `"rules"`. */
+  readonly prefix?: string | undefined;
+  /** Where `now` comes from; without it the store's own time. */
+  readonly clock?: Clock | undefined;
+  /** Receives what becomes of loads, of those that fail as well. */
+  readonly onEvent?: ((event: RulesEvent) => void) | undefined;
+}
+
+/** Rules for the option `rules` of the HTTP adapters, which follow their source. */
+export interface FollowedRequestRules extends RequestRules {
+  /** What decides. */
+  readonly engine: RuleEngine;
+  /** Reads the source now; whether its rules hold. */
+  reload(): Promise<boolean>;
+  /** Follows the source no more. */
+  close(): Promise<void>;
+}
+
+const ACTION = "create requestRules";
+
+/**
+ * Makes the option `rules` of the HTTP adapters: the rules of a file, an object or a source decide
+ * about requests, and changes of the source hold at once. The same file serves `tidegate serve`.
+ *
+ * @param from The path of a file or a folder, rules as a file holds them, a loaded set, or a source.
+ * @returns A promise that rejects if the rules cannot be loaded.
+ * @throws {TypeError} If an option is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from "tidegate/http";
+ * import { requestRules } from "tidegate/rules";
+ * import assert from "node:assert/strict";
+ *
+ * const rules = await requestRules({
+ *   domain: "shop",
+ *   routes: [{ path: "/search", descriptors: [{ search: "{address}" }] }],
+ *   rules: [{ key: "search", limits: [{ limit: 1, period: "1m" }] }],
+ * });
+ * const limited = rateLimit({ rules, address: () => "192.0.2.7" })(() => new Response("hello"));
+ *
+ * assert.equal((await limited(new Request("http://localhost/search"))).status, 200);
+ * assert.equal((await limited(new Request("http://localhost/search"))).status, 429);
+ * assert.equal((await limited(new Request("http://localhost/about"))).status, 200);
+ * await rules.close();
+ * ```
+ */
+export async function requestRules(
+  from: AnyRules,
+  options: RequestRulesOptions = {},
+): Promise<FollowedRequestRules> {
+  checkOptions<RequestRulesOptions>(ACTION, options, {
+    domain: checkText,
+    store: true,
+    prefix: true,
+    clock: true,
+    lookup: true,
+    lookupCache: true,
+    onLookupError: true,
+    onVerdict: true,
+    onEvent: true,
+  });
+  const { domain, onEvent, ...on } = options;
+  const prefix = on.prefix ?? "rules";
+  if (isRuleSet(from)) {
+    const engine = ruleEngine({ ...on, prefix, rules: from });
+    domainOf(from, domain);
+    return rulesOf(engine, domain, prefix, on.clock, () => Promise.resolve(true), noOne);
+  }
+  const source = sourceOf(from);
+  const engine = ruleEngine({ ...on, lookup: on.lookup ?? source.lookup, prefix });
+  const followed = await followRules(source, {
+    apply(rules) {
+      domainOf(rules, domain);
+      engine.replace(rules);
+    },
+    onEvent,
+    onLimitsChanged: () => engine.forgetLookups(),
+  });
+  return rulesOf(engine, domain, prefix, on.clock, () => followed.reload(), () => followed.close());
+}
+
+function isRuleSet(from: AnyRules): from is RuleSet {
+  return typeof from === "object" && from !== null && "domains" in from;
+}
+
+function sourceOf(from: Exclude<AnyRules, RuleSet>): RuleSource {
+  if (typeof from === "string") return fileSource(from);
+  if (typeof from !== "object" || from === null) {
+    throw typeError(ACTION, "rules must be a path, an object, a set or a source", from);
+  }
+  return "load" in from ? from : objectSource(from);
+}
+
+/**
+ * The domain whose routes hold.
+ *
+ * @throws {Error} If there is no such domain, or none is named and several have routes.
+ */
+function domainOf({ domains, routes }: RuleSet, domain: string | undefined): string {
+  if (domain !== undefined) {
+    if (domains.has(domain)) return domain;
+    throw new Error(`Cannot limit requests as the rules must have the domain ${domain}`);
+  }
+  const named = routes.size > 0 ? routes : domains;
+  if (named.size === 1) return named.keys().next().value!;
+  throw new Error("Cannot limit requests as one domain must have routes, or be named as `domain`");
+}
+
+function rulesOf(
+  engine: RuleEngine,
+  named: string | undefined,
+  prefix: string,
+  clock: Clock | undefined,
+  reload: () => Promise<boolean>,
+  close: () => Promise<void>,
+): FollowedRequestRules {
+  const refund = refunds(engine.store, prefix, clock);
+  return {
+    engine,
+    decide(call, more) {
+      const { rules } = engine;
+      const domain = domainOf(rules, named);
+      const described = rules.routes.get(domain)?.(call) ??
+        (rules.routes.has(domain) ? undefined : []);
+      if (described === undefined) return "unreadable";
+      const descriptors = [...described, ...more.map(descriptorOf)];
+      if (descriptors.length === 0) return undefined;
+      const verdict = engine.consume({ domain, descriptors });
+      const decided = (verdict: Verdict) => decisionOf(verdict, domain, refund);
+      return isPromise(verdict) ? verdict.then(decided) : decided(verdict);
+    },
+    reload,
+    close,
+  };
+}
+
+function descriptorOf(entries: Readonly<Record<string, string>>): Descriptor {
+  return { entries: Object.entries(entries) };
+}
+
+type Refund = (rules: readonly RuleVerdict[], domain: string, passed: number) => unknown;
+
+function decisionOf(
+  { decision, rules }: Verdict,
+  domain: string,
+  refund: Refund,
+): RulesDecision | undefined {
+  if (decision === undefined) return undefined;
+  const { id, policies, decisions } = shownPolicies(rules);
+  const deciding = rules.find(({ allowed }) => !allowed) ?? rules[0]!;
+  return {
+    decision,
+    key: deciding.key,
+    id,
+    policies,
+    lefts: decisions,
+    violated: decision.allowed ? [] : [...new Set(rules.flatMap(violatedPolicies))],
+    refund: (passed) => refund(rules, domain, passed),
+  };
+}
+
+/** Makes what gives back the units that rules have taken, as far as they still count. */
+function refunds(store: Store, prefix: string, clock: Clock | undefined): Refund {
+  return (rules, domain, passed) =>
+    allOf(
+      rules.flatMap(({ decision, key, cost, limits }): MaybePromise<unknown>[] => {
+        if (decision === undefined || !decision.allowed || decision.source === "policy") return [];
+        if (cost <= 0) return [];
+        return limits.map((algorithm, index) => {
+          const spec = { prefix: `${prefix}/${domain}`, algorithm, older: [] };
+          const own = limits.length === 1 ? decision : decision.parts?.[index] ?? decision;
+          const taken = { units: cost, decision: own, passed };
+          return (store as StoreBase).open(spec).bind(refundUnexpired).call(key, taken, clock?.());
+        });
+      }),
+    );
+}
+
+async function noOne(): Promise<void> {}
