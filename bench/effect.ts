@@ -1,5 +1,5 @@
 /*
- * What a decision costs in an Effect program: the bare limiter, the service, `withLimit`, Effect's
+ * The cost of a decision in an Effect program: the bare limiter, the service, `withLimit`, Effect's
  * own RateLimiter on its memory store, and the same on a store of tidegate.
  *
  * The flaw: one fiber, no span at hand and nobody who reads the metrics.

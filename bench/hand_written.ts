@@ -1,8 +1,8 @@
 import type { Decision } from "../core/decision.ts";
 
 /**
- * What one would write by hand: GCRA in float milliseconds on mutable objects in a `Map`, with the
- * same decision. It is inexact, and forgets nothing: the price of neither is in its figure.
+ * A limiter written by hand: GCRA in float milliseconds on mutable objects in a `Map`, with the
+ * same decision. It is inexact, and forgets nothing: its figure includes the price of neither.
  */
 export function handWrittenGcra(limit: number, period: number, burst: number) {
   const interval = period / limit;

@@ -4,7 +4,7 @@ export type Variant = (operations: number) => number;
 /** Nanoseconds per operation, by variant. */
 export type Figures<Name extends string> = Readonly<Record<Name, number>>;
 
-/** What the variants returned; kept, so that no engine finds their work to be of no use. */
+/** The variants' results; kept, so that no engine drops their work as useless. */
 let kept = 0;
 
 /**

@@ -1,6 +1,6 @@
 /*
- * What a decision costs on the memory store, clock included: every algorithm, at 1, 10 thousand and
- * 1 million keys, with reused and with fresh key strings, admitted and refused, beside a bare
+ * The cost of a decision on the memory store, clock included: every algorithm, at 1, 10 thousand
+ * and 1 million keys, with reused and with fresh key strings, admitted and refused, beside a bare
  * `Map.get` and a GCRA written by hand; keys of unequal popularity beside a map that counts; the
  * memory that a key takes, and the longest call.
  *
@@ -137,7 +137,7 @@ function table(): void {
 }
 
 async function memory(): Promise<void> {
-  // First of all, as what other measurements leave behind would be counted, too.
+  // This comes first, because it would count memory that other measurements leave behind.
   const keys = keysOf(1_000_000);
   for (const key of keys) new Map().set(key, key.length);
   const before = await bytesInUse();
@@ -160,9 +160,9 @@ function timesOf(calls: number, call: (index: number) => void): Float64Array {
 }
 
 /**
- * What the unlucky call waits: a million keys are added, then called in turn, each about once a
- * second by a clock that moves on with the calls, so that every run does the same. Beside it, a bare
- * map of the same keys; what that takes at worst is its growth.
+ * The wait of the unlucky call: a million keys are added, then called in turn, each about once a
+ * second by a clock that moves on with the calls, so that every run does the same. Beside it, a
+ * bare map of the same keys; the growth of the map is its longest call.
  */
 function longest(): void {
   console.log("\nThe longest call at 1 million keys: ns");

@@ -1,10 +1,10 @@
 /*
  * Decisions on Redis, against others, in one run: `npm run bench -- redis --on=node [--short]`.
  *
- * What it measures: closed loops against one redis-server on the same machine, contestants in turn,
- * round after round; the figures are medians, and ratios to rate-limiter-flexible. Its flaw: clients
- * and server share the processors, and there is no network between them, so that round trips cost
- * little here. Where they cost more, fewer of them count for more.
+ * Measures closed loops against one redis-server on the same machine, contestants in turn, round
+ * after round; the figures are medians, and ratios to rate-limiter-flexible. Its flaw: clients and
+ * server share the processors, and there is no network between them, so round trips cost little
+ * here. Where they cost more, a contestant with fewer of them gains more.
  */
 
 import process from "node:process";
@@ -15,7 +15,7 @@ import { crowd } from "./redis/crowd.ts";
 import { load, type Run, type Workload, WORKLOADS } from "./redis/load.ts";
 import { type Server, startServer } from "./redis/server.ts";
 
-/** What others are compared with. */
+/** The contestant that others are compared with. */
 const STANDARD = "rate-limiter-flexible";
 
 /** One situation, and how a contestant does in it. */
@@ -26,7 +26,7 @@ interface Case {
   run(server: Server, name: string, milliseconds: number): Promise<Run>;
 }
 
-/** What a contestant showed in one round. */
+/** The figures of a contestant in one round. */
 interface Figures {
   readonly perSecond: number;
   readonly p99: number;

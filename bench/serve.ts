@@ -1,6 +1,6 @@
 /*
- * What a decision of the service costs: decisions a second and the time for one call, beside a bare
- * Bun.serve that parses the same body and answers a constant.
+ * The cost of a decision of the service: decisions a second and the time for one call, beside a
+ * bare Bun.serve that parses the same body and answers a constant.
  *
  *   npm run bench -- serve [--short] --on=bun
  *

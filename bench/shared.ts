@@ -1,10 +1,11 @@
 /*
- * What a decision costs on the shared store: one thread beside a bare `Map.get` and the memory
+ * The cost of a decision on the shared store: one thread beside a bare `Map.get` and the memory
  * store; two threads beside one; and sliding windows, by how many sub-buckets they have, beside a
  * ring that is scanned.
  *
- * The clock is given by the caller in all variants, and left out. Fresh strings are made anew, flat,
- * for each variant and round, outside of the time taken, as an engine keeps a string's hash with it.
+ * The caller gives the clock in all variants, so its cost is left out. Fresh strings are made anew,
+ * flat, for each variant and round, outside of the time taken, because an engine keeps a string's
+ * hash with it.
  *
  * The flaw: with two cores, two threads take all there is, so that the rest of the system falls on
  * them; and a machine with busy neighbours shows what they left. Ratios are of figures taken in

@@ -6,7 +6,7 @@ import {
 } from "../adapters/replay/output/plots/axis.ts";
 import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
 
-/** What one form of a window costs, by its sub-buckets. */
+/** The cost of one form of a window, by its sub-buckets. */
 export interface Curve {
   readonly name: string;
   /** Sub-buckets, and nanoseconds a decision. */

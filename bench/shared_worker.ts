@@ -4,7 +4,7 @@ import { gcra, limiter } from "../mod.ts";
 import { lease } from "../stores/layered/layered.ts";
 import { attachSharedStore, type SharedStoreHandle } from "../stores/shared/shared_store.ts";
 
-/** What a thread of bench/shared.ts is to do, and for how long. */
+/** The work of a thread of bench/shared.ts, and for how long. */
 export interface Load {
   /** One key over its limit, one key within it (by blocks of units), or 100 thousand by Zipf's law. */
   readonly kind: "refused" | "admitted" | "leased16" | "leased64" | "leased256" | "zipf";

@@ -1,7 +1,7 @@
 /*
- * What each verb costs on a store that answers at once, beside `consume`: six limiters on it, keys by
- * Zipf's law, so that call sites have seen several algorithms, as in a server. The last rows are
- * several keys at once, one rule and two rules.
+ * The cost of each verb on a store that answers at once, beside `consume`: six limiters on it, keys
+ * by Zipf's law, so that call sites have seen several algorithms, like in a server. The last rows
+ * are several keys at once, one rule and two rules.
  *
  * The flaw: wall time. On a machine with other work, only the ratios say something.
  */

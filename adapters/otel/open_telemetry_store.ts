@@ -103,7 +103,8 @@ export function openTelemetryStore<Wrapped extends Store>(
     if (calls.length === 0) return decide();
     const started = { start: performance.now(), span: begin() };
     const { span } = started;
-    // What the store does for the call, such as a command of a traced client, becomes a child span.
+    // The store's own work for the call, such as a command of a traced client, becomes a child
+    // span.
     const run = () =>
       span === undefined
         ? decide()

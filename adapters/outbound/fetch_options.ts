@@ -12,7 +12,7 @@ import {
 } from "../../core/options/checks.ts";
 import { type Period, readLongestWait } from "../../core/options/period.ts";
 
-/** What sends requests: `fetch` itself, or one that is called like it. */
+/** A function that sends requests: `fetch` itself, or a function that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** A request before it is sent, for `key`. */
@@ -29,7 +29,9 @@ export interface FetchRequest {
 
 /** A retry that is about to be waited for. */
 export interface Retry {
-  /** Whose limit refused: the last host after redirects, unless `key` says otherwise. */
+  /**
+   * The key of the limit that refused: the last host after redirects, unless `key` says otherwise.
+   */
   readonly key: string;
   /** The status of the refusal. */
   readonly status: number;
@@ -44,9 +46,9 @@ export interface LimitedFetchOptions {
   /** A limit to keep below, waiting as long as need be; default none. */
   readonly limiter?: Limiter | AsyncLimiter | undefined;
   /**
-   * Whose limit a request counts against, and whom a server's pause is for. Default the URL's host,
-   * where pauses are also kept apart by the field `Authorization`: a tenant that has used up its
-   * quota does not delay the others.
+   * The key of a request's limit, and of a server's pauses. Default the URL's host; pauses are then
+   * also kept apart by the field `Authorization`, so a tenant that has used up its quota does not
+   * delay the others.
    *
    * @param url The URL; after redirects the last one, which the answer is about.
    */
@@ -74,7 +76,7 @@ export interface LimitedFetchOptions {
   readonly budget?: Limiter | AsyncLimiter | undefined;
   /** Called with every retry. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
-  /** What sends requests; default the global `fetch`. */
+  /** The function that sends requests; default the global `fetch`. */
   readonly fetch?: Fetch | undefined;
   /** The time, and how to wait; default the real ones. */
   readonly clock?: Clock | undefined;

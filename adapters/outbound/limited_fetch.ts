@@ -66,7 +66,7 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
  * - where the body can be sent only once: a stream, an iterator, or the body of a `Request`. Text,
  *   bytes, a `Blob`, `URLSearchParams` and `FormData` in `init` are sent again.
  *
- * A request that was never answered, as there was no network, is not sent again.
+ * A request that failed without an answer, for example for lack of a network, is not sent again.
  *
  * @returns A function called like `fetch`. It rejects with a `RateLimitedError` if a request would
  * have to wait for longer than `maxWait` before it is sent, and with the signal's reason if that is
@@ -109,7 +109,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
 export type { Fetch, FetchRequest, LimitedFetchOptions, Retry } from "./fetch_options.ts";
 export { type LimitsTold, type Quota, readLimits } from "./read_limits.ts";
 
-/** What a limited fetch works by. */
+/** The settings of a limited fetch. */
 type FetchSettings = ReturnType<typeof fetchSettings>;
 
 /**
@@ -129,7 +129,7 @@ function fetchSettings(options: LimitedFetchOptions) {
   return {
     ...{ limiter, key, cost, maxWait, maxPause, retries, budget, fetch, clock, random },
     onRetry: onRetry && guarded(onRetry, firstPrinted()),
-    /** Whose pause is whose: the key, and what else distinguishes tenants. */
+    /** The owner of a pause: the key, and whatever else distinguishes tenants. */
     pauseKeyOf: key === hostOf ? withCredentials : (key: string) => key,
     /** Milliseconds that pass as the waits do, whatever steps the clock takes. */
     passed: passingTime(options.clock),
@@ -176,9 +176,9 @@ function fetchCall(
   const signal = init?.signal === undefined ? own?.signal : init.signal ?? undefined;
   return {
     request,
-    /** Whose limit it counts against. */
+    /** The key of the limit that it counts against. */
     key,
-    /** Whose pauses it waits out. */
+    /** The key of the pauses that it waits out. */
     pauseKey: pauseKeyOf(key, request),
     signal,
     /** The end of its patience, by `passed`. */
@@ -253,7 +253,7 @@ function tooLong(key: string, pause: number): RateLimitedError {
   );
 }
 
-/** Whose limit a response is about. */
+/** The key of the limit that a response is about. */
 function keyOfAnswer(
   { key: keyOf }: FetchSettings,
   { key, request }: FetchCall,
@@ -317,8 +317,9 @@ function isRefusal({ status }: Response, { retryAfter }: LimitsTold): boolean {
 }
 
 /**
- * A 429 was not served; a 503 may have been, in part. What was redirected has been served by the
- * first server: a form that was taken, and whose answer is elsewhere.
+ * A server has not served a request that it answers with a 429. It may have served part of one that
+ * it answers with a 503. The first server has served a redirected request: it has taken the form,
+ * and the answer is elsewhere.
  */
 function mayRepeat({ status, redirected }: Response, request: FetchRequest): boolean {
   const unserved = status === 429 && !redirected;

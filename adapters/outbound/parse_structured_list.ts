@@ -1,6 +1,7 @@
 /*
- * Reading lists of structured fields (RFC 9651), as far as the RateLimit fields go: items with
- * parameters, no inner lists. Anything malformed fails the whole field, as the RFC says.
+ * Reading lists of structured fields (RFC 9651), to the extent that the RateLimit fields need:
+ * items with parameters, no inner lists. Anything malformed fails the whole field, which the RFC
+ * requires.
  */
 
 /** A string or a number; `undefined` if an item is of another kind. */

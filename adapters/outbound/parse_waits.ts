@@ -33,8 +33,8 @@ export function parseDuration(text: string, unit: number): number | undefined {
 }
 
 /**
- * Reads the time at which a quota is reset, as servers write it: seconds to go, seconds or
- * milliseconds since the epoch (with a fraction too), a duration (`6m0s`), a date.
+ * Reads the time at which a quota is reset, in the forms that servers write: seconds to go, seconds
+ * or milliseconds since the epoch (with a fraction too), a duration (`6m0s`), a date.
  */
 export function parseReset(field: string, now: number): number | undefined {
   const text = field.trim();

@@ -1,5 +1,5 @@
 /*
- * What servers say about their limits, in each form that is in use.
+ * The limits that servers state in their responses, in each form that is in use.
  *
  * | form | who |
  * |---|---|
@@ -13,9 +13,9 @@
 import { parseDuration, parseHttpDate, parseReset, parseRetryAfter } from "./parse_waits.ts";
 import { type BareItem, parseStructuredList } from "./parse_structured_list.ts";
 
-/** One limit of a server, as far as it is known. */
+/** One limit of a server, with the facts that the server states. */
 export interface Quota {
-  /** What the server calls the limit; `""` if it has no name. */
+  /** The server's name for the limit; `""` if it has no name. */
   readonly name: string;
   /** Units per window. */
   readonly limit: number | undefined;
@@ -25,7 +25,7 @@ export interface Quota {
   readonly resetAfter: number | undefined;
 }
 
-/** What a response says about limits. */
+/** The facts about limits in a response. */
 export interface LimitsTold {
   /** Milliseconds to wait by `Retry-After`, `Retry-After-Ms` or `X-Ms-Retry-After-Ms`. */
   readonly retryAfter: number | undefined;
@@ -43,8 +43,8 @@ const WIDEST_SKEW = 86_400_000;
 const MAX_QUOTAS = 32;
 
 /**
- * Reads what a response says about the server's limits, in the forms of the IETF's draft and those
- * of the usual vendors. What is malformed is left out. Never throws.
+ * Reads the server's limits from a response, in the forms of the IETF's draft and of the usual
+ * vendors. Malformed parts are left out. Never throws.
  *
  * @param headers The response's.
  * @param now Milliseconds since the Unix epoch. Instants count from it, or from the server's `Date`

@@ -2,7 +2,7 @@
 export interface ServerPauses {
   /** Asks for a pause of a key; a longer one that is under way stays. */
   pause(key: string, now: number, milliseconds: number): void;
-  /** Milliseconds that are left of the key's pause; 0 if there is none. */
+  /** Milliseconds that are left of the key's pause; 0 without a pause. */
   left(key: string, now: number): number;
 }
 

@@ -19,7 +19,9 @@ interface Column {
   readonly isRate: boolean;
 }
 
-/** What is shown of a section: the figures, and which row others are compared with. */
+/**
+ * The parts of a section that are shown: the figures, and the row that others are compared with.
+ */
 interface Chapter {
   readonly section: Section;
   readonly title: string;
@@ -70,7 +72,7 @@ const CHAPTERS: readonly Chapter[] = [
   },
 ];
 
-/** What README shows: a row of each section, and how it is called there. */
+/** The rows for README: one of each section, and its label there. */
 const HEADLINES:
   readonly (readonly [section: Section, column: number, row: string, label: string])[] = [
     ["memory", 0, "rate-limiter-flexible, RateLimiterMemory", "in memory: rate-limiter-flexible"],

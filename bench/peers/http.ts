@@ -1,5 +1,6 @@
 /*
- * What a limit costs a server: microseconds of processor time for a request, and requests a second.
+ * The cost of a limit for a server: microseconds of processor time for a request, and requests a
+ * second.
  *
  * Every server is a process of its own on the runtime that runs this, loaded by wrk over 32
  * connections. All are up from the start and are loaded in turn, round after round, so that a busy

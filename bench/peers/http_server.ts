@@ -1,7 +1,8 @@
 /*
  * A server of the HTTP bench, which says hello: alone, with tidegate, and with the limiter that
  * people use with its framework. Every request is admitted, and keyed by the client's address. "By
- * hand" asks for the address and writes two header fields, as any limiter must, and limits nothing.
+ * hand" reads the address and writes two header fields, which any limiter must do, and limits
+ * nothing.
  *
  *   node bench/peers/http_server.ts express tidegate     prints its port
  */
@@ -13,7 +14,7 @@ import { gcra, limiter } from "../../mod.ts";
 import { runtime } from "../measure.ts";
 import { peer } from "./peer.ts";
 
-/** What stands in a server's way. */
+/** The step before a server's answer. */
 type Kind = "bare" | "by hand" | "tidegate" | "peer";
 
 type FetchHandler = (request: Request, server: unknown) => Response | Promise<Response>;
@@ -156,7 +157,7 @@ async function serveNode(kind: Kind): Promise<number> {
   }));
 }
 
-/** Serves what speaks `Request` and `Response`, as the runtime does it best. */
+/** Serves a function of `Request` and `Response`, in the way that suits the runtime best. */
 async function serveFetch(fetch: FetchHandler): Promise<number> {
   const { Bun, Deno } = globalThis as unknown as {
     Bun?: { serve(options: object): { port: number } };

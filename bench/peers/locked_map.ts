@@ -2,9 +2,9 @@
 const LOCK = 0;
 
 /**
- * What one would write by hand to share a limit between threads: a lock by `Atomics.wait`, and a
- * table in shared memory, of GCRA in float milliseconds. It knows keys by their hash alone, forgets
- * none, does not grow, and a thread that dies while it holds the lock stops all others.
+ * A limit shared between threads, written by hand: a lock by `Atomics.wait`, and a table in shared
+ * memory, of GCRA in float milliseconds. It knows keys by their hash alone, forgets no key, and
+ * does not grow. A thread that dies while it holds the lock stops all others.
  */
 export function lockedMap(memory: SharedArrayBuffer, slots: number, limit: number, period: number) {
   const ints = new Int32Array(memory, 0, 8 + slots);

@@ -23,11 +23,13 @@ interface Contestant {
   readonly name: string;
   /** The package whose version is shown. */
   readonly package?: string;
-  /** What its figure leaves out, or it does. */
+  /** The work that its figure or the contestant leaves out. */
   readonly note: string;
   /** Fewer calls for those that are slow. */
   readonly share?: number;
-  /** What cannot refuse, or decides elsewhere whether to admit, is `undefined`. */
+  /**
+   * `undefined` for a contestant that cannot refuse, or that decides elsewhere whether to admit.
+   */
   readonly loops: Readonly<Record<Verdict, Loop | undefined>>;
 }
 
@@ -197,7 +199,7 @@ async function effects({ limit, period }: { limit: number; period: number }): Pr
     }));
 }
 
-/** What it answers without its server, which a function of this process stands in for. */
+/** Its answers without its server: a function of this process stands in for that. */
 function upstash(): Contestant {
   const { Ratelimit } = peer("@upstash/ratelimit");
   const counts = new Map<string, number>();
@@ -268,7 +270,7 @@ function both(make: (rate: { limit: number; period: number }) => Loop) {
   return { admitted: make(RATES.admitted), refused: make(RATES.refused) };
 }
 
-/** A loop whose code is its own, as is what the engine learns of it. */
+/** A loop with code of its own, so that an engine learns about each loop separately. */
 function loop(call: (key: string) => boolean | Promise<boolean>): Loop {
   const isAsync = call.constructor.name === "AsyncFunction";
   const body = `let place = 0;

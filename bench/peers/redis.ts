@@ -9,7 +9,7 @@ import { startServer } from "../redis/server.ts";
 import { versionOf } from "./peer.ts";
 import type { Row } from "./results.ts";
 
-/** What each contestant is called, the package whose version is shown, and what it leaves out. */
+/** The name of each contestant, the package whose version is shown, and what it leaves out. */
 const CONTESTANTS: readonly (readonly [name: string, title: string, note: string])[] = [
   ["script", 'tidegate, commit: "script"', "exact; batched; every field of the decision"],
   ["cas", 'tidegate, commit: "cas"', "the same"],

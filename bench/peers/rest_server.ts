@@ -9,7 +9,9 @@ export interface RestServer {
   close(): Promise<void>;
 }
 
-/** What only Upstash's own servers understand; others refuse a script that begins with it. */
+/**
+ * A line that only Upstash's own servers understand; others refuse a script that begins with it.
+ */
 const FLAGS = /^#!lua flags=allow-key-locking\n/;
 
 /** Passes commands on to the Redis at `url`, from a port of its own. */

@@ -7,7 +7,7 @@ import { runtime } from "../measure.ts";
 export interface Row {
   readonly name: string;
   readonly version: string | null;
-  /** What it leaves out. */
+  /** The work that it leaves out. */
   readonly note: string;
   readonly values: Readonly<Record<string, number | null>>;
 }
@@ -26,7 +26,7 @@ export interface Measured {
   readonly rows: readonly Row[];
 }
 
-/** What one runtime showed on one machine. */
+/** The figures of one runtime on one machine. */
 export interface Results {
   readonly runtime: string;
   readonly processor: string;

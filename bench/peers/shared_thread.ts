@@ -4,14 +4,14 @@ import { gcra, limiter } from "../../mod.ts";
 import { attachSharedStore, type SharedStoreHandle } from "../../stores/shared/shared_store.ts";
 import { lockedMap } from "./locked_map.ts";
 
-/** What the threads share. */
+/** The memory that the threads share. */
 export interface Given {
   readonly handle: SharedStoreHandle;
   readonly table: SharedArrayBuffer;
   readonly flags: Int32Array;
 }
 
-/** Whom to call on which keys, and for how long. */
+/** The contestant to call, on which keys, and for how long. */
 export interface Load {
   readonly name: string;
   readonly keys: "hot" | "many";
@@ -21,7 +21,7 @@ export interface Load {
 /** Slots of the table by hand: a quarter of them are in use. */
 export const SLOTS = 40_000;
 
-/** Who takes part, and what its figure leaves out. */
+/** The contestants, and the work that their figures leave out. */
 export const CONTESTANTS = [
   { name: "tidegate, sharedStore", note: "exact; any algorithm; a thread may die at any time" },
   {

@@ -1,6 +1,6 @@
 /*
- * Who takes part: the store in both modes, plain GCRA in Lua (one script call for each decision, as
- * one would write it by hand), and four libraries. Those that take node-redis use it without its
+ * The contestants: the store in both modes, plain GCRA in Lua (one script call for each decision, a
+ * script written by hand), and four libraries. Those that take node-redis use it without its
  * timeout for each command, which costs them more than half of their throughput; redis-gcra takes
  * ioredis, and @upstash/ratelimit speaks HTTP to a server of the bench that passes its scripts on.
  *
@@ -56,7 +56,7 @@ export function canTakePart(name: string): boolean {
   return (NEEDS[name] ?? [name]).every(hasPeer);
 }
 
-/** What all of them limit to: nothing is refused, or nothing but the first hundred. */
+/** The limit for all of them: it refuses no call, or all but the first hundred. */
 interface Limit {
   readonly limit: number;
   readonly period: number;

@@ -2,7 +2,7 @@ import process from "node:process";
 
 import type { Contestant } from "./contestants.ts";
 
-/** What one run showed. */
+/** The figures of one run. */
 export interface Run {
   readonly decisions: number;
   readonly seconds: number;
@@ -82,7 +82,7 @@ export function zipf(count: number): Keys {
   }
 }
 
-/** What callers ask for, by name. */
+/** The keys that callers ask for, by name. */
 export const WORKLOADS: Readonly<
   Record<"hot" | "zipf" | "zipf of a million" | "200,000 alike", () => Keys>
 > = {
