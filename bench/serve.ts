@@ -8,7 +8,7 @@
  * over 32 connections, round after round, so that a busy moment of the machine touches both.
  * Each call asks for a user of 100,000, or for 100 of them. Medians of the rounds.
  *
- * Flaw: wrk shares the cores with the servers, so that the rates are those of a part of them.
+ * Flaw: wrk shares the cores with the servers, so the rates are those of a part of the cores.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

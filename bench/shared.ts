@@ -106,7 +106,7 @@ async function threads(): Promise<void> {
   await Promise.all(workers.map((worker) => worker.terminate()));
 }
 
-/** Whole admitted decisions of a window, beside those of `gcra` on the same store. */
+/** Whole admitted decisions of a window, beside `gcra` on the same store. */
 async function windows(): Promise<void> {
   const names = ["gcra", "tree", "counted", "x gcra", "scan", "total"];
   const curves = new Map<string, (readonly [number, number])[]>();

@@ -1,7 +1,7 @@
 /*
  * The cases of bench/shared.ts that take one thread, each in a thread of its own: an engine makes
- * code for what it has seen so far, and other limits, run before in the same thread, would have
- * calls made slower that a server with this limit makes all day.
+ * code for the calls it has seen so far. Other limits, run before in the same thread, would slow
+ * down calls that a server with only this limit makes all day.
  */
 
 import { parentPort, workerData } from "node:worker_threads";

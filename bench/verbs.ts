@@ -32,7 +32,7 @@ const ALGORITHMS = {
 } as const;
 const VERBS = ["consume", "peek", "refund", "charge"] as const;
 
-/** Prints nanoseconds of each verb, and times those of `consume`. */
+/** Prints nanoseconds of each verb, and their ratio to those of `consume`. */
 export function verbs(
   makeStore: () => SyncStore,
   keys: readonly string[],

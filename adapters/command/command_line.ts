@@ -44,7 +44,7 @@ export interface CommandWorld {
   readonly print?: ((line: string) => void) | undefined;
   /** Prints a line of complaint. */
   readonly complain?: ((line: string) => void) | undefined;
-  /** The environment; default that of the process. */
+  /** The environment; default the process's own. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Ends `serve`, with the name of the signal; default at SIGINT or SIGTERM. */
   readonly ended?: Promise<unknown> | undefined;

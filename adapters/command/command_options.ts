@@ -130,7 +130,7 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
       }]),
     ),
     allowPositionals: true,
-    // The errors are ours: those of runtimes differ.
+    // The errors are ours, because those of runtimes differ.
     strict: false,
     tokens: true,
   });

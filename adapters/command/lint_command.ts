@@ -1,5 +1,5 @@
 /*
- * `tidegate lint`: whether rule files can be used, and what is wrong with them.
+ * `tidegate lint`: whether rule files can be used, and their faults.
  */
 
 import { type Command, defineCommand, RULE_OPTIONS, usageError } from "./command_options.ts";

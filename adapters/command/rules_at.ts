@@ -17,7 +17,7 @@ import { loadRedis } from "../service/load_redis.ts";
 import { errorText } from "../service/log.ts";
 import type { RULE_OPTIONS, Tools, ValuesOf } from "./command_options.ts";
 
-/** Reads the rules at a path once, and complains of what is wrong with them. */
+/** Reads the rules at a path once, and reports their faults. */
 export async function readAt(
   path: string,
   values: ValuesOf<typeof RULE_OPTIONS>,

@@ -3,9 +3,9 @@
  * typed errors, and waiting that an interrupt undoes.
  *
  * The service `RateLimiter` holds a store; `layerMemory` keeps the counters in the process, and the
- * other layers in shared memory or on Redis, with no change to the program. Time is that of the
- * fiber's `Clock`, so that a `TestClock` drives verdicts and waiting alike. Effect is a peer:
- * `npm install effect`.
+ * other layers in shared memory or on Redis, with no change to the program. The time comes from the
+ * fiber's `Clock`, so that a `TestClock` drives verdicts and waiting alike. Effect is a peer: `npm
+ * install effect`.
  *
  * @example
  * ```ts

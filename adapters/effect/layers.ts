@@ -119,7 +119,7 @@ export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimite
  * The service on Redis: across machines. The store makes connections of its own with the client's
  * options, and closes them with the layer; the client that was given is not touched.
  *
- * On the default `Clock` the time is that of the Redis server.
+ * On the default `Clock` the time is the Redis server's.
  *
  * @param client Any client that `redisStore` takes, such as what `createClient`,
  * `createClientPool`, `createCluster` or `createSentinel` of the package `redis` returns.

@@ -108,7 +108,7 @@ export interface LockoutPolicy extends RatePolicy {
   readonly algorithm: "lockout";
   /** For how long the key is locked; several durations, in order, for locks that grow. */
   readonly lock: Duration.Duration | readonly Duration.Duration[];
-  /** Of locks that grow: for how long after its end a lock counts. */
+  /** How long a lock counts after its end (locks that grow). */
   readonly forget?: Duration.Duration;
 }
 

@@ -83,7 +83,10 @@ export interface RateLimiter {
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
-  /** Takes what was actually used, beyond the limit if need be; always allowed. Default 1. */
+  /**
+   * Takes the units that were actually used, beyond the limit if need be; always allowed. Default
+   * 1.
+   */
   charge(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Forgets every key of the limit's prefix. */
   resetAll(limit: Limit): Effect.Effect<void, RateLimitStoreError>;

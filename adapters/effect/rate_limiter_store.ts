@@ -7,8 +7,8 @@
  * must be kept. After a lost race the store calls again, and the last answer belongs to the
  * committed state.
  *
- * The functions are those of Effect's memory store, state in and state out. A state that a fresh one
- * would equal is let go, which its memory store does not.
+ * The functions work like those of Effect's memory store, state in and state out. A state that
+ * equals a fresh one is forgotten; Effect's memory store keeps it.
  */
 
 import * as Clock from "effect/Clock";
@@ -44,7 +44,7 @@ import {
  * layer keeps them to itself, in a memory store of Effect's own.
  *
  * @param store Any store; it stays the caller's to close.
- * @param options `prefix`, what its keys begin with in the store; default `"effect"`.
+ * @param options `prefix`, the beginning of its keys in the store; default `"effect"`.
  * @throws {RangeError} If the store cannot hold its states.
  *
  * @example
@@ -109,9 +109,9 @@ interface Kind {
   readonly codec: Codec<Slot>;
 }
 
-/** A counter holds what was taken, and when it starts anew. */
+/** A counter holds the units taken, and when it starts anew. */
 export const COUNTER: Kind = kindOf("effectFixedWindow", "c1", [0, 0]);
-/** A bucket holds what is left, and when the current interval began; a fresh one is full. */
+/** A bucket holds the tokens left, and when the current interval began; a fresh bucket is full. */
 export const BUCKET: Kind = kindOf("effectTokenBucket", "b1 0", [Infinity, 0]);
 
 function kindOf(id: string, version: string, fresh: Slot): Kind {
@@ -137,8 +137,8 @@ function counterTurn(tokens: number, refillRate: number, limit: number | undefin
 }
 
 /**
- * Takes tokens from a bucket that gains one at the end of each refill interval, in advance where it
- * may overflow; answers what is left, and how far the current interval has come.
+ * Takes tokens from a bucket that gains one token at the end of each refill interval, in advance
+ * where it may overflow; answers with the tokens left, and how far the current interval has come.
  */
 function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverflow: boolean) {
   return function turn(slot: Slot, now: number): Turn {
@@ -159,7 +159,7 @@ function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverfl
   };
 }
 
-/** A call's turn: from a slot and an instant to what it makes of the slot. */
+/** A call's turn: a function from a slot and an instant to its result. */
 type TurnOf = (slot: Slot, now: number) => Turn;
 
 /** The answer of a turn, and the decision by which a store keeps the slot. */
@@ -192,8 +192,8 @@ function answerOf({ answer, freshAfter }: Turn): TurnAnswer {
 }
 
 /**
- * Makes what replaces a key's slot by what a turn makes of it, atomically, and answers. The time is
- * that of the fiber's clock, or of the store on the default one.
+ * Makes a function that replaces a key's slot by the result of a turn, atomically, and answers. The
+ * time comes from the fiber's clock; on the default clock it is the store's.
  *
  * @throws {RangeError} If the store cannot hold its slots.
  */

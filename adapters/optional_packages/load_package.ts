@@ -13,7 +13,7 @@ import { tooOldError } from "./too_old_error.ts";
 /** An optional package, which the application may have in any version. */
 export interface OptionalPackage<Module> {
   readonly name: string;
-  /** What cannot be done without it. */
+  /** The action that needs the package. */
   readonly action: string;
   /** The oldest version that works. */
   readonly since: string;

@@ -6,7 +6,7 @@ export interface FirstFew<Item extends Ranked, Ranked = Item> {
   items(): readonly Item[];
 }
 
-/** Keeps the first `most` items; of equal ones those that came first. */
+/** Keeps the first `most` items; among equal items, those that came first. */
 export function firstFew<Item extends Ranked, Ranked = Item>(
   most: number,
   order: (one: Ranked, other: Ranked) => number,

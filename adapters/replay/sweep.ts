@@ -173,7 +173,7 @@ export function smallestLimit(
   return firstEnough(tooLow, enough, refuses);
 }
 
-/** The smallest limit between two, the second of which is enough, that is not too low. */
+/** The smallest limit that is not too low, between one that is too low and one that is enough. */
 function firstEnough(tooLow: number, enough: number, isTooLow: (limit: number) => boolean): number {
   while (enough - tooLow > 1) {
     const middle = tooLow + Math.floor((enough - tooLow) / 2);

@@ -33,8 +33,8 @@ const WIDTHS: readonly number[] = [
 ];
 
 /**
- * Makes empty bins for a span: the narrowest in which people count, of which `most` are enough. They
- * begin at full seconds, minutes or hours, UTC.
+ * Makes empty bins for a span, of the narrowest of the widths in which people count that covers it
+ * with at most `most` bins. They begin at full seconds, minutes or hours, UTC.
  */
 export function emptyBins(start: number, end: number, most: number): FilledBins {
   const firstOf = (width: number) => Math.floor(start / width) * width;

@@ -1,7 +1,7 @@
 /*
- * Values that are too long to be kept. Clients choose them (a path, a header), and a call that was
- * refused as malformed would pass at a proxy that admits on errors, with every limit beside the long
- * value. So a long value is matched as it is, and counted by a keyed hash of it.
+ * Values that are too long to be kept. Clients choose them (a path, a header). If they were refused
+ * as malformed, a proxy that admits on errors would let the call pass, and with it every other
+ * limit. So a long value is matched unchanged, and counted by a keyed hash of it.
  */
 
 import { createHmac } from "node:crypto";

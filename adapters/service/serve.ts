@@ -161,7 +161,7 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
   return service;
 }
 
-/** Looks at what was counted at the beginning of each minute; returns what ends that. */
+/** Records the counts at the beginning of each minute; returns a function that ends this. */
 function keepHistory(service: RunningService): () => void {
   const wait = () => 60_000 - Date.now() % 60_000;
   let timer: ReturnType<typeof setTimeout> | undefined = setTimeout(async function look() {
@@ -235,7 +235,7 @@ async function allFigures(
       ? [here]
       : [{ ...here, threads: 0 }, await servers.figures(search)],
   );
-  // Workers that ended may have counted rules that are there no more.
+  // Workers that have ended may have counted rules that no longer exist.
   const rules = all.rules.filter(figuresOf(thread.engine.rules));
   return { ...all, rules, process: processFigures(events) };
 }

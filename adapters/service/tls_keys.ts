@@ -46,7 +46,7 @@ export function secureOptions({ cert, key, ca }: TlsKeys): TlsOptions {
 /**
  * Reads the files, and follows them.
  *
- * @param apply Puts what was read in place.
+ * @param apply Puts the new keys in place.
  * @throws {Error} If they cannot be used; the message says which one, and why.
  */
 export async function followTlsKeys(

@@ -1,6 +1,6 @@
 /*
  * Assembles the laws of algorithms from `laws/` into one list of named properties over random
- * schedules, so that an algorithm written elsewhere can be held to what those in core promise.
+ * schedules, so that an algorithm written elsewhere can be held to the promises of those in core.
  */
 
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Units taken at an instant, of those not given back. */
+/** Units taken at an instant, less those given back. */
 export interface LedgerEntry {
   /** The instant that they are attributed to, in milliseconds. */
   readonly at: number;

@@ -22,9 +22,9 @@ export interface Row {
 const SHOWN = 40;
 
 /**
- * Calls as a table of time, cost, decision and what was expected.
+ * Calls as a table of time, cost, decision and the expected decision.
  *
- * @param rows The calls, the oldest first; of many the last 40 are shown.
+ * @param rows The calls, the oldest first; only the last 40 are shown.
  *
  * @example
  * ```ts

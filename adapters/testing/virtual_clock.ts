@@ -21,7 +21,7 @@ export interface VirtualClock extends Clock {
   advance(milliseconds: number): void;
   /** Like `advance`, but lets promises settle before it starts, between wakes, and at the end. */
   pass(milliseconds: number): Promise<void>;
-  /** Sets the clock, as an administrator would: no time passes, so no sleeper wakes. */
+  /** Sets the clock like an administrator: no time passes, so no sleeper wakes. */
   set(now: number): void;
   /** How many calls of `after` are pending. */
   readonly sleepers: number;

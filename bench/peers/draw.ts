@@ -90,7 +90,7 @@ const HEADLINES:
     ["http", 0, "elysia: elysia-rate-limit", "Elysia: elysia-rate-limit"],
   ];
 
-/** Writes all of them, from what results there are. */
+/** Writes all plots, from the results that exist. */
 export function drawPeers(): void {
   const all = RUNTIMES.map(readResults).filter((results) => results !== undefined);
   for (const chapter of CHAPTERS) {

@@ -25,7 +25,7 @@ const NAME = runtime().split(" ")[0]!;
 const listen = { port: 0, hostname: "127.0.0.1" };
 let count = 0;
 
-/** The two fields, of which the second is another one each time. */
+/** The two fields; the second one is different each time. */
 function writeFields(set: (name: string, value: string) => void): void {
   set("RateLimit-Policy", '"1000000000-in-60s";q=1000000000;w=60');
   set("RateLimit", `"1000000000-in-60s";r=${999_999_999 - (count++ & 1023)};t=1`);

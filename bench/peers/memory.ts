@@ -55,7 +55,7 @@ export async function memoryRows(isShort: boolean): Promise<Row[]> {
       for (const verdict of ["admitted", "refused"] as const) {
         const loop = loops[verdict];
         if (loop === undefined) continue;
-        // The first round takes what there is of the strict limit.
+        // The first round uses up the strict limit.
         const count = Math.max(KEYS.length, calls * share);
         const start = performance.now();
         const admitted = await loop(count);

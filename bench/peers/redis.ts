@@ -1,5 +1,5 @@
 /*
- * Decisions on Redis: a second, and microseconds of Redis's own processor time for each, of 64
+ * Decisions on Redis: a second, and microseconds of Redis's own processor time for each, by 64
  * callers in one process. All contestants are those of bench/redis.ts.
  */
 import { median } from "../measure.ts";

@@ -37,7 +37,7 @@ export const CONTESTANTS: readonly string[] = [
   "@upstash/ratelimit",
 ];
 
-/** Packages that contestants need, if not those of their own names. */
+/** Packages that contestants need, if their own names are not the packages'. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "script": [],
   "cas": [],
@@ -124,7 +124,7 @@ function tidegate(
   };
 }
 
-/** Two algorithms in turn, of which the script knows one, on one store. */
+/** Two algorithms in turn on one store; the script knows one of them. */
 function twoInTurn(url: string, limit: Limit): Contestant {
   const store = redisStore(createClient({ url }), { deadline: 5_000, timeout: 30_000 });
   const window = slidingWindow({ ...limit, precision: "1m" }) as Algorithm;

@@ -18,7 +18,7 @@ export interface Run {
 /** The next key of a workload. */
 export type Keys = () => string;
 
-/** A closed loop: so many callers, each of which calls again when it is answered. */
+/** A closed loop: a number of callers, each of which calls again when it is answered. */
 export async function load(
   contestant: Contestant,
   inFlight: number,
@@ -61,7 +61,7 @@ export function uniform(count: number): Keys {
   return () => `uniform:${Math.floor(Math.random() * count)}`;
 }
 
-/** So many keys, the n-th of which comes 1 / n as often as the first. */
+/** Keys by Zipf's law: the n-th comes 1 / n as often as the first. */
 export function zipf(count: number): Keys {
   const sums = new Float64Array(count);
   let sum = 0;

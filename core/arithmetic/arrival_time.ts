@@ -57,7 +57,7 @@ export function arrivalTime<Instant>(
   };
 }
 
-/** The same, but a call waits for its start until no more than `queue` units wait. */
+/** The same, but a call waits for its start, as long as at most `queue` units wait. */
 export function startTime<Instant>(
   accounting: Accounting<Instant>,
   queue: number,

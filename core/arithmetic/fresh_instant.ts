@@ -19,7 +19,7 @@ const ALL_LEFT = 14 / 16;
 
 /** How many levels of use there are: eight by eighths of the capacity, nothing left, and debt. */
 export const LEVELS = 10;
-/** The level of a key of which nothing is left; debt is above it. */
+/** The level of a key that has nothing left; debt is above it. */
 export const USED_UP = 8;
 
 /**

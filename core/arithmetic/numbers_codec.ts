@@ -1,6 +1,6 @@
 /*
  * Codecs for states of up to three numbers, which nearly all algorithms have: each such algorithm
- * states only what is valid, and how its text reads.
+ * states only which values are valid, and how its text reads.
  */
 
 import type { Codec } from "../codec.ts";

@@ -34,7 +34,10 @@ export interface UseForm<Use> {
 /** One number must hold at least this many times the limit, to leave room for debt. */
 const MIN_PACKED = 16;
 
-/** Whether use is kept as one number: where that holds enough of it beside the last place. */
+/**
+ * Whether use is kept as one number, which is so if the number holds enough use beside the last
+ * place.
+ */
 export function fitsOneNumber(limit: number, lastPlace: number): boolean {
   return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), MIN_PACKED * limit);
 }

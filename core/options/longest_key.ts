@@ -1,5 +1,5 @@
 /**
- * The most characters of a key of which something is held beside the store. Keys may come from
- * attackers, and so many of them are held that their text must have a bound.
+ * The most characters of a key that is held in memory outside of the store. Keys may come from
+ * attackers, and so many are held that their text must have a bound.
  */
 export const LONGEST_KEY = 1_024;

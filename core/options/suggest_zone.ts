@@ -7,7 +7,10 @@ import { isNear } from "./suggest_option.ts";
 /** The most names that an error lists. */
 const MOST_NAMES = 3;
 
-/** The names of zones that come nearest, the nearest first: by their letters, or those of a city. */
+/**
+ * The names of the zones nearest to an unknown name, the nearest first: compared by all letters, or
+ * by those of the city.
+ */
 export function suggestZones(unknown: string): readonly string[] {
   const name = plain(unknown);
   const city = cityOf(name);

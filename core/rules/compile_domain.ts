@@ -64,7 +64,7 @@ interface Compilation {
   readonly faults: RuleFault[];
 }
 
-/** The rules of a key, some of which may be missing yet. */
+/** The rules of a key, some of which may still be missing. */
 interface KeyRulesDraft extends KeyRules {
   readonly exact: Map<string, RuleNode>;
   readonly wildcards: KeyRules["wildcards"][number][];

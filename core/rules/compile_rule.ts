@@ -48,7 +48,7 @@ export interface RuleFault {
   readonly message: string;
 }
 
-/** Compiles one rule, without those for the entry that follows; adds what is wrong with it. */
+/** Compiles one rule, but not the rules for the entry that follows; adds its faults. */
 export function compileRule(
   written: RuleOptions,
   { index, domain, label }: Pick<Rule, "index" | "domain" | "label">,
@@ -75,7 +75,7 @@ export function compileRule(
   };
 }
 
-/** The limits that can be made of what is written; two of the same would share a counter. */
+/** The limits that can be made of the options; two equal ones would share a counter. */
 function compileLimits(
   written: readonly LimitOptions[],
   path: RuleFault["path"],

@@ -2,7 +2,7 @@
  * From a request's descriptors to the rules that hold for it, as Envoy's rate limit service does.
  *
  * A descriptor is a path of entries. At each level an exact value goes before patterns, in the
- * order of the file, and those before the bare key; what matched is never taken back, so that an
+ * order of the file, and patterns go before the bare key. A match is never taken back, so an
  * exception to a rule is written beside it. A rule holds only where the descriptor ends.
  *
  * Source: envoyproxy/ratelimit, README, "Descriptor list definition" and "Rate limit definition".
@@ -42,11 +42,11 @@ export interface Match {
   readonly key: string;
 }
 
-/** A rule that holds for a request, with what is to be charged. */
+/** A rule that holds for a request, with the units to charge. */
 export interface AppliedRule {
   readonly rule: Rule;
   readonly key: string;
-  /** Units, those of all descriptors of the request with this counter. */
+  /** Units: the sum over all descriptors of the request with this counter. */
   readonly cost: number;
   /** The places of those descriptors in the request. */
   readonly descriptors: readonly number[];
@@ -89,10 +89,10 @@ export function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
 }
 
 /**
- * The rules that hold for a request: those of its descriptors, but for those that another one of
+ * The rules that hold for a request: the rules of its descriptors, less the rules that another of
  * them replaces. Descriptors with the same counter are charged as one.
  *
- * @param cost Units of a descriptor that brings none of its own.
+ * @param cost Units of a descriptor that names none itself.
  */
 export function matchRules(
   domain: Domain,
@@ -163,7 +163,7 @@ function idOf({ limit }: AppliedRule): string | undefined {
   return typeof limit === "object" ? limit.id : limit;
 }
 
-/** Whether a rule is charged already for another reading of what a descriptor is a reading of. */
+/** Whether a rule is already charged for another reading of the same thing. */
 function isReadAgain(
   { readingOf }: Descriptor,
   { descriptors: places }: AppliedRule,

@@ -21,7 +21,7 @@ export interface RuleVerdict {
   readonly descriptors: readonly number[];
   /** Its decision; `undefined` if the rule is unlimited. A shadow's is what it would have decided. */
   readonly decision: Decision | undefined;
-  /** The limits that decided: the rule's, or those of its key or of the descriptor. */
+  /** The limits that decided: the rule's own, or those of its key or of the descriptor. */
   readonly limits: readonly Algorithm[];
   /** The largest cost that its limits admit of a fresh key. */
   readonly capacity: number;

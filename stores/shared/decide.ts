@@ -1,6 +1,6 @@
 /*
- * A decision on one key: find the key, step its state, write the next one beside it and swap that in;
- * if another thread was faster, all once more.
+ * A decision on one key: find the key, step its state, write the next state into a spare block, and
+ * swap that in. If another thread was faster, start again.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -237,7 +237,7 @@ export function singleCall<Argument, Answer>(
 export function enter({ memory: { ints }, thread, nodes, protectedSlots }: ThreadView): void {
   requireOpen(thread);
   const { isChanging, isInCall } = thread;
-  // Nobody knows what was done of a change that was cut short.
+  // If a change was cut short, nobody knows how much of it was done.
   if (isChanging) nodes.forget();
   lockOwnRecord(thread);
   ints[thread.record + field.calls]!++;

@@ -23,7 +23,7 @@ export type OnEvict = (evictions: Evictions) => unknown;
 export interface EvictionReport {
   /** Counts an eviction; `what` is a counter of the thread. */
   evicted(what: number): void;
-  /** Reports what is not yet reported. */
+  /** Reports evictions that are not reported yet. */
   close(): void;
 }
 

@@ -47,7 +47,7 @@
  * `docs/shared.md` says of each plain access why it may be one.
  *
  * Every block and every node is at each instant in one place: in a slot's state, in a thread's
- * record, in the pool of what threads had too much of, or behind those handed out so far.
+ * record, in the pool of spare ones, or beyond the last one handed out.
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
@@ -68,7 +68,7 @@ export const TAGS = 48;
 /** Where the intent lies in a bucket. */
 export const INTENT = 15;
 
-/** Why a handle may have come empty, as it does by `process.send`. */
+/** Why a handle may be empty: `process.send` empties it. */
 export const SAME_PROCESS =
   "processes, such as those of node:cluster, share no memory, and use redisStore in its place";
 
@@ -126,7 +126,7 @@ export const header = {
   buckets: 3,
   threads: 4,
   nodes: 5,
-  /** How often the keys of a prefix were forgotten; beside what hardly changes. */
+  /** How often the keys of a prefix were forgotten; it stands beside words that hardly change. */
   resets: 6,
   hashKeyLow: 8,
   hashKeyHigh: 9,

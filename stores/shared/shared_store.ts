@@ -81,7 +81,10 @@ export interface SharedStoreOptions {
 
 /** The options of `attachSharedStore`. */
 export interface AttachOptions {
-  /** Is told of keys that this thread forgets although they are in use, at most once a second. */
+  /**
+   * Receives the counts of keys that this thread forgot although they were in use, at most once a
+   * second.
+   */
   readonly onEvict?: OnEvict | undefined;
 }
 
@@ -93,12 +96,12 @@ const BYTES_PER_NODE = 128;
  * Makes a store in shared memory, for this thread and all that attach to it.
  *
  * No call ever waits for another thread, as long as there are not more than `threads`: a call
- * prepares what is to come beside what is there, and swaps it in by one compare-and-swap. A thread
+ * prepares the next state in a block of its own, and swaps it in by one compare-and-swap. A thread
  * may be stopped, or killed, at any instant; the others go on at once, and a key holds the state
  * before its call or the one after it.
  *
  * A key whose state is one number takes 48 to 64 bytes. All pages are reserved at once, and take
- * memory when they are first used. A call takes constant time beside its algorithm's own.
+ * memory when they are first used. A call takes constant time beyond its algorithm's own.
  *
  * @param options `capacity` and more, as above.
  * @throws {TypeError} If an option is of the wrong type.

@@ -24,11 +24,11 @@ export interface SharedStoreStatistics {
   readonly inserted: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
-  /** Those evictions that made room in the arena: `maxBytes` is too small. */
+  /** Evictions, counted above too, that made room in the arena: `maxBytes` is too small. */
   readonly evictionsForNodes: number;
   /**
-   * Those evictions that happened below `capacity` because all 96 slots that a new key's hash leads
-   * to were in use: a matter of chance, below one in 10^18 for each new key.
+   * Evictions, counted above too, below `capacity`, because all 96 slots that a new key's hash
+   * leads to were in use: a matter of chance, below one in 10^18 for each new key.
    */
   readonly evictionsForSlots: number;
   /** Keys that were replaced because they were fresh again. */
@@ -41,11 +41,11 @@ export interface SharedStoreStatistics {
   readonly takeovers: number;
   /**
    * Records of threads that were ever in use: at most the option `threads`. A thread that attaches
-   * takes one that was given back or has long been idle, if there is one; those of threads that
-   * died in the middle of a call are never used again.
+   * first takes a record that was given back or has long been idle. Records of threads that died in
+   * the middle of a call are never used again.
    */
   readonly threads: number;
-  /** Those records whose threads seem to have died: ten seconds in the same call. */
+  /** Records, counted above too, whose threads seem to have died: ten seconds in the same call. */
   readonly lostThreads: number;
   /**
    * Attaches and calls that waited some 60 ms because all records were taken: `threads` is too

@@ -9,7 +9,7 @@ import { type ProbeAnswer, sendRequest } from "./send_request.ts";
 export interface ExamineOptions {
   /** The most requests that are sent. */
   readonly most: number;
-  /** Receives what is found, a line each. */
+  /** Receives the findings, a line each. */
   readonly print: (line: string) => void;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Sends a request as it is, which no client library does: they would mend what is forged.
+ * Sends a request unchanged, which no client library does: libraries would mend a forgery.
  */
 
 import { connect, type Socket } from "node:net";

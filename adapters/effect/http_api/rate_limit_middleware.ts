@@ -220,8 +220,8 @@ const { limits: _limits, policy: _policy, rules: _rules, descriptors: _descripto
 const { store: _store, prefix: _prefix, clock: _clock, replaces: _replaces, ...SHARED } = ON_STORE;
 
 /**
- * Checks the options of `layerRateLimit`: those of the gate as every adapter does, with the limit in
- * the place of a limiter.
+ * Checks the options of `layerRateLimit`: like every adapter, it checks the gate's options, with
+ * the limit in the place of a limiter.
  *
  * @throws {TypeError} If an option is of the wrong type, or there is no limit.
  * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.

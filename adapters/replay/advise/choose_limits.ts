@@ -159,7 +159,10 @@ export function roomsUpTo(headroom: number): readonly Room[] {
   ];
 }
 
-/** Limits, what room they leave, and whom of those that were set aside they refuse. */
+/**
+ * Limits, the room that they leave, and the clients that they refuse among those that were set
+ * aside.
+ */
 export interface Choice {
   readonly limits: readonly AdvisedLimit[];
   readonly headroom: number;
@@ -210,7 +213,7 @@ function chooseAmong(
   };
 }
 
-/** The option that refuses most of those not refused yet; of equal ones the first. */
+/** The option that refuses most of the clients not refused yet; the first of equal options. */
 function bestOf<Option extends { readonly refused: ReadonlySet<number> }>(
   options: readonly Option[],
   before: ReadonlySet<number>,

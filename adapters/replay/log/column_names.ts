@@ -34,10 +34,10 @@ export const EITHER_NAME = "host";
 const BESIDE_CLIENT: readonly string[] = ["logname", "ident", "rfc931"];
 
 /**
- * The columns of which each may hold the client, the likeliest first.
+ * The columns that may hold the client, the likeliest first.
  *
  * @param columns The columns of the log.
- * @param isNested Whether they are paths, of which the last names count, too.
+ * @param isNested Whether they are paths, whose last names count too.
  */
 export function clientColumns(columns: readonly string[], isNested: boolean): readonly string[] {
   const known = [...ADDRESS_NAMES, ...CLIENT_NAMES]

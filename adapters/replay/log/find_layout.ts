@@ -79,7 +79,7 @@ function writesSeconds(sample: Buffer, layout: Layout): boolean {
     while (to > from && (sample[to - 1] === 10 || sample[to - 1] === 13)) to--;
     if (to - from > layout.maxLine || !open(sample, from, to) || time() < 0) continue;
     read++;
-    // A date and a time of day are two fields; of objects the first that there is counts.
+    // A date and a time of day are two fields; for objects, the first field that is present counts.
     const texts = layout.time.map(text).filter((text) => text);
     const written = (layout.format === "json" ? texts[0] : texts.at(-1)) ?? "";
     // A number of 12 or more digits counts milliseconds, or a smaller unit.

@@ -90,7 +90,7 @@ export const FORMS: Readonly<Record<LogFormat, Form>> = {
 /** The names of the forms. */
 export const FORMAT_NAMES: readonly LogFormat[] = Object.keys(FORMS) as LogFormat[];
 
-/** Which part of a field is meant: that of a request, or an address without its port. */
+/** The part of a field that is meant: a part of a request, or an address without its port. */
 export type FieldPart = "whole" | "method" | "url" | "address";
 
 /** Where a value stands in a line: at a place, or of objects under a path. */
@@ -110,7 +110,7 @@ export interface Condition {
   readonly isNot: boolean;
 }
 
-/** A condition of which it is known where a line has the value. */
+/** A condition whose place in a line is known. */
 export interface PlacedCondition extends Condition {
   readonly field: Field;
 }
@@ -209,7 +209,7 @@ export function networkOf(key: string | undefined): number | undefined {
   return bits === undefined ? undefined : Number(bits);
 }
 
-/** The column of a name, or that of a part of a request under any of its usual names. */
+/** The column with this name, or the column of a part of a request under one of its usual names. */
 function requestField(columns: readonly string[], name: string): Field | undefined {
   const names = Object.hasOwn(REQUEST_NAMES, name) ? REQUEST_NAMES[name as RequestPart] : [];
   for (const each of [...names, name]) {

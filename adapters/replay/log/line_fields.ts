@@ -230,7 +230,7 @@ export function valueAt(object: unknown, path: string): unknown {
   return undefined;
 }
 
-/** The paths of all plain values in an object, as far as `most`. */
+/** The paths of all plain values in an object, at most `most` of them. */
 export function pathsOf(object: unknown, most: number, before = "", depth = 0): readonly string[] {
   if (typeof object !== "object" || object === null) return before === "" ? [] : [before.slice(1)];
   if (depth > 5) return [];

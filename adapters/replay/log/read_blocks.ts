@@ -39,7 +39,7 @@ const COMPRESSED: readonly {
  *
  * @param options What errors call the log, and the longest line in bytes; of a longer one only as
  * much is kept as shows that.
- * @throws {TypeError} If it is no text, or compressed by what this runtime cannot read.
+ * @throws {TypeError} If it is not text, or is compressed in a way that this runtime cannot read.
  */
 export async function* readBlocks(
   text: TextSource,

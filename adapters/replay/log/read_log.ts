@@ -98,7 +98,7 @@ export async function* readLog(
 
 /**
  * Reads a log into a trace, for `replay` and `sweep`: once, from wherever it comes. It is read as
- * bytes, of which no line becomes a string unless `key` or `cost` is a function, or the form JSON.
+ * bytes: no line becomes a string unless `key` or `cost` is a function, or the form is JSON.
  *
  * Where the times of a log are whole seconds, the requests of a second are spread over it in the order
  * of their lines; taken as written, they would all come at once.

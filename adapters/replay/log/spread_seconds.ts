@@ -25,7 +25,7 @@ interface Second {
  */
 export function spreadSeconds(rows: readonly TraceRows[]): number | undefined {
   const seconds = new Map<number, Second>();
-  // A function for each part of the rows, because runtimes compile what is called often.
+  // A function for each part of the rows, because runtimes compile functions that are called often.
   if (!rows.every(({ at }) => countPart(at, seconds))) return undefined;
   for (const { at } of rows) spreadPart(at, seconds);
   let latest = -Infinity;

@@ -1,6 +1,6 @@
 /*
  * The requests of a log as columns of numbers: 12 bytes each, 20 where costs differ. A log is read
- * once, from wherever it comes; what is asked of it afterwards is asked of its trace.
+ * once, from wherever it comes; every later question goes to its trace.
  */
 
 import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/toolkit.ts";
@@ -117,7 +117,7 @@ export interface Columns extends TraceRows {
   readonly keys: readonly string[];
   /** Whether ids count from 0 again. */
   readonly restarts: boolean;
-  /** Lines of the block, those of no request among them. */
+  /** Lines of the block, including lines without a request. */
   readonly lines: number;
   /** Lines that name columns. */
   readonly headers: number;
@@ -207,8 +207,8 @@ function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): v
 }
 
 /**
- * The requests of a trace that a test admits. Clients keep their indexes, and the span is that of the
- * whole trace.
+ * The requests of a trace that a test admits. Clients keep their indexes, and the span stays the
+ * span of the whole trace.
  */
 export function subtrace(
   trace: Trace,
@@ -317,8 +317,8 @@ function openSource(
 }
 
 /**
- * The entries of a log in order of time; those of one instant stay as they were. It holds the whole
- * log. `replay` and `sweep` do not need it: they put requests in order themselves.
+ * The entries of a log in order of time; entries of one instant keep their order. It holds the
+ * whole log. `replay` and `sweep` do not need it: they put requests in order themselves.
  *
  * @param source The log.
  * @param options `maxEntries`, the most entries to hold; default 5,000,000.
@@ -401,7 +401,9 @@ export function eachClient(
   }
 }
 
-/** Visits all requests in order of time; those of one instant in the order in which they came. */
+/**
+ * Visits all requests in order of time; requests of one instant in the order in which they came.
+ */
 export function eachRequest(
   trace: Trace,
   visit: (client: number, at: number, cost: number) => void,
@@ -422,7 +424,7 @@ export function eachRequest(
   }
 }
 
-/** Puts requests in order of time; those of one instant stay as they were. */
+/** Puts requests in order of time; requests of one instant keep their order. */
 function putInOrder({ at, cost }: ClientRequests): void {
   let ordered = 1;
   while (ordered < at.length && at[ordered]! >= at[ordered - 1]!) ordered++;
@@ -431,7 +433,7 @@ function putInOrder({ at, cost }: ClientRequests): void {
   at.sort();
 }
 
-/** The rows in order of time; those of one instant as they were. */
+/** The order of the rows by time; rows of one instant keep their order. */
 function orderOf(at: Float64Array): Uint32Array {
   return Uint32Array.from(at.keys()).sort((one, other) => at[one]! - at[other]! || one - other);
 }

@@ -7,7 +7,7 @@ import type { SweepReport } from "../sweep.ts";
 
 /**
  * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`.
- * Infinite values, and what was not asked for, are `null`.
+ * Infinite values, and parts that were not asked for, are `null`.
  *
  * @param report What `replay` returned.
  * @param sweeps What `sweep` returned, to include it.

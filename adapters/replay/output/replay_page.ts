@@ -23,8 +23,8 @@ export interface ReplayPageOptions {
 }
 
 /**
- * The report as one HTML page: tables, and plots of what would have been admitted and refused over
- * time, of the clients hit hardest, and of how low the limits may be.
+ * The report as one HTML page: tables, and plots of the requests that would have been admitted and
+ * refused over time, of the clients hit hardest, and of how low the limits may be.
  *
  * It needs no other file, and follows the reader's light or dark theme. Text from the log is
  * escaped.
@@ -74,7 +74,7 @@ function sectionHtml(section: Section): string {
   ].join("\n");
 }
 
-/** A table of rows, the first of which is its head. */
+/** A table of rows; the first row is its head. */
 function table(rows: readonly (readonly string[])[]): string {
   const html = rows.map((row, index) => {
     const tag = index === 0 ? "th" : "td";

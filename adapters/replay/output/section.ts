@@ -6,7 +6,7 @@ export interface Section {
   /** How pages show its lines. */
   readonly kind?: "answer" | "note" | "list";
   readonly lines?: readonly string[];
-  /** A table, the first row of which is its head. */
+  /** A table; its first row is its head. */
   readonly rows?: readonly (readonly string[])[];
   /** Lines that are to be copied. */
   readonly code?: readonly string[];

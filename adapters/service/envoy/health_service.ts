@@ -51,7 +51,7 @@ export interface HealthService {
   tell(): void;
 }
 
-/** Makes the health service of a server that has one service beside it. */
+/** Makes the health service of a gRPC server that has one other service. */
 export function healthService(
   { fromJSON }: typeof import("@grpc/proto-loader"),
   name: string,

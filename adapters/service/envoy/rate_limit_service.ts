@@ -125,7 +125,7 @@ function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
   return {
     domain: textOf(domain),
     descriptors: descriptors.map(({ entries, limit, hitsAddend, isNegativeHits }) => ({
-      // Clients choose values, and what is wrong with one must not admit the call.
+      // Clients choose values, so a malformed value must not admit the call.
       entries: entries.map(({ key, value }) => ({ key: textOf(key), value: anyTextOf(value) })),
       limit,
       hitsAddend: hitsAddend?.value,

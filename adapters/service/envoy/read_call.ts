@@ -36,9 +36,9 @@ export interface EnvoyCall extends RuleRequest {
 }
 
 /**
- * Reads a call, and refuses one that is malformed as a whole. A descriptor that is malformed frees
- * none of the others from their limits: these are decided. Names are in either spelling, numbers may
- * be text, and what is `null` is not there.
+ * Reads a call, and refuses one that is malformed as a whole. A malformed descriptor frees none of
+ * the others from their limits: these are decided. Names may have either spelling, numbers may be
+ * text, and `null` means that a field is absent.
  */
 export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
   const map = mapOf(data, "the body");

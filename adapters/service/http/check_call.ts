@@ -10,8 +10,8 @@
  * which is named in the query, `/check?from=nginx`, or the only one that is there. Where both are there
  * and none is named, nobody can say whose word which is.
  *
- * The routes of the rules turn the request into descriptors. The client's address is that of
- * X-Forwarded-For as far as trusted proxies vouch for it.
+ * The routes of the rules turn the request into descriptors. The client's address comes from
+ * X-Forwarded-For, as far as trusted proxies vouch for it.
  *
  * nginx knows only 2xx, 401 and 403 as answers to `auth_request`; so the status of a refusal can be
  * chosen in the query: `/check?status=403`.

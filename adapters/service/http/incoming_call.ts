@@ -1,6 +1,6 @@
 /*
- * A call as it comes in, whichever server it came through: what is known of it before its body is
- * read.
+ * A call as it comes in, whichever server it came through: the facts that are known before its body
+ * is read.
  */
 
 import { tooLarge } from "./service_answer.ts";

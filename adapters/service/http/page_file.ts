@@ -42,7 +42,7 @@ async function answerWith(file: string, type: string): Promise<ServiceAnswer> {
   };
 }
 
-/** The files lie beside the code, which in Deno may be on a server. */
+/** The files lie beside the code; in Deno that may be on another server. */
 async function load(url: URL): Promise<Uint8Array<ArrayBuffer>> {
   return url.protocol === "file:"
     ? new Uint8Array(await readFile(url))

@@ -114,7 +114,7 @@ function at(place: Place, name: string): string {
   return start === "" || name === "" ? start + name : `${start}.${name}`;
 }
 
-/** Refuses a body for what is at a place of it. */
+/** Refuses a body because of the value at one place in it. */
 function refuseAt(place: Place, name: string, rule: string): never {
   refuse(400, `${at(place, name) || "the body"} ${rule}`);
 }

@@ -20,7 +20,7 @@ export interface RequestAccess {
   isForeign(call: IncomingCall): boolean;
 }
 
-/** Makes the checks of requests, of a service with this token or without one. */
+/** Makes the checks of requests for a service, with or without a token. */
 export function requestAccess(token: string | undefined): RequestAccess {
   const hasToken = token !== undefined;
   const isAllowed = tokenCheck(token);
@@ -66,7 +66,7 @@ export function tokenCheck(token: string | undefined): TokenCheck {
     throw new TypeError(errorMessage("serve", rule, token));
   }
   return function mayWrite(field) {
-    // A proxy may hand on a field of its client beside its own.
+    // A proxy may add its own field to the field of its client.
     const given = [
       field("x-tidegate-token"),
       BEARER_REGEXP.exec(field("authorization") ?? "")?.[1],

@@ -31,7 +31,7 @@ export const REQUEST_LIMITS: RequestLimits = {
 export interface RequestForm {
   /** The form's name for the units that a request takes. */
   readonly cost: string;
-  /** The most units that a request may name for those of its descriptors that name none. */
+  /** The most units that a request may name for descriptors that name no units of their own. */
   readonly maxCost: number;
   /** The least length of a value. */
   readonly minValue: 0 | 1;
@@ -50,7 +50,7 @@ export const LIST_FORM: RequestForm = {
 /** The service's own form, with entries as a map. */
 export const MAP_FORM: RequestForm = { ...LIST_FORM, isMap: true };
 
-/** Envoy's form: the units of a request are of 32 bits, those of a descriptor of 64. */
+/** Envoy's form: a request's units have 32 bits, a descriptor's units have 64. */
 export const ENVOY_FORM: RequestForm = {
   cost: "hitsAddend",
   maxCost: 2 ** 32 - 1,

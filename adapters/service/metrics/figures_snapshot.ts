@@ -78,7 +78,7 @@ export interface FiguresSnapshot {
 /** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
 export const MAX_KEYS = 50;
 
-/** Whether any of the texts contains what is searched for, in capitals or not. */
+/** Whether any of the texts contains the searched text, in capitals or not. */
 export function matchesSearch(search: string, ...texts: readonly string[]): boolean {
   const sought = search.toLowerCase();
   return sought === "" || texts.some((text) => text.toLowerCase().includes(sought));
@@ -124,7 +124,9 @@ function earliest(instants: readonly number[]): number {
   return known.length === 0 ? 0 : Math.min(...known);
 }
 
-/** The sum of two figures of one form: of each number in them; texts are those of the first one. */
+/**
+ * The sum of two sets of figures of one form: each number is added; texts are taken from the first.
+ */
 function added<Figures>(one: Figures, other: Figures): Figures {
   if (one === undefined || other === undefined) return one ?? other;
   if (typeof one === "number") return one + (other as number) as Figures;

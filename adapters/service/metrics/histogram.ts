@@ -1,6 +1,6 @@
 /*
- * Histograms of durations with fixed buckets, so that those of threads can be added up and the
- * service's times can be compared with those of Redis.
+ * Histograms of durations with fixed buckets, so that the histograms of threads can be added up,
+ * and the service's times can be compared with Redis's.
  */
 
 import { ROUND_TRIP_SECONDS } from "../../../stores/redis/redis_store.ts";

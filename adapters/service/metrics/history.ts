@@ -46,8 +46,8 @@ export interface HistoryTotals extends VerdictHistory {
 /** The last 60 minutes of a service. */
 export interface History {
   /**
-   * Adds what was counted since the last time to the minute of that time. At least once a minute,
-   * soon after it begins.
+   * Adds the counts since the last call to the minute of that call. Call it at least once a minute,
+   * soon after the minute begins.
    *
    * @param now When the snapshot was asked for; one that was overtaken is left out.
    */
@@ -109,7 +109,7 @@ function seriesOf(width: number): Series {
   return { sums: new Array<number>(width).fill(0), rows: new Uint32Array(MINUTES * width) };
 }
 
-/** All sums by name; those of a rule are of all of its keys. */
+/** All sums by name; the sums of a rule cover all of its keys. */
 function sumsOf({ decisions, store, latency, rules }: FiguresSnapshot) {
   const sums = new Map<string, readonly number[]>([
     [DECISIONS, verdictSums(decisions)],
@@ -131,8 +131,8 @@ function verdictSums(
 }
 
 /**
- * Adds what is new to the row of the minute, and empties those of the minutes after it. A sum that is
- * smaller than before is of a rule that came back: it began anew.
+ * Adds the new counts to the row of the minute, and empties the rows of the minutes after it. A sum
+ * that is smaller than before belongs to a rule that came back and began anew.
  */
 function take(series: Series, next: readonly number[], minute: number, last: number): void {
   const { sums, rows } = series;

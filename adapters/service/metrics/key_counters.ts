@@ -1,6 +1,6 @@
 /*
- * The keys used most and refused most, of this half hour and the one before: what is older is
- * forgotten, and the counts are of a time that can be named.
+ * The keys used most and refused most in this half hour and the one before. Older counts are
+ * forgotten, so that the counts belong to a time that can be named.
  */
 
 import { type KeyFigures, matchesSearch, MAX_KEYS, type RuleFigures } from "./figures_snapshot.ts";
@@ -33,7 +33,7 @@ export function keysSince(now: number): number {
   return (Math.floor(now / HALF_HOUR) - 1) * HALF_HOUR;
 }
 
-/** Forgets what was counted before the last half hour. */
+/** Forgets the counts from before the last half hour. */
 export function rotateKeys(counters: KeyCounters, now: number): void {
   const halfHour = Math.floor(now / HALF_HOUR);
   const turns = Math.min(2, halfHour - counters.halfHour);

@@ -37,7 +37,9 @@ export interface LiveDocument {
   readonly decisions: VerdictFigures;
   /** The last 60 minutes. */
   readonly history: HistoryTotals;
-  /** How many rules the search finds; of more than 100 those that decided most are here. */
+  /**
+   * How many rules the search finds; if there are more than 100, only the most active are listed.
+   */
   readonly rulesFound: number;
   readonly rules: readonly LiveRule[];
   /** The keys that the search finds; only for viewers who may see them. */
@@ -162,7 +164,7 @@ const OVERRIDE_RULE: Omit<ShownRule, "domain"> = {
   lookup: undefined,
 };
 
-/** In the order of the files; of too many those that decided most. */
+/** Rules in the order of the files; if there are too many, only those that decided most. */
 function mostActive(found: readonly ShownRule[], history: History): readonly ShownRule[] {
   if (found.length <= MAX_RULES) return found;
   return found.map((rule) => ({ rule, calls: callsOf(rule, history) }))

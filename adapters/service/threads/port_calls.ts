@@ -1,5 +1,6 @@
 /*
- * Calls between threads: each end of a port has functions by name, and calls those of the other end.
+ * Calls between threads: each end of a port has functions by name, and calls the functions of the
+ * other end.
  */
 
 import { errorText } from "../log.ts";

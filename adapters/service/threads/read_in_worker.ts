@@ -1,6 +1,6 @@
 /*
- * Reading rules beside the thread that serves calls: long texts are read by a worker, which comes and
- * goes, and what it found is compiled here, a few milliseconds at a time.
+ * Reads rules beside the thread that serves calls: a worker, which comes and goes, reads long
+ * texts. Its result is compiled here, a few milliseconds at a time.
  */
 
 import { Worker } from "node:worker_threads";

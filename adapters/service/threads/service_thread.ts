@@ -73,14 +73,14 @@ export interface ThreadOptions extends CallSettings, ThreadLinks {
   readonly reportsStore: boolean;
 }
 
-/** A thread of the service: an engine, what it counts, and the handler of calls. */
+/** A thread of the service: an engine, its counters, and the handler of calls. */
 export interface ServiceThread {
   readonly engine: RuleEngine;
   readonly figures: Figures;
   readonly handler: ServiceHandler;
   /** Puts rules in place. */
   apply(rules: RuleSet, version: RulesVersion): void;
-  /** Starts the servers; of those that started none is left if one cannot. */
+  /** Starts the servers; if one cannot start, those that have started are stopped. */
   serve(settings: ServerSettings): Promise<Servers>;
   /** Closes its store, and ends its measures. */
   close(): Promise<void> | void;

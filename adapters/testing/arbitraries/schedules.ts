@@ -88,7 +88,7 @@ export interface Guide {
   readonly grids: readonly number[];
 }
 
-/** A call that was made, and what was answered. */
+/** A call that was made, and its answer. */
 export interface Call {
   /** The instant, in milliseconds. */
   readonly now: number;
@@ -135,7 +135,7 @@ export function follow(
   return calls;
 }
 
-/** Milliseconds that a wait takes, given what was answered last. */
+/** Milliseconds that a wait takes, after the last answer. */
 export function waitOf(wait: Wait, guide: Guide, now: number, last?: Decision): number {
   if (wait === "stay") return 0;
   if ("gap" in wait) return wait.gap;
@@ -148,7 +148,7 @@ export function waitOf(wait: Wait, guide: Guide, now: number, last?: Decision): 
   return promised === Infinity ? 0 : promised + wait.by;
 }
 
-/** Units that a move takes, given what was answered last. */
+/** Units that a move takes, after the last answer. */
 export function costOf(cost: Cost, { capacity }: Guide, last?: Decision): number {
   if ("units" in cost) return cost.units;
   if ("capacity" in cost) return capacity + cost.capacity;
@@ -241,7 +241,7 @@ function notBelow(stepsBack: boolean, by: fc.Arbitrary<number>): fc.Arbitrary<nu
   return stepsBack ? by : by.map(Math.abs);
 }
 
-/** A little, what is left and a little more, and up to three times the capacity. */
+/** A few units, the units left and a few more, and up to three times the capacity. */
 function chargedCosts(): fc.Arbitrary<Cost> {
   return fc.oneof(
     fc.record({ units: fc.integer({ min: 0, max: 6 }) }),

@@ -47,8 +47,8 @@ import {
 } from "./policies.ts";
 
 /**
- * An algorithm put to the laws, with what the laws may know of it beyond its interface. All but
- * the algorithm may be left out; what is left out is not checked.
+ * An algorithm put to the laws, with the facts that the laws may know of it beyond its interface.
+ * All but the algorithm may be left out; missing parts are not checked.
  *
  * @typeParam State What the algorithm remembers of a key.
  *

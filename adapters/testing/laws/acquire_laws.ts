@@ -1,6 +1,6 @@
 /*
  * The laws of waiting in `acquire`: order, `maxWait`, aborts and wake-ups. A virtual clock makes
- * start times exact, so each is compared to the millisecond with what the bare reducer gives.
+ * start times exact, so each is compared to the millisecond with the bare reducer's answer.
  */
 
 import { LAST_INSTANT } from "../../../core/options/checks.ts";

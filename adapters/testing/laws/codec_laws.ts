@@ -91,7 +91,7 @@ export function textChanges(): fc.Arbitrary<TextChange> {
   });
 }
 
-/** Checks texts that are close to those of states, and unrelated ones. */
+/** Checks texts that are close to the texts of states, and unrelated ones. */
 export function textCheck({ algorithm }: Subject, change: TextChange): VisitCheck {
   const { codec } = algorithm;
   return ({ after }, expect) => {

@@ -1,6 +1,6 @@
 /*
- * The laws of the numbers that an algorithm shows to headers and dashboards: those of its policies
- * are those that it decides by.
+ * The laws of the numbers that an algorithm shows to headers and dashboards: its policies must be
+ * the limits that it decides by.
  */
 
 import type { VisitLaw } from "./visits.ts";

@@ -18,7 +18,7 @@ export const FIELDS: readonly (keyof Decision)[] = [
   "parts",
 ];
 
-/** Whether two decisions are the same in every field, and in those of their parts. */
+/** Whether two decisions are the same in every field, and so are their parts. */
 export function sameDecision(a: Decision, b: Decision): boolean {
   return FIELDS.every((field) =>
     field === "parts"

@@ -68,7 +68,7 @@ export function origins(): fc.Arbitrary<number> {
 export interface StoreFixture {
   /** Runs one case. */
   use(run: (store: Store) => Promise<void>): Promise<void>;
-  /** Closes the store that served all cases, if there is one. */
+  /** Closes the store that served all cases, if one did. */
   close(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ const MAX_STEPS = 12;
 
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-/** Charges to try: within what is left, up to it, and beyond. */
+/** Charges to try: below the units left, up to them, and beyond. */
 function chargesAfter({ decision: { remaining } }: Visit): number[] {
   return [1, 5, Math.ceil(remaining / 2), remaining, remaining + 1, remaining + 7]
     .filter((units) => units >= 1);

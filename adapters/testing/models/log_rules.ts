@@ -1,7 +1,7 @@
 /*
- * The models of `slidingLog`, `slidingWindow` and `lockout`: plain lists of what was taken and
- * when. Slow and simple on purpose, they are what the timelines and counters in core are checked
- * against.
+ * The models of `slidingLog`, `slidingWindow` and `lockout`: plain lists of the units taken and
+ * when. They are slow and simple on purpose, because the timelines and counters in core are checked
+ * against them.
  */
 
 import type { Rule } from "./rule.ts";
@@ -24,7 +24,7 @@ export interface SlidingLogRuleOptions {
 }
 
 /**
- * The sliding log by its definition: a list of what was taken and when, oldest first; at most
+ * The sliding log by its definition: a list of the units taken and when, oldest first; at most
  * `limit` units in (now - period, now]. An instant before the newest entry counts as that entry's.
  * An admission drops entries that have left the span by then; a refund drops none.
  *

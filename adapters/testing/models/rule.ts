@@ -48,8 +48,8 @@ export interface Rule<Use = unknown> {
   fresh(use: Use, now: bigint): boolean;
   /** Milliseconds that an admitted call waits; 0 without it. */
   delay?(use: Use | undefined, now: bigint): bigint;
-  /** The use after a charge, of a rule made of rules: each is charged up to its own bound. */
+  /** The use after a charge, for a rule made of rules: each is charged up to its own bound. */
   charge?(use: Use | undefined, now: bigint, cost: bigint): Use | undefined;
-  /** The decisions of the parts, of a rule made of rules. */
+  /** The decisions of the parts, for a rule made of rules. */
   parts?(use: Use | undefined, now: bigint, cost: bigint): readonly Decision[];
 }

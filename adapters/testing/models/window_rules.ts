@@ -136,7 +136,7 @@ export function slidingCounterRule(
   };
 }
 
-/** Takes back fewer than all units, those of the later window first. */
+/** Takes back fewer than all units, beginning with the later window. */
 function withoutNewest({ window, previous, current }: TwoWindows, units: bigint): TwoWindows {
   const fromCurrent = smaller(units, current);
   return { window, previous: previous - (units - fromCurrent), current: current - fromCurrent };

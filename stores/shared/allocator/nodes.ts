@@ -1,8 +1,8 @@
 /*
- * Nodes: pieces of 128 bytes for what does not fit a block. A version of a key's state is made of
- * nodes that are never changed; the next version has copies of those that differ and shares the
+ * Nodes: pieces of 128 bytes for states that do not fit a block. A version of a key's state is made
+ * of nodes that never change. The next version has copies of the nodes that differ, and shares the
  * rest (a path copy: N. Sarnak, R. Tarjan, "Planar point location using persistent search trees",
- * 1986). So what is edited is still swapped in by one word.
+ * 1986). So one word still swaps an edit in.
  *
  * The nodes that only the old version has are released after the swap, when nobody else can reach
  * it. Until then only the tops of those subtrees are noted.
@@ -23,7 +23,9 @@ export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 /** How many free nodes a thread keeps at most, and what share of the arena. */
 const MAX_KEPT = 96;
 const SHARE = 64;
-/** Most nodes that a call makes beside those of the state before it, but for a state as large. */
+/**
+ * Most nodes that a call makes beyond those of the state before it, unless its state is as large.
+ */
 const MAX_MADE = 128;
 /** Bits of a node's number; its shape stands before them. */
 const NODE_BITS = 24;
@@ -58,9 +60,9 @@ export interface Nodes {
   isNew(node: number): boolean;
   /** Takes note that the new version is without a node of the old one and all below it. */
   drop(node: number, shape: NodeShape): void;
-  /** The new version holds: lets go of what it is without. */
+  /** The new version holds: releases the nodes that only the old version has. */
   commit(): void;
-  /** It does not: lets go of what was made for it. */
+  /** The new version does not hold: releases the nodes that were made for it. */
   abandon(): void;
   /** Nobody knows whether it does: leaves all nodes as they are. */
   forget(): void;
@@ -75,7 +77,8 @@ export interface Nodes {
 export function threadNodes(memory: Memory, thread: Thread): Nodes {
   const { ints, floats, holders, nodes, lastNode } = memory;
   const { take, keep } = freeNodes(memory, thread);
-  // Nodes and their shapes: what was made, what is to be let go of, and what stands below that.
+  // Nodes and their shapes: those that were made, those to release, and those that stand below
+  // them.
   const made = intStack();
   const dropped = intStack();
   const below = intStack();

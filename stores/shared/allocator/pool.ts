@@ -6,8 +6,8 @@
  *   first item, word 1   the first item of the chain below, or 0
  *
  * A chain is put and taken by one compare-and-swap of the head's 64 bits, so a thread may stop at
- * any step. The count makes each head unlike all others: what is read of a chain that somebody else
- * takes meanwhile comes to nothing.
+ * any step. The count makes each head unlike all others: if another thread takes a chain meanwhile,
+ * the swap fails, and the words read of that chain are thrown away.
  *
  * Source: R. K. Treiber, "Systems programming: coping with parallelism" (1986).
  */

@@ -9,7 +9,7 @@ import { BLOCK, type Memory } from "../layout.ts";
 import { type CellType, type NodeShape, rootIn } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
 
-/** Whether the second cell of a block names a root, as the low bits of its fingerprint say. */
+/** Whether the second cell of a block names a root; the low bits of its fingerprint say so. */
 export type HasRoot = 0 | 1;
 
 /** Where the cells of a block begin, in 32-bit words. */

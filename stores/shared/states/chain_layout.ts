@@ -10,7 +10,7 @@ import { type CellLayout, ROOT_CELL, type StateLayout } from "./block_layout.ts"
 
 /** How states lie in chains. */
 export interface ChainLayout extends StateLayout {
-  /** Takes note that a block's chain is dropped, but for what its cells name. */
+  /** Notes that a block's chain is dropped, except for the nodes that its cells name. */
   drop(block: number): void;
 }
 

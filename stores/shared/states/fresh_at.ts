@@ -30,7 +30,7 @@ export function sharesOf({ capacity, internals }: Algorithm): Shares {
   return { perUnit: 8 / capacity, parts: internals?.parts?.map(sharesOf) };
 }
 
-/** When a key is fresh, with what a decision says is left of its capacity. */
+/** When a key is fresh, with the share of its capacity that a decision says is left. */
 export function freshAtWith(freshAt: number, decision: Decision, shares: Shares): number {
   if (decision.debt > 0) return freshAt;
   const left = shares.parts === undefined

@@ -7,9 +7,9 @@
  *           [g * span, (g + 1) * span) stands at g mod 16
  *
  * Items (sub-buckets, or entries of a log) are numbered from the first one ever, so a child never
- * changes what it stands for: what is out of date is dropped from the root, a whole child at a time,
- * and a new child begins empty. The span is so large that what is kept never touches more than 16
- * children. An edit copies one path (see `nodes.ts`).
+ * changes its range: the root drops outdated items, a whole child at a time, and a new child begins
+ * empty. The span is so large that the items kept never touch more than 16 children. An edit copies
+ * one path (see `nodes.ts`).
  */
 
 import { NODE } from "../layout.ts";
@@ -59,7 +59,9 @@ function levelsFor(items: number, { ofLeaf, isWide }: TreeForm) {
   return { levels, span, bits };
 }
 
-/** The most nodes that a tree of so many items takes, of which so many leaves are in use at once. */
+/**
+ * The most nodes that a tree of this many items takes if at most `leavesInUse` leaves are in use.
+ */
 export function nodesOfTree(items: number, form: TreeForm, leavesInUse: number): number {
   const { levels, span, bits } = levelsFor(items, form);
   const children = Math.min(RING, Math.ceil((items - 1) / span) + 1);
@@ -75,9 +77,9 @@ export function nodesOfTree(items: number, form: TreeForm, leavesInUse: number):
 /**
  * Adds to the sums along the path to an item, below 0 too, in a root that is new already.
  *
- * @param units 0 in a wide tree, which has no sums: what stands in their places stays as it is.
+ * @param units 0 in a wide tree, which has no sums: the words in their places stay the same.
  * @param fresh Whether all below it is new.
- * @param isLast Whether the item is the last one afterwards: what is later is cleared.
+ * @param isLast Whether the item is the last one afterwards: later items are cleared.
  * @returns Where the item's leaf lies.
  */
 export function addTo(
@@ -130,7 +132,7 @@ export function leafOf(
   return nodes.at(node);
 }
 
-/** Clears what is after a branch of a node that is new already: how many units that was. */
+/** Clears the branches after one branch of a node that is already new; returns their units. */
 function clearAfter(tree: RingTree, at: number, branch: number, levels: number): number {
   const { ints } = tree;
   let cleared = 0;

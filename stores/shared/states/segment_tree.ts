@@ -1,9 +1,9 @@
 /*
- * A window of many sub-buckets (buckets for short) as a segment tree: a leaf has 32 sums, one for each
- * bucket, and an inner node one for each child. Buckets are numbered from the epoch. A sum over buckets
- * adds what lies beside one path; the first bucket after which few enough units lie is found by one
- * descent. With N buckets both, and an edit, are O(log N), and forgetting k buckets at once is
- * O(log N + k / 32).
+ * A window of many sub-buckets (buckets for short) as a segment tree: a leaf has 32 sums, one for
+ * each bucket, and an inner node one for each child. Buckets are numbered from the epoch. A sum
+ * over buckets adds the sums beside one path. One descent finds the first bucket after which few
+ * enough units lie. With N buckets both questions, and an edit, are O(log N), and forgetting k
+ * buckets at once is O(log N + k / 32).
  *
  * Units that come to the newest bucket after its first ones are kept beside the root, up to 8,191 of
  * them, and put into the tree when the next bucket begins: so most calls on a busy key copy no node.
@@ -37,7 +37,9 @@ const NO_BUCKET = -(2 ** 30);
 const MAX_PENDING = 8_191;
 const FLOOR_BITS = 16;
 
-/** The most nodes that a window of so many buckets takes of which at most so many hold units. */
+/**
+ * The most nodes that a window of this many buckets takes if at most `inUse` of them hold units.
+ */
 export function nodesOfSums(buckets: number, inUse: number): number {
   return nodesOfTree(buckets, FORM, inUse);
 }

@@ -8,7 +8,7 @@
  *   `all`                           the cells of its parts
  *
  * Up to two cells stand in the block itself, more in a chain of nodes. Windows and logs are kept in
- * forms of their own, of which only what changes is written anew.
+ * forms of their own: only the parts that change are written anew.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";

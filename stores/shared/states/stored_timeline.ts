@@ -1,8 +1,8 @@
 /*
- * Timelines that stand in the arena, in two cells: the newest bucket; the root of a tree, its shape in
- * three bits, and what the form keeps beside it. A loaded one reads its nodes when it is called; what
- * a reducer makes of it is only described, and written when the call is committed. Every question to
- * the description goes to the one that was loaded:
+ * Timelines that stand in the arena, in two cells: the newest bucket; the root of a tree, its shape
+ * in three bits, and the bits that the form keeps beside it. A loaded timeline reads its nodes when
+ * it is called. A reducer's edit is only described, and written when the call is committed. Every
+ * question to the description goes to the loaded timeline:
  *
  *   with `units` added at `newest`    since(x) = base.since(x) + units
  *                                     leaves(u) = newest for u < units, else base.leaves(u - units)

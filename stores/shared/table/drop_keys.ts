@@ -35,13 +35,18 @@ const BY_HAND = 8;
 const BY_CHANCE = 8;
 /** Keys with nodes that are looked at. */
 const HOLDERS = 32;
-/** Buckets, or keys with nodes, of a long search, and how many a millisecond. */
+/**
+ * Buckets, or keys with nodes, that a long search looks at, and how many it looks at in a
+ * millisecond.
+ */
 const SEARCHED_LONG = 4_096;
 const SEARCHED_PER_MILLISECOND = 400;
 /** Slots filled last that are remembered, and keys among which chance decides: powers of two. */
 const REMEMBERED = 256;
 const EQUALS = 256;
-/** Searches that find none who may go before the places taken are held to be those of dead threads. */
+/**
+ * Searches without a key that may go before the places taken are assumed to belong to dead threads.
+ */
 const FRUITLESS = 1_000;
 
 /** How room is made in a table. */
@@ -101,8 +106,7 @@ export function keyDropping(table: Table) {
   }
 
   /**
-   * Drops the first key of a bucket that is fresh again; else takes note of one that may be
-   * evicted.
+   * Drops the first key of a bucket that is fresh again; otherwise notes a key that may be evicted.
    */
   function dropFreshOf(bucket: number, now: number, withNodes: boolean): boolean {
     for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
@@ -166,7 +170,7 @@ export function keyDropping(table: Table) {
     return false;
   }
 
-  /** Drops the first key that is fresh again, of those looked at; whether there was one. */
+  /** Looks for a key that is fresh again, and drops the first one; whether it found one. */
   function dropFresh(now: number, withNodes: boolean): boolean {
     const isLong = now < search.longAt || now >= search.longAgainAt;
     search.keysSeen = search.changedSlot = search.equals = 0;
@@ -185,7 +189,10 @@ export function keyDropping(table: Table) {
     return false;
   }
 
-  /** Looks at keys that this thread put in for one of which more is left, beginning anywhere. */
+  /**
+   * Looks through the keys that this thread put in, from a random one on, for a key that has more
+   * left.
+   */
   function lookAtFilled(withNodes: boolean): void {
     const start = randomBelow(REMEMBERED);
     for (let step = 0; step < REMEMBERED; step++) {

@@ -204,7 +204,7 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
   ): boolean {
     announce(thread, word);
     const old = word & blockMask;
-    // The word was not announced in between: it may be that of another key by now.
+    // The word was not announced in between: by now it may belong to another key.
     if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
     const mine = claim(slot);
     if (mine === 0 || !fill(slot, word, high, mine)) return false;
@@ -244,7 +244,10 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
     return isMade;
   }
 
-  /** Puts the new key in the place of one of its chain, of which all slots are in use. */
+  /**
+   * Puts the new key in the place of another key of its chain, when all slots of the chain are in
+   * use.
+   */
   function fillCrowded(high: number): boolean {
     const { leastSlot, leastWord } = seen;
     const isFull = Atomics.load(ints, header.keys) >= capacityOf(memory);

@@ -38,7 +38,7 @@ export interface SlotSwap {
   readonly slot: number;
   /** The word that the slot must hold. */
   readonly before: number;
-  /** The block that it is to name; that of `before` if it is only to stay. */
+  /** The block that it is to name; the block of `before` if that is only to stay. */
   readonly block: number;
 }
 

@@ -113,7 +113,7 @@ export function openTable(
           const slot = bucket + index;
           if (isKeyOf(slot, settledWord(thread, slot), low, high)) return found.block;
         }
-        // Read plainly, as tags are: a hint.
+        // A plain read, like those of tags: a hint.
         if (distance > reachOf(memory, ints[home + INTENT]!)) return 0;
         bucket = bucketAfter(memory, home, distance);
       }
@@ -212,7 +212,7 @@ export function bucketAfter(
   return buckets + ((bucket - buckets + distance * BUCKET) & (bucketMask * BUCKET));
 }
 
-/** How far from their home its keys stand at most, as an intent says. */
+/** How far from their home the keys of a bucket stand at most, according to its intent. */
 export function reachOf({ bucketMask }: Memory, intent: number): number {
   const reach = (1 << ((intent >>> REACH_SHIFT) & 3)) - 1;
   return reach > bucketMask ? bucketMask : reach;
@@ -223,7 +223,10 @@ export function lastOfChain({ bucketMask }: Memory): number {
   return Math.min(CHAIN - 1, bucketMask);
 }
 
-/** The first slot of a key's bucket that has its tag, or of those in reach; 0 if there is none. */
+/**
+ * The first slot in a key's bucket, or in the buckets within reach, that has its tag; 0 if no slot
+ * has it.
+ */
 export function slotByTag(memory: Memory, low: number, high: number): number {
   const { ints, bytes } = memory;
   const home = bucketOf(memory, low);
@@ -250,7 +253,9 @@ export function tagAt(slot: number): number {
   return (slot - place) * 4 + TAGS + place;
 }
 
-/** When the key of a block is fresh again, with what is left of it (`states/fresh_at.ts`). */
+/**
+ * When the key of a block is fresh again, with the share of it that is left (`states/fresh_at.ts`).
+ */
 export function freshAtOf({ floats, blocks }: Memory, block: number): number {
   return floats[(blocks + block * BLOCK) / 2 + 1]!;
 }

@@ -3,11 +3,11 @@
  *
  * A call works on a word that it has read from a slot, and swaps in another one by a single
  * compare-and-swap. That swap must fail if the slot has changed in between, even if it has changed
- * so often that its version has come round. So a thread announces the word, and then looks whether
- * it still stands in the slot; nobody puts a block to use again while a word that names it is
- * announced (M. Michael, "Hazard Pointers", 2004), and a word that names no block, or a mark, is not
- * put into a slot again while it is announced. Either the thread's look comes after the change, or
- * the other's look at what is announced comes after the announcement: both are atomic.
+ * so often that its version has come round. So a thread announces the word, and then checks whether
+ * it still stands in the slot. Nobody reuses a block while a word that names it is announced (M.
+ * Michael, "Hazard Pointers", 2004). A word that names no block, or a mark, is not put into a slot
+ * again while it is announced. Either the thread's check comes after the change, or the other
+ * thread reads the announcements after this one was made: both are atomic.
  */
 
 import { field, header, type Memory, RECORD } from "../layout.ts";
@@ -19,7 +19,7 @@ export function announce({ memory: { ints }, record }: Thread, word: number): vo
   Atomics.store(ints, record + field.announced, word === 0 ? 1 : word);
 }
 
-/** Announces one more word, beside the one that is worked on. */
+/** Announces one more word, in addition to the current one. */
 export function announceMore({ memory: { ints }, record }: Thread, word: number): void {
   const size = ints[record + field.seenSize]!;
   ints[record + field.seen + size] = word;

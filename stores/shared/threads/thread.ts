@@ -52,7 +52,7 @@ export interface Thread {
   readonly pinned: number[];
 }
 
-/** The owner of a record never used, of one that was given back, of a thread that has closed. */
+/** Values of an owner: a record never used, a record given back, a thread that has closed. */
 const NEVER_USED = 0;
 const GIVEN_BACK = -1;
 const DETACHED = -2;
@@ -124,7 +124,7 @@ export function unlock(thread: Thread): void {
   else Atomics.store(ints, record + field.announced, 0);
 }
 
-/** Counts what has happened; `what` is one of `counter`. */
+/** Counts an event; `what` is one of `counter`. */
 export function count({ memory: { ints }, record }: Thread, what: number): void {
   ints[record + field.counters + what]!++;
 }
@@ -135,7 +135,7 @@ export function sumCounters(memory: Memory, what: number): number {
     .reduce((sum, record) => sum + Atomics.load(memory.ints, record + field.counters + what), 0);
 }
 
-/** How many records are those of threads that are in a call, and have been in the same one for long. */
+/** How many records belong to threads that have been in the same call for long. */
 export function countLost(memory: Memory): number {
   const second = Math.floor(Date.now() / 1_000) | 0;
   return usedRecords(memory).filter((record) =>
@@ -150,8 +150,8 @@ export function usedRecords({ ints, records, threads }: Memory): readonly number
 }
 
 /**
- * Gives the thread a record: one given back, that of a thread that is long quiet, a new one, any
- * idle one.
+ * Gives the thread a record. It prefers one that was given back, then that of a thread that has
+ * long been quiet, then a new one, then any idle one.
  */
 function claimRecord(thread: Thread, action: string, now: number): void {
   const { memory, memory: { ints } } = thread;

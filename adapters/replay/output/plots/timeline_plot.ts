@@ -84,7 +84,7 @@ export function bars(
 ): string {
   const boxes = units[kind].map((count, bin) => {
     if (count === 0) return "";
-    // A bin may begin before what is shown.
+    // A bin may begin before the span that is shown.
     const from = Math.max(x(0), x(first - start + bin * width));
     const to = Math.min(right, Math.max(from + 1.2, x(first - start + (bin + 1) * width)));
     const [top, bottom] = sides(count, bin);
