@@ -26,9 +26,9 @@ export interface MemoryStoreOptions {
   /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
-   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets the one
-   * that would be fresh first, of those that it looks at, and counts it; `"throw"` throws a
-   * `StoreFullError`.
+   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets, of those
+   * looked at, one that has the smallest share of its capacity in use, and counts it; `"throw"`
+   * throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
   /**
