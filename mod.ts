@@ -91,6 +91,7 @@ export type {
   Formula,
   Policy,
   SplitReducer,
+  UnitsAt,
 } from "./core/algorithm.ts";
 export { all, type AllState } from "./core/algorithms/all.ts";
 export type { Clock } from "./core/clock.ts";
@@ -130,7 +131,7 @@ export type {
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
 export { parsePeriod } from "./core/options/parse_period.ts";
-export type { Period } from "./core/options/period.ts";
+export type { LeadingZeros, Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
 export type { GrowingLockState } from "./core/algorithms/growing_locks.ts";
 export {

@@ -97,6 +97,7 @@ export interface GrowingLockoutOptions extends RateOptions {
  * ```
  */
 export function lockout(options: GrowingLockoutOptions): Algorithm<GrowingLockState>;
+/** The same with one length for every lock. */
 export function lockout(options: LockoutOptions): Algorithm<LockoutState>;
 export function lockout(
   options: LockoutOptions | GrowingLockoutOptions,

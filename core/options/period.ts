@@ -8,7 +8,7 @@ import { checkMilliseconds, LAST_INSTANT, rangeError, typeError } from "./checks
  * Zeros after the first digit, by themselves, because TypeScript takes no bigint that begins with one:
  * up to the longest period, 2^42 ms.
  */
-type LeadingZeros =
+export type LeadingZeros =
   | ""
   | "0"
   | "00"

@@ -8,16 +8,22 @@
 /** Periods that are meant as seconds far more often than as milliseconds, from 100 on. */
 const SECONDS: readonly number[] = [120, 300, 600, 900, 1_800, 3_600, 7_200, 43_200, 86_400];
 
-let warned = false;
-
 /** Warns, the first time in this process, of a number that was probably meant as seconds. */
-export function warnOfSeconds(factory: string, period: unknown): void {
-  if (warned || typeof period !== "number" || !looksLikeSeconds(period)) return;
-  warned = true;
-  console.warn(
-    `tidegate: the period of ${factory} is ${period} milliseconds: write "${period}s" if seconds are ` +
-      `meant, or "${period}ms" if not.`,
-  );
+export const warnOfSeconds: SecondsWarning = secondsWarning();
+
+type SecondsWarning = (factory: string, period: unknown) => void;
+
+/** Makes a warning that is printed once. */
+export function secondsWarning(): SecondsWarning {
+  let warned = false;
+  return function warn(factory, period) {
+    if (warned || typeof period !== "number" || !looksLikeSeconds(period)) return;
+    warned = true;
+    console.warn(
+      `tidegate: the period of ${factory} is ${period} milliseconds: write "${period}s" if seconds ` +
+        `are meant, or "${period}ms" if not.`,
+    );
+  };
 }
 
 /** Whether a period without a unit was probably meant as seconds. */

@@ -36,7 +36,7 @@ const PACKED = [
 ];
 
 /** What a bundle of the first example may come to, in bytes of gzip: all of its checks and messages. */
-const MAX_BUNDLED = 13_800;
+const MAX_BUNDLED = 16_500;
 
 for (const entry of entries) {
   test(`${entry} can be imported`, async () => {

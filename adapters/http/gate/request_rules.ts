@@ -31,6 +31,7 @@ export interface RulesDecision {
   readonly id: string;
   /** The policies that answers show, and the decision of each; none of a failure policy's. */
   readonly policies: readonly Policy[];
+  /** The decision of each policy, in the same order. */
   readonly lefts: readonly Decision[];
   /** The names of the policies that refuse. */
   readonly violated: readonly string[];

@@ -151,7 +151,9 @@ export interface GrowingLockoutRuleOptions extends SlidingLogRuleOptions {
 
 /** Tries, and the ends of the locks before them. */
 export interface Strikes {
+  /** The tries of the period. */
   readonly tries: readonly Entry[];
+  /** When each lock before them ended. */
   readonly ends: readonly bigint[];
 }
 
