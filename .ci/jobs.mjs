@@ -183,6 +183,8 @@ function suiteJob(name, plan) {
     TIDEGATE_FILES: files.list.join(),
     TIDEGATE_WITHOUT: plan.missing.join(),
     DENO_NO_UPDATE_CHECK: "1",
+    // Each process and thread of Node that a test starts would strip the types of the same modules.
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
   };
   return testJob(
     name,

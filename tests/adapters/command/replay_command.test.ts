@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 
 import { progressText } from "../../../adapters/command/read_progress.ts";
 import { inFolder } from "../../support/in_folder.ts";
+import { inShare } from "../../support/seed.ts";
 import { run as runCommand } from "./support/run_command.ts";
 import { commandOf, started } from "./support/spawned.ts";
 
@@ -265,12 +266,14 @@ describe("tidegate replay", () => {
     ["nowhere.log", RULE, /nowhere\.log/],
     ["", RULE, /^Cannot replay .* as it must be a file or a pipe: it is a directory$/],
   ];
-  for (const [file, args, complaint] of refused) {
-    test(`refuses ${file || "a folder"} ${args.join(" ")}`, async () => {
+  for (const each of refused) {
+    const [file, args, complaint] = each;
+    const check = async () => {
       const { status, printed, complaints } = await run(join(folder, file), ...args);
       assert.deepEqual([status, printed], [1, ""]);
       assert.match(complaints, complaint);
-    });
+    };
+    test(`refuses ${file || "a folder"} ${args.join(" ")}`, inShare(refused, each, check));
   }
 
   const pipes: [line: string, path: string][] = [

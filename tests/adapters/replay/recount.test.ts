@@ -18,7 +18,7 @@ import { addressKey } from "../../../adapters/http/http.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { names, policy } from "../../support/policies.ts";
-import { fcOptions, isLong } from "../../support/seed.ts";
+import { fcOptions, isLong, share } from "../../support/seed.ts";
 import { recount } from "./support/recount.ts";
 
 /** Every algorithm, with a limit. */
@@ -244,23 +244,20 @@ describe("a naive recount agrees, to the last call,", () => {
         ],
         ...(zstd === undefined ? [] : [["log.zst", zstd(text)] as [string, Uint8Array]]),
       ];
-      let first: unknown;
-      for (const [name, bytes] of files) {
-        const path = join(folder, name);
-        writeFileSync(path, bytes);
-        const open = () => createReadStream(path, { highWaterMark: 1 << 16 });
-        // The others must read the same as this one, which the naive count agrees with.
-        if (name === "log") await requireAgreement(read, open(), { cost }, 4);
-        for (const threads of [0, 3]) {
-          const trace = await readTrace(open(), { cost, threads });
-          const candidates = FAMILIES.map(({ name, make }) => ({ name, algorithm: make(4), make }));
-          const report = [
-            await replay(trace, candidates),
-            await sweep(trace, FAMILIES.slice(0, 4)),
-          ];
-          first ??= report;
-          assert.deepEqual(report, first, `${name}, ${threads} threads`);
-        }
+      for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
+      const open = (name: string) =>
+        createReadStream(join(folder, name), { highWaterMark: 1 << 16 });
+      const reportOf = async (name: string, threads: number) => {
+        const trace = await readTrace(open(name), { cost, threads });
+        const candidates = FAMILIES.map(({ name, make }) => ({ name, algorithm: make(4), make }));
+        return [await replay(trace, candidates), await sweep(trace, FAMILIES.slice(0, 4))];
+      };
+      // The others must read the same as this one, which the naive count agrees with.
+      await requireAgreement(read, open("log"), { cost }, 4);
+      const first = await reportOf("log", 0);
+      const others = files.flatMap(([name]) => [[name, 0], [name, 3]] as const).slice(1);
+      for (const [name, threads] of share(others)) {
+        assert.deepEqual(await reportOf(name, threads), first, `${name}, ${threads} threads`);
       }
     });
   }
