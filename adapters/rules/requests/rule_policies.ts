@@ -26,8 +26,12 @@ export interface ShownPolicies {
  * import { ruleEngine, shownPolicies, type Verdict } from "tidegate/rules";
  * import assert from "node:assert/strict";
  *
- * const rules = [{ key: "user", name: "api", limits: [{ limit: 2, period: "1m" }] }];
- * const engine = ruleEngine({ rules: { domain: "shop", rules } });
+ * const engine = ruleEngine({
+ *   rules: {
+ *     domain: "shop",
+ *     rules: [{ key: "user", name: "api", limits: [{ limit: 2, period: "1m" }] }],
+ *   },
+ * });
  * const descriptors = [{ entries: [["user", "ann"]] }] as const;
  * const verdict = engine.consume({ domain: "shop", descriptors }) as Verdict;
  * assert.deepEqual(shownPolicies(verdict.rules).policies.map(({ name }) => name), ["api"]);
