@@ -120,11 +120,17 @@ export async function startProxy(
   const { command, env } = requireProgram(name);
   const port = own ?? await freePort();
   const folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
-  const child = spawn(command, configure(folder, port), {
-    env: { ...process.env, ...env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-    stdio: "ignore",
-  });
-  await answers(port, child);
+  const args = configure(folder, port);
+  const folders = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const start = () =>
+    spawn(command, args, { env: { ...process.env, ...env, ...folders }, stdio: "ignore" });
+  let child = start();
+  // A connection of another test may have one of the ports for a moment.
+  for (let tries = 0; !await answers(port, child); tries++) {
+    if (tries === 20) throw new Error(`The server ended with ${child.exitCode}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    child = start();
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -137,10 +143,10 @@ export async function startProxy(
   };
 }
 
-/** Waits until a server that was started takes connections. */
-async function answers(port: number, child: ChildProcess): Promise<void> {
+/** Waits until a server that was started takes connections; answers whether it does, or has ended. */
+async function answers(port: number, child: ChildProcess): Promise<boolean> {
   for (let tries = 0; tries < 1_500; tries++) {
-    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}`);
+    if (child.exitCode !== null) return false;
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect(port, "127.0.0.1");
       const end = (answer: boolean) => {
@@ -150,7 +156,7 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
       socket.on("connect", () => end(true));
       socket.on("error", () => end(false));
     });
-    if (open) return;
+    if (open) return child.exitCode === null;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error("The server did not start within 15 seconds");
