@@ -28,30 +28,7 @@ function escaped(text: string): string {
     : text;
 }
 
-/**
- * Takes a stored key apart: into whose it is (prefix and id, escaped: the same for all keys of one
- * limiter) and the limiter's key, as it was given. Those of another form are each a family of their
- * own.
- */
-export function splitStoredKey(
-  stored: string,
-): { readonly family: string; readonly key: string } {
-  const start = stored.indexOf(":{");
-  const end = stored.indexOf("}:", start);
-  if (start === -1 || end === -1) return { family: stored, key: stored };
-  return {
-    family: `${stored.slice(0, start)}:{}${stored.slice(end + 1)}`,
-    key: unescaped(stored.slice(start + 2, end)),
-  };
-}
-
 /** The family of a limiter's keys. */
 export function keyFamily(prefix: string, id: string): string {
   return storedKey(prefix, id, "");
-}
-
-function unescaped(text: string): string {
-  return text.includes("%")
-    ? text.replaceAll("%7D", "}").replaceAll("%7B", "{").replaceAll("%25", "%")
-    : text;
 }
