@@ -1,25 +1,35 @@
-/*
- * What the applications (service, replay, command) use of the library beside its public entry
- * points. It is no subpath; it would become one with an application that is a package of its own.
+/**
+ * What only authors of algorithms and stores need: the verbs, and the pure functions that every store
+ * calls.
+ *
+ * @example What several calls come to, without a store
+ * ```ts
+ * import { gcra, memoryStore } from "tidegate";
+ * import { consume, transact } from "tidegate/toolkit";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = gcra({ limit: 2, period: "1m" });
+ * const bound = memoryStore().open({ prefix: "api", algorithm, older: [] }).bind(consume);
+ * const operations = [{ bound, key: "user:42", argument: 1 }];
+ * const { nexts } = transact(operations, [algorithm.initial], 0);
+ * assert.deepEqual(nexts, [30_000]);
+ * ```
+ *
+ * @module
  */
 
-export { splitReducer } from "./algorithms/split_reducer.ts";
-export { mayDelay } from "./algorithms/may_delay.ts";
-export { setBounded } from "./bounded_map.ts";
-export { isStoreError } from "./errors.ts";
-export { firstPrinted, guarded } from "./guarded.ts";
-export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_promise.ts";
+export { type TakenOver, takeOver } from "./carry_over.ts";
+export { namesOf, plainFamily, type PlainStore } from "./plain_family.ts";
+export { transact, type Transaction } from "./transact.ts";
 export {
-  checkChoice,
-  checkInteger,
-  checkMilliseconds,
-  checkOptions,
-  errorMessage,
-  formatValue,
-  integerFrom,
-  LAST_INSTANT,
-  type OptionNames,
-} from "./options/checks.ts";
-export { suggestOption } from "./options/suggest_option.ts";
-export { withTimeout } from "./with_timeout.ts";
-export { workerProgram } from "./worker_program.ts";
+  type Attempt,
+  attempt,
+  type AttemptArgument,
+  type Sight,
+  type StateAt,
+} from "./verbs/attempt.ts";
+export { charge } from "./verbs/charge.ts";
+export { consume } from "./verbs/consume.ts";
+export type { DecisionVerb } from "./verbs/decision_verb.ts";
+export { peek } from "./verbs/peek.ts";
+export { refund } from "./verbs/refund.ts";

@@ -3,7 +3,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import type { FamilySpec, Operation, SyncStore } from "../mod.ts";
-import { namesOf, plainFamily, takeOver, transact } from "../core/authors.ts";
+import { namesOf, plainFamily, takeOver, transact } from "../core/toolkit.ts";
 
 /** A store in a file that several processes may share; `:memory:` by default. */
 export function sqliteStore(path = ":memory:"): SyncStore {

@@ -101,7 +101,7 @@ describe("the rules leave alone", () => {
     ["core/errors.ts", "export class RateLimitedError extends Error {}"],
     [
       "adapters/replay/a.ts",
-      'import { gcra } from "../../mod.ts";\nimport { checkInteger } from "../../core/toolkit.ts";',
+      'import { gcra } from "../../mod.ts";\nimport { checkInteger } from "../../core/application_support.ts";',
     ],
     ["adapters/command/a.ts", 'import { serve } from "../service/serve.ts";'],
     ["tests/a.test.ts", 'import { b } from "../core/b.ts";\nimport fc from "fast-check";'],

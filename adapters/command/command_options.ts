@@ -6,7 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
-import { suggestOption } from "../../core/toolkit.ts";
+import { suggestOption } from "../../core/application_support.ts";
 import { yamlReader } from "../rules/rules.ts";
 import { errorText } from "../service/log.ts";
 

@@ -2,7 +2,7 @@
  * Limits as the command line writes them: `gcra:60/1m,burst=10`.
  */
 
-import { errorMessage, formatValue } from "../../core/toolkit.ts";
+import { errorMessage, formatValue } from "../../core/application_support.ts";
 import type { Period } from "../../mod.ts";
 import type { Candidate } from "../replay/replay.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";

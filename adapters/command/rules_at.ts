@@ -2,7 +2,7 @@
  * The rules that a command is given by their place: a file, a folder, or Redis.
  */
 
-import { withTimeout } from "../../core/toolkit.ts";
+import { withTimeout } from "../../core/application_support.ts";
 import {
   fileSource,
   problemText,

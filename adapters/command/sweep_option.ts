@@ -2,7 +2,7 @@
  * The goal of `--sweep`: the smallest limits for a period, or the smallest burst for a limit.
  */
 
-import { formatValue } from "../../core/toolkit.ts";
+import { formatValue } from "../../core/application_support.ts";
 import type { Candidate, SweepFamily, SweepReport } from "../replay/replay.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
 import { periodOf } from "./rule_option.ts";

@@ -3,7 +3,7 @@
  * it.
  */
 
-import { errorMessage } from "../../core/toolkit.ts";
+import { errorMessage } from "../../core/application_support.ts";
 import type { Algorithm } from "../../mod.ts";
 
 /** A limit to try. */

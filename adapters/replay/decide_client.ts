@@ -3,7 +3,7 @@
  * a decision only where one is needed, because a log can have millions of requests.
  */
 
-import { mayDelay, splitReducer } from "../../core/toolkit.ts";
+import { mayDelay, splitReducer } from "../../core/application_support.ts";
 import type { Algorithm } from "../../mod.ts";
 import type { ClientRequests } from "./log/trace.ts";
 

@@ -4,7 +4,7 @@
  * client.
  */
 
-import { checkOptions, errorMessage, integerFrom } from "../../core/toolkit.ts";
+import { checkOptions, errorMessage, integerFrom } from "../../core/application_support.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
 import { candidateTally } from "./candidate_tally.ts";
 import { comparer } from "./compare_clients.ts";

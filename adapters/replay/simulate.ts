@@ -3,7 +3,7 @@
  * that runs can be compared.
  */
 
-import { checkChoice, checkOptions, integerFrom } from "../../core/toolkit.ts";
+import { checkChoice, checkOptions, integerFrom } from "../../core/application_support.ts";
 import type { LogEntry } from "./log/trace.ts";
 
 /**

@@ -7,7 +7,12 @@
  * requests need not be decided at all.
  */
 
-import { checkChoice, checkOptions, errorMessage, integerFrom } from "../../core/toolkit.ts";
+import {
+  checkChoice,
+  checkOptions,
+  errorMessage,
+  integerFrom,
+} from "../../core/application_support.ts";
 import type { Algorithm } from "../../mod.ts";
 import { type ClientDecider, clientDecider } from "./decide_client.ts";
 import {

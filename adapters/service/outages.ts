@@ -3,7 +3,7 @@
  * policy decides others, and without this file those would look like any other call.
  */
 
-import { andThen, type MaybePromise } from "../../core/toolkit.ts";
+import { andThen, type MaybePromise } from "../../core/application_support.ts";
 import type { RuleEngine, Verdict } from "../rules/rules.ts";
 import { errorText, type Log } from "./log.ts";
 

@@ -9,7 +9,7 @@ import {
   errorMessage,
   firstPrinted,
   guarded,
-} from "../../core/toolkit.ts";
+} from "../../core/application_support.ts";
 import { gcra, limiter, memoryStore, type Store } from "../../mod.ts";
 import {
   checkSource,

@@ -74,7 +74,7 @@ describe("docs/testing.md shows", () => {
     test(`examples/${name}.ts as it is`, () => {
       const source = readText(`examples/${name}.ts`)
         .replaceAll('"../mod.ts"', '"tidegate"')
-        .replaceAll('"../core/authors.ts"', '"tidegate/toolkit"')
+        .replaceAll('"../core/toolkit.ts"', '"tidegate/toolkit"')
         .replaceAll("export function", "function");
       const code = source.slice(source.indexOf("*/") + 3).trim();
       assert.ok(readText("docs/testing.md").includes(code));

@@ -23,7 +23,7 @@ export const APPLICATIONS: readonly string[] = [
 
 /** What applications may import of the library beside its entry points. */
 const TOOLKIT: readonly string[] = [
-  "core/toolkit.ts",
+  "core/application_support.ts",
   "adapters/optional_packages/load_package.ts",
 ];
 

@@ -3,7 +3,7 @@
  * and chooses a limit for the others.
  */
 
-import { checkOptions, errorMessage, integerFrom } from "../../../core/toolkit.ts";
+import { checkOptions, errorMessage, integerFrom } from "../../../core/application_support.ts";
 import { clientDecider } from "../decide_client.ts";
 import { LOGS_IN, WRITES } from "../log/request_fields.ts";
 import { type LogSource, subtrace, type Trace, traceOf } from "../log/trace.ts";

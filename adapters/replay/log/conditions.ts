@@ -2,7 +2,7 @@
  * Which requests of a log are asked about: conditions such as `path=/api/*` or `status=401`.
  */
 
-import { errorMessage } from "../../../core/toolkit.ts";
+import { errorMessage } from "../../../core/application_support.ts";
 import type { Condition, Field, PlacedCondition } from "./layout.ts";
 import { pathOf } from "./request_fields.ts";
 

@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import { pipeline, Readable, type Transform } from "node:stream";
 import * as zlib from "node:zlib";
 
-import { errorMessage } from "../../../core/toolkit.ts";
+import { errorMessage } from "../../../core/application_support.ts";
 
 /** Text in pieces of any length, such as a file's stream; or such bytes compressed by gzip or zstd. */
 export type TextSource =

@@ -8,7 +8,7 @@ import {
   errorMessage,
   integerFrom,
   type OptionNames,
-} from "../../../core/toolkit.ts";
+} from "../../../core/application_support.ts";
 import { readConditions } from "./conditions.ts";
 import { sectionsOf } from "./find_layout.ts";
 import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";

@@ -8,7 +8,7 @@
  *   29:23:53:25                   EPA's: a day of August 1995, Eastern daylight time
  */
 
-import { LAST_INSTANT } from "../../../core/toolkit.ts";
+import { LAST_INSTANT } from "../../../core/application_support.ts";
 
 const MONTHS: readonly number[] = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
   .map((name) => name.charCodeAt(0) << 16 | name.charCodeAt(1) << 8 | name.charCodeAt(2));

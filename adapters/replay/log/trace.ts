@@ -3,7 +3,7 @@
  * once, from wherever it comes; every later question goes to its trace.
  */
 
-import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/toolkit.ts";
+import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/application_support.ts";
 
 /** One request of a log. */
 export interface LogEntry {

@@ -5,7 +5,7 @@
 
 import type { Buffer } from "node:buffer";
 
-import { formatValue } from "../../../core/toolkit.ts";
+import { formatValue } from "../../../core/application_support.ts";
 import { safeText } from "../output/format_numbers.ts";
 import { FORMAT_NAMES, FORMS, type Layout, type LayoutOptions, type Shape } from "./layout.ts";
 import { SHOWN_LINES } from "./parse_block.ts";

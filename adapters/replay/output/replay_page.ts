@@ -3,7 +3,7 @@
  * opened offline.
  */
 
-import { checkOptions } from "../../../core/toolkit.ts";
+import { checkOptions } from "../../../core/application_support.ts";
 import type { Advice } from "../advise/advice.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";

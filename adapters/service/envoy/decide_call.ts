@@ -3,7 +3,7 @@
  * rules, and each of its descriptors has a status in the answer.
  */
 
-import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import { andThen, type MaybePromise } from "../../../core/application_support.ts";
 import type { Decision, Policy } from "../../../mod.ts";
 import {
   ENVOY_UNITS,

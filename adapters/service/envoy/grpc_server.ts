@@ -13,7 +13,7 @@ import type {
   ServiceDefinition,
 } from "@grpc/grpc-js";
 
-import { withTimeout } from "../../../core/toolkit.ts";
+import { withTimeout } from "../../../core/application_support.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../optional_packages/load_package.ts";
 import type { CallSettings } from "../serve_options.ts";

@@ -17,7 +17,7 @@
  * chosen in the query: `/check?status=403`.
  */
 
-import { andThen, type MaybePromise, orElse } from "../../../core/toolkit.ts";
+import { andThen, type MaybePromise, orElse } from "../../../core/application_support.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import {
   isTooManyLimits,

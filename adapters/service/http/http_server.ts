@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 
-import { isPromise, withTimeout } from "../../../core/toolkit.ts";
+import { isPromise, withTimeout } from "../../../core/application_support.ts";
 import { secureOptions, type TlsKeys } from "../tls_keys.ts";
 import { fetchCall, type IncomingCall } from "./incoming_call.ts";
 import { listenOn, type ListenOptions } from "./listen_on.ts";

@@ -3,7 +3,7 @@
  * before it is used, and a fault is reported with its place.
  */
 
-import { formatValue } from "../../../core/toolkit.ts";
+import { formatValue } from "../../../core/application_support.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 import { boundsFault, LIST_FORM, MAP_FORM, type RequestLimits } from "./request_bounds.ts";
 import { parseJson, refuse } from "./service_answer.ts";

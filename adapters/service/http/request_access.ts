@@ -3,7 +3,7 @@
  * another site, which must not use up anybody's limits.
  */
 
-import { errorMessage } from "../../../core/toolkit.ts";
+import { errorMessage } from "../../../core/application_support.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 
 /** The checks of a request's rights. */

@@ -4,7 +4,7 @@
  * that maps are maps and lists are lists. The values inside are checked here, and nowhere else.
  */
 
-import { formatValue } from "../../../core/toolkit.ts";
+import { formatValue } from "../../../core/application_support.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 
 /** How much a request may ask for. */

@@ -8,7 +8,12 @@
  * fields that it needs.
  */
 
-import { andThen, isStoreError, type MaybePromise, orElse } from "../../../core/toolkit.ts";
+import {
+  andThen,
+  isStoreError,
+  type MaybePromise,
+  orElse,
+} from "../../../core/application_support.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
 import { type Figures, OTHER_CALLS } from "../metrics/figures.ts";
 import type { CallSettings } from "../serve_options.ts";

@@ -2,7 +2,7 @@
  * The routes of the service: of each path who may call it, by which method, and what answers.
  */
 
-import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import { allOf, andThen, type MaybePromise } from "../../../core/application_support.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";

@@ -4,7 +4,7 @@
  * each is made once.
  */
 
-import { setBounded } from "../../../core/toolkit.ts";
+import { setBounded } from "../../../core/application_support.ts";
 import type { Policy } from "../../../mod.ts";
 import {
   type HeaderField,

@@ -3,7 +3,7 @@
  * anyone may ask, so the cost is bounded.
  */
 
-import { isPromise } from "../../../core/toolkit.ts";
+import { isPromise } from "../../../core/application_support.ts";
 import type { Store } from "../../../mod.ts";
 import type { RedisStoreStatistics } from "../../../stores/redis/redis_store.ts";
 import type { FiguresSnapshot } from "./figures_snapshot.ts";

@@ -5,7 +5,7 @@
 
 import { Worker } from "node:worker_threads";
 
-import { workerProgram } from "../../../core/toolkit.ts";
+import { workerProgram } from "../../../core/application_support.ts";
 import {
   compileRules,
   readDocuments,

@@ -3,7 +3,7 @@
  * counters, the handler of calls, and its servers: HTTP, and gRPC if a port is given for it.
  */
 
-import type { MaybePromise } from "../../../core/toolkit.ts";
+import type { MaybePromise } from "../../../core/application_support.ts";
 import type { Store } from "../../../mod.ts";
 import {
   compileRules,

@@ -5,7 +5,7 @@
 
 import { Worker } from "node:worker_threads";
 
-import { withTimeout, workerProgram } from "../../../core/toolkit.ts";
+import { withTimeout, workerProgram } from "../../../core/application_support.ts";
 import type { KeyLookup, RuleFile } from "../../rules/rules.ts";
 import { errorLog } from "../log.ts";
 import { addFigures, type FiguresSnapshot, NO_FIGURES } from "../metrics/figures_snapshot.ts";

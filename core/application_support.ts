@@ -1,0 +1,25 @@
+/*
+ * What the applications (service, replay, command) use of the library beside its public entry
+ * points. It is no subpath; it would become one with an application that is a package of its own.
+ */
+
+export { splitReducer } from "./algorithms/split_reducer.ts";
+export { mayDelay } from "./algorithms/may_delay.ts";
+export { setBounded } from "./bounded_map.ts";
+export { isStoreError } from "./errors.ts";
+export { firstPrinted, guarded } from "./guarded.ts";
+export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_promise.ts";
+export {
+  checkChoice,
+  checkInteger,
+  checkMilliseconds,
+  checkOptions,
+  errorMessage,
+  formatValue,
+  integerFrom,
+  LAST_INSTANT,
+  type OptionNames,
+} from "./options/checks.ts";
+export { suggestOption } from "./options/suggest_option.ts";
+export { withTimeout } from "./with_timeout.ts";
+export { workerProgram } from "./worker_program.ts";
