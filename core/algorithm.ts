@@ -28,7 +28,7 @@ export interface Policy {
   readonly period: number;
   /** The largest cost that a fresh key admits at one instant: the algorithm's capacity. */
   readonly burst: number;
-  /** Of windows by a calendar, which differ: the length of the one that an instant falls in. */
+  /** For windows by a calendar, which differ: the length of the one that an instant falls in. */
   readonly periodAt?: ((now: number) => number) | undefined;
 }
 
@@ -97,7 +97,7 @@ export interface Algorithm<State = unknown> {
   charge(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
   /** How a state is kept as words and as text. */
   readonly codec: Codec<State>;
-  /** What only the stores of this package read. An algorithm without it works as well. */
+  /** Members that only the stores of this package read. An algorithm without them works as well. */
   readonly internals?: AlgorithmInternals<State> | undefined;
 }
 
@@ -108,7 +108,7 @@ export interface Algorithm<State = unknown> {
  */
 export type Formula = readonly (string | number | Formula)[];
 
-/** What arrival times are counted by, where instants are one number of whole ticks. */
+/** The units of arrival times, where instants are one number of whole ticks. */
 export interface ArrivalRate {
   /** The policy's limit. */
   readonly limit: number;
@@ -125,7 +125,7 @@ export interface ArrivalRate {
 }
 
 /**
- * What an algorithm may bring beyond its reducer, for the stores of this package.
+ * The members that an algorithm may have beyond its reducer, for the stores of this package.
  *
  * @typeParam State What is remembered of a key.
  */
@@ -135,14 +135,14 @@ export interface AlgorithmInternals<State = unknown> {
    * `charge` give the same results without it.
    */
   readonly halves?: SplitReducer<State> | undefined;
-  /** What `take` computes, where numbers can say it. */
+  /** The computation of `take`, where numbers can say it. */
   readonly formula?: Formula | undefined;
-  /** Of an arrival time in one number of whole ticks: what it is counted by. */
+  /** For an arrival time in one number of whole ticks: its units. */
   readonly arrival?: ArrivalRate | undefined;
-  /** Of `all`: its parts, whose states are the items of its state, in order. */
+  /** For `all`: its parts, whose states are the items of its state, in order. */
   readonly parts?: readonly Algorithm[] | undefined;
   /**
-   * Of `slidingWindow` and `slidingLog`, whose states are timelines: how many slots the window
+   * For `slidingWindow` and `slidingLog`, whose states are timelines: how many slots the window
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;

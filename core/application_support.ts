@@ -1,6 +1,6 @@
 /*
- * What the applications (service, replay, command) use of the library beside its public entry
- * points. It is no subpath; it would become one with an application that is a package of its own.
+ * The part of the library that the applications (service, replay, command) use beside its public
+ * entry points. It is no subpath; it would become one with an application that is a package of its own.
  */
 
 export { splitReducer } from "./algorithms/split_reducer.ts";

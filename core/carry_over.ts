@@ -17,7 +17,7 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
     parts.every((part, index) => haveLikeParts(part, others[index]!));
 }
 
-/** What a key takes over: the state under the new options, and which of the older ones it is from. */
+/** A state that a key takes over: under the new options, and which of the older ones it is from. */
 export interface TakenOver {
   /** The state under the new options. */
   readonly state: unknown;
@@ -26,8 +26,8 @@ export interface TakenOver {
 }
 
 /**
- * What a key that holds no state takes over from older options: from the first of them under which it
- * holds use.
+ * The state that a key without one takes over from older options: from the first of them under which
+ * it holds use.
  *
  * @param heldUnder The state under the older options of an index; `undefined` if there is none.
  */

@@ -1,5 +1,5 @@
 /**
- * What a reducer answers: one flat object, always with the same fields in the same order, so that
+ * The answer of a reducer: one flat object, always with the same fields in the same order, so that
  * every call site sees a single shape.
  *
  * All durations are whole milliseconds counted from the `now` of the call; none is an instant.
@@ -42,12 +42,12 @@ export interface Decision {
   readonly debt: number;
   /** `undefined` when the limiter's own store answered; otherwise who did in its place. */
   readonly source: DecisionSource | undefined;
-  /** Of `all` and `consumeAll`: each one's decision, in order; otherwise `undefined`. */
+  /** From `all` and `consumeAll`: each one's decision, in order; otherwise `undefined`. */
   readonly parts: readonly Decision[] | undefined;
 }
 
 /**
- * Who answered in place of the limiter's own store: another store (`"fallback"`), or the failure
+ * The source, where it was not the limiter's own store: another store (`"fallback"`), or the failure
  * policy (`"policy"`), whose answers say nothing about the limit.
  */
 export type DecisionSource = "fallback" | "policy";

@@ -2,7 +2,7 @@
  * A list whose items contain their own links, so that any item leaves it in one step.
  */
 
-/** What an item of a linked list contains; only this file changes it. */
+/** The links that an item of a linked list contains; only this file changes them. */
 export interface Links<Item> {
   /** The list that the item is in. */
   list: LinkedList<Item> | undefined;

@@ -12,7 +12,7 @@ export function isPromise<Value>(value: MaybePromise<Value>): value is PromiseLi
   return typeof (value as PromiseLike<Value> | undefined)?.then === "function";
 }
 
-/** What follows from a value: at once, or when its promise is fulfilled. */
+/** Continues with a value: at once, or when its promise is fulfilled. */
 export function andThen<Value, Next>(
   value: MaybePromise<Value>,
   then: (value: Value) => MaybePromise<Next>,

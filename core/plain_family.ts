@@ -15,7 +15,7 @@ import type {
 } from "./store.ts";
 import { storedKey } from "./stored_key.ts";
 
-/** What such a store does. */
+/** The functions of such a store. */
 export interface PlainStore<Mode extends StoreMode> {
   /** The store's `run`. */
   readonly run: StoreBase<Mode>["run"];

@@ -43,7 +43,7 @@ export function steadyTime(
   { wall, monotonic }: MachineClocks,
   isReplaced: () => boolean = () => false,
 ): SteadyTime {
-  // What the time is ahead of the wall clock, the last time, and when both clocks are read next. In an
+  // The lead over the wall clock, the last time, and when both clocks are read next. In an
   // array, because engines allocate large numbers that a closure keeps.
   const cells = Float64Array.of(0, 0, 0);
   /** The time and the monotonic clock as both were read; `undefined` before. */

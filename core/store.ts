@@ -16,8 +16,8 @@
  *   answer    what the caller receives, which also says for how long the state must be kept
  *   commit    replace the states atomically; after a lost race, begin again
  *
- * What several calls come to is one more pure function, `transact` (`core/transact.ts`). Stores differ
- * in where states are, and in whether they answer at once or by promises. Text for a key is made only
+ * One more pure function decides several calls: `transact` (`core/transact.ts`). Stores differ in where
+ * states are, and in whether they answer at once or by promises. Text for a key is made only
  * where text is stored or shown: `Family.nameOf`.
  */
 
@@ -25,7 +25,7 @@ import type { Algorithm } from "./algorithm.ts";
 import type { Decision } from "./decision.ts";
 
 /**
- * What a verb does, for everybody who must know that without knowing the verb: `"take"` takes units
+ * The effect of a verb, for code that need not know the verb itself: `"take"` takes units
  * if they are free, `"charge"` takes them in any case, `"free"` gives units back, `"look"` changes
  * nothing.
  */
@@ -65,7 +65,7 @@ export interface Steps<Argument, Answer> {
 export interface Verb<Argument, Answer> {
   /** Its name, for errors and telemetry. */
   readonly name: string;
-  /** What it does: caches, queues and commits depend on that. */
+  /** Its effect: caches, queues and commits depend on that. */
   readonly kind: VerbKind;
   /** The units of a call, at least 0. */
   units(argument: Argument): number;
@@ -102,9 +102,9 @@ export interface OlderOptions {
   readonly mode: ReplaceMode;
 }
 
-/** What makes a family: the keys of one prefix and one algorithm. */
+/** The definition of a family: the keys of one prefix and one algorithm. */
 export interface FamilySpec {
-  /** What its stored keys begin with. */
+  /** The beginning of its stored keys. */
   readonly prefix: string;
   /** The algorithm, whose id is part of its stored keys. */
   readonly algorithm: Algorithm;
@@ -124,7 +124,7 @@ export type Answered<Mode extends StoreMode, Value> = Mode extends "sync" ? Valu
 
 /** The keys of one prefix and one algorithm in a store. */
 export interface Family<Mode extends StoreMode = StoreMode> {
-  /** What it was opened with. */
+  /** The definition that it was opened with. */
   readonly spec: FamilySpec;
   /**
    * Binds a verb to the family's keys. The same object each time.
@@ -151,7 +151,7 @@ export type WatchedKey = (wake: () => void) => () => void;
 
 /** A verb bound to the keys of a family. */
 export interface BoundVerb<Argument, Answer, Mode extends StoreMode = StoreMode> {
-  /** Whose keys it runs on. */
+  /** The family on whose keys it runs. */
   readonly family: Family<Mode>;
   /** The verb. */
   readonly verb: Verb<Argument, Answer>;
@@ -178,7 +178,7 @@ export interface Operation {
   readonly argument: unknown;
 }
 
-/** What every store has, whether it answers at once or by promises. */
+/** The members of every store, whether it answers at once or by promises. */
 export interface StoreBase<Mode extends StoreMode = StoreMode> {
   /**
    * Opens a family. Families of the same prefix and algorithm id share their keys.

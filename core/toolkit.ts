@@ -1,5 +1,5 @@
 /**
- * What only authors of algorithms and stores need: the verbs, and the pure functions that every store
+ * For authors of algorithms and stores only: the verbs, and the pure functions that every store
  * calls.
  *
  * @example What several calls come to, without a store

@@ -1,5 +1,5 @@
 /*
- * What several operations come to, as a pure function: step each state, and apply all of them or
+ * Several operations at once, as a pure function: step each state, and apply all of them or
  * none. A store loads the states, calls `transact`, and commits the states that changed; after a lost
  * race it does all three again.
  */
@@ -7,7 +7,7 @@
 import { checkCost, checkNow } from "./options/checks.ts";
 import type { Operation } from "./store.ts";
 
-/** What several operations come to. */
+/** The outcome of several operations. */
 export interface Transaction {
   /** Each operation's answer, in order. */
   readonly answers: readonly unknown[];

@@ -1,5 +1,5 @@
 /**
- * What a worker runs: a file beside another one; the built package holds both as JavaScript. From JSR
+ * The program of a worker: a file beside another one; the built package holds both as JavaScript. From JSR
  * the code comes by HTTPS, where a worker takes only files and data.
  */
 export function workerProgram(url: string, name: string): URL {

@@ -24,7 +24,7 @@ export type AnyCall = (
   // deno-lint-ignore no-explicit-any
 ) => MaybePromise<any>;
 
-/** What a store does differently from the one inside it. */
+/** The parts of a store that differ from the one inside it. */
 export interface Wrapping {
   /** Opens the inner family; the inner store's `open` without it. */
   open?(spec: FamilySpec): Family;

@@ -13,7 +13,7 @@ import type { Decision } from "../decision.ts";
 import { distinctNames } from "./distinct_names.ts";
 import { splitReducer } from "./split_reducer.ts";
 
-/** What `all` keeps: each part's state, in order. */
+/** The state of `all`: each part's state, in order. */
 export type AllState = readonly unknown[];
 
 /**

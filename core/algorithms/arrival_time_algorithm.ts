@@ -18,10 +18,10 @@ import {
 } from "../arithmetic/ticks.ts";
 import { type BurstOptions, type Rate, readBurst } from "../options/rate_options.ts";
 
-/** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
+/** The state of a continuously drained algorithm: its TAT, as one number where that is exact. */
 export type ArrivalState = number | FineInstant;
 
-/** What the algorithms that drain continuously at `limit` per `period` have in common. */
+/** The options that the algorithms which drain continuously at `limit` per `period` have in common. */
 export interface ArrivalTimeOptions extends Rate {
   /** The factory's name and its options. */
   readonly id: readonly [factory: string, ...options: readonly number[]];

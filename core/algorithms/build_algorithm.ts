@@ -68,21 +68,21 @@ export interface Arithmetic<State> {
   readonly codec: Codec<State>;
 }
 
-/** What an algorithm is made of. */
+/** The parts of an algorithm. */
 export interface Parts<State> extends Arithmetic<State>, Rate {
   /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
-  /** What the arithmetic was made of, if it was of numbers alone. */
+  /** The numbers behind the arithmetic, if there is nothing else behind it. */
   readonly formula?: Formula;
-  /** Of windows that differ in length: that of the one at an instant. */
+  /** For windows that differ in length: the length of the one at an instant. */
   readonly periodAt?: (now: number) => number;
-  /** Of a window over a timeline: how many slots it covers. */
+  /** For a window over a timeline: how many slots it covers. */
   readonly slots?: number;
   /** A state that depends on no store's memory, where a store may pass a view. */
   detach?(state: State): State;
   /** The use that a state holds, the oldest first, where the instants matter. */
   uses?(state: State, now: number): readonly UnitsAt[];
-  /** Of an arrival time in one number: what it is counted by. */
+  /** For an arrival time in one number: its units. */
   readonly arrival?: ArrivalRate | undefined;
 }
 
@@ -107,7 +107,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const split = Object.freeze({
     take,
     decide,
-    // Of a cost above 0; what is given back is taken.
+    // Only for a cost above 0; units that are given back go through `take`.
     charge: (state: State, now: number, cost: number) =>
       cost > 0 ? charge(state, now, cost) : take(state, now, cost),
   });

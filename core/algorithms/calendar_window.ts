@@ -24,7 +24,7 @@ import {
 } from "../options/checks.ts";
 import { windowArithmetic, type Windows } from "./fixed_window.ts";
 
-/** What `calendarWindow` keeps: the window's end and its use, as one number where that is exact. */
+/** The state of `calendarWindow`: the window's end and its use, as one number where that is exact. */
 export type CalendarWindowState = number | WideUse;
 
 /** The options of `calendarWindow`. */
@@ -35,9 +35,9 @@ export interface CalendarWindowOptions {
   readonly every: CalendarUnit;
   /** The IANA name of the time zone whose calendar counts: `"Europe/Berlin"`, `"UTC"`. */
   readonly zone: string;
-  /** Of weeks: the day that they begin with, from 1 for Monday (default) to 7 for Sunday. */
+  /** For weeks: the day that they begin with, from 1 for Monday (default) to 7 for Sunday. */
   readonly weekStart?: number | undefined;
-  /** What headers call the policy; by default it is made of the options: `"100-per-month"`. */
+  /** The policy's name in headers; by default it is made of the options: `"100-per-month"`. */
   readonly name?: string | undefined;
 }
 

@@ -16,7 +16,7 @@ import {
   wideUse,
 } from "../arithmetic/window_use.ts";
 
-/** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
+/** The state of `fixedWindow`: the window and its use, as one number where that is exact. */
 export type FixedWindowState = number | WideUse;
 
 /** The options of `fixedWindow`. */

@@ -8,7 +8,7 @@ import type { Accounting } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 
-/** What a `lockout` with several locks keeps of a key. */
+/** The state of a key under a `lockout` with several locks. */
 export interface GrowingLockState {
   /** The instant of the first try; 0 without tries. */
   readonly opened: number;

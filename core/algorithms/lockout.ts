@@ -19,7 +19,7 @@ import { LAST_INSTANT, rangeError, typeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
 
-/** What `lockout` keeps of a key. */
+/** The state of a key under `lockout`. */
 export interface LockoutState {
   /** The instant of the first try. */
   readonly opened: number;

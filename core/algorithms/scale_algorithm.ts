@@ -41,7 +41,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
 
 /** How units of the share and units of the whole limit convert. */
 interface UnitScale {
-  /** What a cost counts in units of the whole limit. */
+  /** A cost in units of the whole limit. */
   counted(cost: number): number;
   /** The largest cost that counts no more than so many units. */
   unitsIn(units: number): number;

@@ -12,7 +12,7 @@ import type { Codec } from "../codec.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 
-/** What `slidingCounter` keeps: the counts of the last window with use and of the one before. */
+/** The state of `slidingCounter`: the counts of the last window with use and of the one before. */
 export interface SlidingCounterState {
   /** The window's index since the Unix epoch: the latest one that holds use. */
   readonly window: number;

@@ -13,7 +13,7 @@ export interface AbortHandling<Caller> {
   later(caller: Caller, wake: () => void): void;
 }
 
-/** Who waits with which signal. */
+/** The callers that wait with a signal, by that signal. */
 export interface AbortGroups<Caller> {
   /** Adds a caller; the signal must not be aborted yet. */
   add(signal: AbortSignal, caller: Caller): void;

@@ -75,12 +75,12 @@ async function admission(request: WaitRequest): Promise<Decision> {
   const decision = isPromise(admitted) ? await admitted : admitted;
   if (decision !== undefined) return decision;
   const seen = await look(request);
-  // Those who wait come first, however many units there are now; but never say at once.
+  // Waiting callers come first, however many units there are now; so the answer is never "at once".
   const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter) };
   throw rateLimited(request, refused, `at most ${maxWaiting} may wait`);
 }
 
-/** What `peek` answers, unless the store does not answer in time. */
+/** The answer of `peek`, unless the store does not answer in time. */
 function look(request: WaitRequest): MaybePromise<Decision> {
   const { limiter, key, cost, maxWait } = request;
   const answer = limiter.call(peek, key, cost);

@@ -25,9 +25,9 @@ import { consume } from "../verbs/consume.ts";
  * @typeParam OfLimiter `Limiter` or `AsyncLimiter`.
  */
 export interface Entry<OfLimiter> {
-  /** Whose limit. */
+  /** The limiter that decides. */
   readonly limiter: OfLimiter;
-  /** Whose units: a non-empty string. */
+  /** The limiter's key: a non-empty string. */
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;

@@ -30,7 +30,7 @@ import { wakeQueue } from "./wait_in_queue.ts";
 /** The options of a limiter, whatever its store. */
 export interface LimiterOptions {
   /**
-   * What the limiter's keys begin with in the store. Required with a store, as two limiters that
+   * The beginning of the limiter's keys in the store. Required with a store, because two limiters that
    * share counters by accident are the commonest fault there is.
    */
   readonly prefix?: string | undefined;
@@ -61,7 +61,7 @@ export interface LimiterOptions {
 export interface StoreLimiterOptions extends LimiterOptions {
   /** The store, of either kind. */
   readonly store: Store;
-  /** What the limiter's keys begin with in the store. */
+  /** The beginning of the limiter's keys in the store. */
   readonly prefix: string;
 }
 
@@ -79,13 +79,13 @@ export interface AsyncLimiterOptions extends StoreLimiterOptions {
   readonly store: AsyncStore;
 }
 
-/** What limiters on stores of both kinds have in common. */
+/** The members that limiters on stores of both kinds have in common. */
 export interface LimiterBase<Answer, Done, OfStore extends Store> {
   /** The algorithm, as given. */
   readonly algorithm: Algorithm;
   /** The store, as given, or the limiter's own. */
   readonly store: OfStore;
-  /** What the limiter's keys begin with in the store. */
+  /** The beginning of the limiter's keys in the store. */
   readonly prefix: string;
   /**
    * Decides and takes.
@@ -96,7 +96,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * @throws {RangeError} If the cost is no integer of at least 0.
    */
   consume(key: string, cost?: number): Answer;
-  /** What `consume` would answer; changes nothing. The balance is `peek(key, 0)`. */
+  /** Answers as `consume` would, and changes nothing. The balance is `peek(key, 0)`. */
   peek(key: string, cost?: number): Answer;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(key: string, cost?: number): Answer;
@@ -120,7 +120,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * the same prefix on the same store, and of options that this limiter had before, too. Prefixes that
    * merely begin with it are left alone.
    *
-   * What is called meanwhile may count before it or after it. On memory it takes time linear in the
+   * Calls made meanwhile may count before it or after it. On memory it takes time linear in the
    * keys of the prefix, in Redis in all keys of the database, a thousand at a time.
    *
    * @throws {TypeError} If the store has no `deleteAll`.
@@ -156,7 +156,7 @@ export type Limiter<OfStore extends SyncStore = SyncStore> = LimiterBase<Decisio
 /** A limiter on a store that answers by promises. */
 export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>;
 
-/** What adapters and `consumeAll` need of a limiter beside its public face. */
+/** The members of a limiter that only adapters and `consumeAll` use. */
 export interface LimiterInternals {
   /** A verb on the limiter's keys. */
   bind<Argument, Answer>(verb: Verb<Argument, Answer>): BoundVerb<Argument, Answer>;
@@ -306,7 +306,7 @@ function decisionCallback(
   return guarded(onDecision, (error, _decision, key) => report(error, key));
 }
 
-/** What `replaces` says, as a list. */
+/** The older options that `replaces` names, as a list. */
 export function olderOptions(replaces: LimiterOptions["replaces"]): readonly OlderOptions[] {
   if (replaces === undefined) return [];
   return Array.isArray(replaces) ? replaces : [replaces as OlderOptions];

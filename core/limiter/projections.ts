@@ -1,5 +1,5 @@
 /*
- * Who is refused because no turn will come in time.
+ * The callers that are refused because no turn will come in time.
  *
  * Whether a caller with a `maxWait` can be served in time is projected when it joins: from the state
  * that the head's last refusal saw, all who wait are admitted one after the other, as a fold of the

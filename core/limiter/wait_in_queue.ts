@@ -10,7 +10,7 @@
  * Whoever leaves or is admitted costs the same however many wait; where thousands do so at one instant,
  * they do it in slices, each in a turn of the event loop, so that nobody else has to wait for them.
  *
- * Those who were admitted by a `leakyQueue` then sleep out their delay. Who leaves meanwhile gives
+ * Callers that a `leakyQueue` admitted then sleep out their delay. A caller that leaves meanwhile gives
  * back the newest place only: if a place in the middle were given back, the next call would be given
  * the newest one, which is taken. One that is not the newest stays, marked, until those behind it
  * are gone.
@@ -47,7 +47,7 @@ import {
   wakeHead,
 } from "./waiting_queue.ts";
 
-/** Who waits with which signal, in this thread. */
+/** The callers of this thread that wait with a signal, by that signal. */
 const aborts = abortGroups<Waiter>({
   leave: (waiters, reason) => leave(waiters, reason),
   later: ({ limiter }, wake) => void limiter.after(0, wake),
@@ -300,7 +300,7 @@ async function cancelStart(
       newest = queue.delayed.last;
     }
   } catch {
-    // What could not be given back stays charged: the safe side.
+    // Units that could not be given back stay charged: the safe side.
   }
   waiter.reject(reason);
   advance(queue);

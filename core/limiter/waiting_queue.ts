@@ -14,7 +14,7 @@ import type { Verb, WatchedKey } from "../store.ts";
 import type { Sight, StateAt } from "../verbs/attempt.ts";
 import { type Deadlines, deadlines, pushDeadline, sweep } from "./deadlines.ts";
 
-/** What waiting needs of a limiter. */
+/** The part of a limiter that waiting needs. */
 export interface QueueLimiter {
   readonly algorithm: Algorithm;
   /** The queues of its store. */
@@ -41,7 +41,7 @@ export interface QueueLimiter {
   watch(key: string): WatchedKey | undefined;
 }
 
-/** Who waits for what. */
+/** The request of a waiting caller. */
 export interface WaitRequest {
   readonly limiter: QueueLimiter;
   /** The limiter's key. */
@@ -110,9 +110,9 @@ export interface WaitingQueue {
   readonly waiting: LinkedList<Waiter>;
   /** Charged, and sleeping out their delay, in the order of their places. */
   readonly delayed: LinkedList<Waiter>;
-  /** Those of `waiting` that have a deadline. */
+  /** The callers of `waiting` that have a deadline. */
   readonly deadlines: Deadlines<Waiter>;
-  /** What the head's last refusal saw; undefined when it was not kept, or is out of date. */
+  /** The state that the head's last refusal saw; undefined when it was not kept, or is out of date. */
   observed: ObservedState | undefined;
   /** The last of `waiting` that has a projection; so have all before it. */
   projectedTo: Waiter | undefined;

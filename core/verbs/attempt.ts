@@ -13,7 +13,7 @@ import type { Decision } from "../decision.ts";
 import type { Verb } from "../store.ts";
 import { queueResetAfter } from "./queue_reset_after.ts";
 
-/** What an attempt requests. */
+/** The request of an attempt. */
 export interface AttemptArgument {
   /** Units to take. */
   readonly cost: number;
@@ -29,7 +29,7 @@ export interface StateAt {
   readonly at: number;
 }
 
-/** What an attempt saw of the key's state. */
+/** The key's state as an attempt saw it. */
 export interface Sight {
   /** The state of a refusal; `undefined` if the call was admitted. */
   readonly refusedState: StateAt | undefined;
@@ -39,11 +39,11 @@ export interface Sight {
   readonly freshAt: number;
 }
 
-/** What an attempt is answered. */
+/** The answer to an attempt. */
 export interface Attempt {
   /** The decision; a start that would come too late is a refusal. */
   readonly decision: Decision;
-  /** What it saw; `undefined` if another store, or a failure policy, answered without the state. */
+  /** The state that it saw; `undefined` if another store, or a failure policy, answered without the state. */
   readonly sight: Sight | undefined;
 }
 

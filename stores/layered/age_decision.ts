@@ -23,7 +23,7 @@ export function ageDecision(
   };
 }
 
-/** What is left of a wait; never 0, as that would say that it is over. */
+/** The rest of a wait; never 0, because that would say that it is over. */
 function sooner(wait: number, milliseconds: number): number {
   return wait === 0 ? 0 : Math.max(1, Math.ceil(wait - milliseconds));
 }

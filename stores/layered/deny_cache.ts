@@ -32,7 +32,7 @@ interface Refusal {
   readonly promised: boolean;
 }
 
-/** What a deny cache holds. */
+/** The contents of a deny cache. */
 interface DenyCache {
   readonly refusals: KeyedCache<Refusal>;
   /**
@@ -188,7 +188,7 @@ function freeKeys<Value>(
   return andFinally(call, forget);
 }
 
-/** What a refusal says of a call, if it still holds. */
+/** The answer that a remembered refusal gives to a call, if it still holds. */
 function answerOf(
   { decision, cost: least, at, ownTime, promised }: Refusal,
   cost: number,

@@ -92,7 +92,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   const scale = scaledBy(share);
 
   function scaledSpec({ prefix, algorithm }: FamilySpec): FamilySpec {
-    // What was used under older options is known to the first store alone.
+    // Only the first store knows the use under older options.
     return { prefix, algorithm: scale(algorithm), older: [] };
   }
 

@@ -1,18 +1,18 @@
 /*
- * What a store made of stores remembers of keys: for each family a map of its own, so that a lookup
+ * The memory that a store made of stores has of keys: for each family a map of its own, so that a lookup
  * takes the limiter's key as it is. All maps together are bounded.
  */
 
 import type { Family, FamilySpec } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 
-/** What is remembered of one family's keys. */
+/** The values remembered of one family's keys. */
 export interface FamilyCache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
 }
 
-/** What is remembered of all keys: of at most so many, then a new one replaces the oldest. */
+/** The values remembered of all keys: of at most so many, then a new one replaces the oldest. */
 export interface KeyedCache<Value> {
   /** The keys of a family, and of every other family with its prefix and algorithm. */
   of(family: Family): FamilyCache<Value>;

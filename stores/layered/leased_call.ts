@@ -23,7 +23,7 @@ import { LONGEST_KEY } from "../../core/options/longest_key.ts";
 import { ageDecision } from "./age_decision.ts";
 import type { FamilyCache } from "./keyed_cache.ts";
 
-/** What is held of a key. */
+/** The lease on a key. */
 export interface LeasedKey {
   block: Block | undefined;
   /** Until when no block is worth requesting, as the store has refused one. */
@@ -40,9 +40,9 @@ interface Block {
   readonly at: number;
   /** When the store has answered: at once or by a promise, as the store does. It never fails. */
   answered: MaybePromise<void>;
-  /** What the store said as it gave the units; `undefined` until then. */
+  /** The decision with which the store gave the units; `undefined` until then. */
   given: Decision | undefined;
-  /** What the store answered in place of giving the units. */
+  /** The store's answer when it gave no units. */
   denied: Denial | undefined;
 }
 
@@ -160,7 +160,7 @@ function noteAnswer(decision: Decision, block: Block, leased: LeasedKey, ttl: nu
   }
   block.left = 0;
   block.denied = { decision };
-  // What another store refuses, this one may give as soon as it is back; a policy knows nothing.
+  // When another store refuses, this one may admit as soon as it is back; a policy knows nothing.
   const wait = source === undefined ? retryAfter : Math.min(retryAfter, ttl);
   if (source !== "policy") leased.noBlockUntil = block.at + wait;
 }
@@ -249,7 +249,7 @@ function withBlockUnits(decision: Decision, left: number, size: number): Decisio
   };
 }
 
-/** What one call could take: up to a block's size of both, or more of the store alone. */
+/** The units that one call could take: up to a block's size of both, or more of the store alone. */
 function mostAtOnce(remaining: number, left: number, size: number): number {
   return Math.max(remaining, Math.min(remaining + left, size));
 }

@@ -238,7 +238,7 @@ function callOf<Argument, Answer>(
   return call as unknown as Call<Argument, Answer>;
 }
 
-/** What is seldom left to do after a call that wrote at most a cell. */
+/** The work that is seldom left after a call that wrote at most a cell. */
 function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
   refreshLevel(slots, slot);
   if (writes && now >= slots.sweepAt) sweep(slots, now);

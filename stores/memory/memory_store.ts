@@ -26,7 +26,7 @@ export interface MemoryStoreOptions {
   /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
-   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets, of those
+   * The treatment of a new key when all `maxKeys` hold use: `"evict"` (default) forgets, of those
    * looked at, one that has the smallest share of its capacity in use, and counts it; `"throw"`
    * throws a `StoreFullError`.
    */
@@ -38,7 +38,7 @@ export interface MemoryStoreOptions {
   readonly perProcess?: boolean | undefined;
 }
 
-/** What a memory store holds, and what it had to let go. */
+/** The contents of a memory store, and what it had to let go. */
 export interface MemoryStoreStatistics {
   /** Keys held now; some of them may be fresh again. */
   readonly keys: number;
@@ -52,7 +52,7 @@ export interface MemoryStoreStatistics {
 
 /** The store of one process. */
 export interface MemoryStore extends SyncStore {
-  /** What it holds now; constant time. */
+  /** Its contents now; constant time. */
   statistics(): MemoryStoreStatistics;
   /** Closes the store, for `using`. */
   [Symbol.dispose](): void;

@@ -49,7 +49,7 @@ export interface Slots {
   /** Slots that were used, and are free again. */
   readonly freed: number[];
   readonly queue: ExpiryQueue;
-  /** Whom to forget when all of them hold use. */
+  /** Decides which key to forget when all of them hold use. */
   readonly use: UseLevels;
   /** For how many slots the queue and the levels have room. */
   capacity: number;

@@ -6,7 +6,7 @@
 
 /** All keys of one limiter. */
 export interface Table {
-  /** What their stored keys have in common. */
+  /** The part that their stored keys have in common. */
   readonly family: string;
   /** Whether its states are numbers, and lie in cells. */
   readonly numeric: boolean;

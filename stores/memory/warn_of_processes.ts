@@ -4,7 +4,7 @@
  * see that its process is one of several: a worker of `node:cluster`, or an instance of PM2.
  */
 
-/** What a process says of itself, as far as the runtime has it. */
+/** The facts that a process reports about itself, as far as the runtime has them. */
 export interface ProcessFacts {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Node 20.16 and later, Bun, Deno. Without it a worker of `node:cluster` cannot be seen. */

@@ -14,7 +14,7 @@ import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } fr
 import { type Answer, type Bound, type Job, keySet, keysOf, type Several } from "./job.ts";
 import type { EngineCounters } from "./engine_context.ts";
 
-/** What one batch is made of. */
+/** The parts of one batch. */
 export interface Batch {
   readonly jobs: Job[];
   /** The cells of all their keys. */
@@ -98,7 +98,7 @@ export function decideBatch(
   waiting: ReadonlySet<Job> = NONE,
 ): readonly Job[] {
   const { jobs, cells } = batch;
-  // What was given up meanwhile is not to be charged.
+  // Calls that were given up meanwhile are not to be charged.
   const isLeftOut = (job: Job) => job.settled || waiting.has(job);
   const asked = jobs.some(isLeftOut) ? jobs.filter((job) => !isLeftOut(job)) : jobs;
   return encodeAll(batch, stepAll(asked, cells, now, counters), now);

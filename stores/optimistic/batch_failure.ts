@@ -20,11 +20,11 @@ import { formatValue } from "../../core/options/checks.ts";
  * neither where the server replied an error to them; otherwise nobody knows.
  */
 export interface BatchFailure {
-  /** What happened. */
+  /** The kind of failure. */
   readonly kind: "lost" | "silent" | "refused" | "unwritable" | "rejected" | "moved";
   /** Whether the calls may have been applied. */
   readonly applied: "no" | "unknown";
-  /** What was thrown or replied. */
+  /** The error that was thrown or replied. */
   readonly error: Error;
 }
 
@@ -33,7 +33,7 @@ export function connectionLost(): BatchFailure {
   return { kind: "lost", applied: "no", error: new Error("The connection was lost") };
 }
 
-/** What a client threw, which may be anything, as an error. */
+/** A value that a client threw, which may be anything, as an error. */
 export function asError(thrown: unknown): Error {
   const { message } = (thrown ?? {}) as { readonly message?: unknown };
   return typeof message === "string"

@@ -91,7 +91,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
     /** Fails all calls that wait, and closes the connection. */
     close(): void {
       closeServer(server);
-      // What is under way ends with its connection, or at the deadline of its round trip.
+      // Batches under way end with their connection, or at the deadline of their round trip.
       state.timer?.();
       server.context.failJobs(takeAll(queue), "no", storeClosed());
     },
@@ -127,13 +127,13 @@ function failLate(state: BatcherState): number {
   if (starting && !breaker.hasConnected) oldest = performance.now();
   else {
     for (const job of takeIf(queue, isLate)) {
-      // Those that wait for others to win a race have not failed for want of a server, either.
+      // Calls that wait for others to win a race have not failed for want of a server, either.
       if (job.races > 0 || lostRaces > 0) failContended(server, job);
       else failJobs([job], "no", cause);
     }
   }
   for (const batch of inFlight.batches) {
-    // What is only being loaded was not charged, and will not be. A call that lost races before will
+    // A key that is only being loaded was not charged, and will not be. A call that lost races before will
     // know within a round trip, or its deadline, whether it has lost this one, too.
     const late = batch.jobs.filter((job) => isLate(job) && job.races === 0);
     failJobs(late, batch === loading ? "no" : "unknown", cause);

@@ -20,7 +20,7 @@ const MAX_BATCHES = 4;
  */
 const MIN_KEYS = 20;
 
-/** What is under way to one node. */
+/** The batches that are under way to one node. */
 export interface BatchesInFlight {
   /** An array, as a `Set` leaves tables behind that keep what was in it from the collector. */
   readonly batches: Batch[];

@@ -30,7 +30,7 @@ export interface Cell {
   unreadable: boolean;
   /** Whether a call replaced the state. */
   changed: boolean;
-  /** Whose state it is; `undefined` before the first call, and when the key was forgotten. */
+  /** The algorithm whose state it is; `undefined` before the first call, and when the key was forgotten. */
   algorithm: Algorithm | undefined;
   /** Milliseconds until the state is fresh. */
   resetAfter: number;

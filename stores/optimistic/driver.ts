@@ -13,7 +13,7 @@ import type { Batch } from "./batch.ts";
 import type { BatchFailure } from "./batch_failure.ts";
 import type { Job } from "./job.ts";
 
-/** What a commit reports of the calls of its batch; each is reported once. */
+/** The reports of a commit about the calls of its batch; each call is reported once. */
 export interface CommitCallbacks {
   /** The values are there: from now on no call may join the batch. */
   onLoaded(): void;

@@ -1,11 +1,11 @@
 /*
- * What the engine knows of its store. Every part of a store receives this one object, so no state is
+ * The engine's view of its store. Every part of a store receives this one object, so no state is
  * global, and several stores in a process do not affect each other.
  */
 
 import type { Job } from "./job.ts";
 
-/** What the engine counts. */
+/** The engine's counters. */
 export interface EngineCounters {
   /** Calls that were decided. */
   decisions: number;

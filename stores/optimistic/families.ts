@@ -8,11 +8,11 @@ import type { Answer, Bound, Part } from "./job.ts";
 
 /** A verb that is bound in this store. */
 export interface StoredBound extends Bound {
-  /** What it is in a call of several operations. */
+  /** Its part in a call of several operations. */
   part(key: string, argument: unknown): Part;
 }
 
-/** What families need of their store. */
+/** The part of a store that its families need. */
 interface FamilyStore {
   /** Makes stored keys of the keys of a prefix and an algorithm. */
   namer(prefix: string, id: string): (key: string) => string;
@@ -64,7 +64,7 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
   };
 }
 
-/** What the script has to know of a verb: the formula of its transition, and which way it goes. */
+/** The script's view of a verb: the formula of its transition, and which way it goes. */
 function formulaOf(
   verb: Verb<unknown, unknown>,
   { algorithm }: FamilySpec,

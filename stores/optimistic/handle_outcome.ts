@@ -1,5 +1,5 @@
 /*
- * What follows from a batch that came back:
+ * The consequences of a batch that came back:
  *
  * | what came of the batch | its calls |
  * |---|---|
@@ -26,7 +26,7 @@ const MAX_TRIES = 256;
 /** After how many connections in a row that were lost without one answer the breaker opens. */
 const MAX_EMPTY_CONNECTIONS = 3;
 
-/** What is known of the batches to one server, until all that are under way are back. */
+/** The facts about the batches to one server, until all that are under way are back. */
 export interface Outcomes {
   readonly server: Reconnector;
   readonly queue: JobQueue;

@@ -7,7 +7,7 @@ import type { Formula } from "../../core/algorithm.ts";
 import type { BoundVerb, Operation } from "../../core/store.ts";
 import type { Cell } from "./cell.ts";
 
-/** What a call returns: a verb's answer, those of several, or nothing if it forgets a key. */
+/** The value that a call returns: a verb's answer, those of several, or nothing if it forgets a key. */
 export type Answer = unknown;
 
 /** A verb bound to the keys of a family in this store. */
@@ -65,7 +65,7 @@ class YoungJob {
   readonly at: number | undefined;
   /** The verb, if it needs one key; `undefined` of several, and to forget the key. */
   readonly bound: Bound | undefined;
-  /** What it brings. */
+  /** The verb's argument. */
   readonly argument: unknown;
   /** Operations that are run all or nothing, if it is not that one. */
   readonly several: Several | undefined;
@@ -93,7 +93,7 @@ class YoungJob {
   cell: Cell | undefined = undefined;
   /** Whether it was answered, or failed. */
   settled = false;
-  /** What the call returns once the batch is committed. */
+  /** The value that the call returns once the batch is committed. */
   answer: Answer = undefined;
 
   constructor(

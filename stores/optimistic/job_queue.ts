@@ -83,7 +83,7 @@ function fillFrom(
   queue.size -= taken;
   if (taken > 0) queue.slots.delete(slot);
   if (taken === jobs.length) return true;
-  // What is left goes behind the other slots, so that none of them starves.
+  // The rest goes behind the other slots, so that none of them starves.
   if (taken > 0) queue.slots.set(slot, jobs.slice(taken));
   batch.open = false;
   return false;

@@ -1,5 +1,5 @@
 /*
- * What time it is on the server, without asking.
+ * The time on the server, without asking.
  *
  * A reply that carries the server's time was made somewhere between sending and receiving; so the
  * server's clock less ours is known to within half the round trip (D. Mills, RFC 5905; F. Cristian,

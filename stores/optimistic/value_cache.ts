@@ -12,7 +12,7 @@ export interface CachedValue {
 
 /** The values last seen of one server. */
 export interface ValueCache {
-  /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
+  /** The value last seen under a key; `undefined` if there was nothing, or it is not known. */
   get(key: string): CachedValue | undefined;
   /** Remembers what a key holds. */
   set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;

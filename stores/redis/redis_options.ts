@@ -25,7 +25,7 @@ export interface RedisStoreOptions {
    */
   readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;
   /**
-   * Whose clock decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
+   * The clock that decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
    * off by half a round trip at most. `"client"`: `Date.now`.
    */
   readonly time?: "server" | "client" | undefined;
@@ -46,7 +46,7 @@ export interface RedisStoreOptions {
    */
   readonly timeout?: number | undefined;
   /**
-   * What a call returns when Redis does not answer: `"throw"` (default) throws a
+   * The answer to a call when Redis does not answer: `"throw"` (default) throws a
    * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
    * Resets and contention throw in any case.
    */
@@ -62,7 +62,7 @@ export interface RedisStoreOptions {
    */
   readonly maxPending?: number | undefined;
   /**
-   * What a call returns when `maxPending` calls wait: `"throw"` (default) throws a
+   * The answer to a call when `maxPending` calls wait: `"throw"` (default) throws a
    * `StoreOverloadedError`, `"deny"` returns a refusal whose `source` is `"policy"`. It never
    * admits.
    */
@@ -81,7 +81,7 @@ export interface RedisStoreOptions {
    */
   readonly cacheBytes?: number | undefined;
   /**
-   * What decides in which hash slot of a cluster a key lies; without it, the key itself. Keys of
+   * The part of a key that decides its hash slot in a cluster; without it, the whole key. Keys of
    * one tag can be taken together by `consumeAll`.
    */
   readonly hashTag?: ((key: string) => string) | undefined;

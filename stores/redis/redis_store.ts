@@ -50,7 +50,7 @@ import type { StoreContext } from "./store_context.ts";
 
 /** A store in Redis. */
 export interface RedisStore extends AsyncStore {
-  /** What it has done; constant time. */
+  /** The store's counters; constant time. */
   statistics(): RedisStoreStatistics;
 }
 

@@ -1,4 +1,4 @@
-/** What a Redis store has done since it was made. */
+/** The counters of a Redis store since it was made. */
 export interface RedisStoreStatistics {
   /** How calls are committed on the connection made last; `undefined` before the first one. */
   readonly commit: "watch" | "cas" | "script" | undefined;

@@ -11,7 +11,7 @@ import type { ReadOptions } from "./redis_options.ts";
 import type { ServerClock } from "../optimistic/server_clock.ts";
 import type { RedisCounters } from "./statistics.ts";
 
-/** What all parts of one store share: its options, cache, clock and counters. */
+/** The context that all parts of one store share: its options, cache, clock and counters. */
 export interface StoreContext extends ReadOptions, EngineContext {
   /** Whether the server's clock decides; otherwise `Date.now`. */
   readonly useServerTime: boolean;

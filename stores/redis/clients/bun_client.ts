@@ -16,7 +16,7 @@ export interface BunRedisClient {
   duplicate(): unknown;
 }
 
-/** What `duplicate` returns, as far as it is used. */
+/** The result of `duplicate`, as far as it is used. */
 interface Duplicate {
   readonly connected: boolean;
   onconnect: (() => void) | null;

@@ -29,7 +29,7 @@ interface Attempt {
   late: boolean;
   /** Whether its socket was opened. */
   isOpen: boolean;
-  /** What the client said last of what is wrong. */
+  /** The error that the client reported last. */
   error: unknown;
 }
 
@@ -89,8 +89,8 @@ function speaksTls(client: DedicatedClient | undefined): boolean {
 }
 
 /**
- * Of what a client throws and what it reported before, the one that says more: ioredis and iovalkey
- * say that the connection is closed, and why only as an event.
+ * The error that says more: the one that a client throws, or the one that it reported before. ioredis
+ * and iovalkey say that the connection is closed, and why only as an event.
  */
 function tellingError(thrown: unknown, reported: unknown): unknown {
   const { message } = asError(thrown);

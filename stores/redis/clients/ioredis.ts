@@ -22,7 +22,7 @@ export interface IoRedisClient {
   duplicate(...overrides: never[]): unknown;
 }
 
-/** What it is duplicated as. */
+/** The options of a duplicate. */
 interface Duplicate {
   readonly status: string;
   readonly options?: { readonly tls?: unknown };
@@ -42,7 +42,7 @@ export function dialIoRedis(client: IoRedisClient): Dial {
     );
 }
 
-/** What the store uses of a cluster client. */
+/** The part of a cluster client that the store uses. */
 interface Cluster {
   readonly startupNodes: readonly (object | string | number)[];
   readonly options?: object;

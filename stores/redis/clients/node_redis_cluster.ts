@@ -104,7 +104,7 @@ function named(address: string): NodeName {
   return { address, host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
 }
 
-/** What is made when it is first needed. */
+/** A value that is made when it is first needed. */
 function once<Value>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => made ??= make();

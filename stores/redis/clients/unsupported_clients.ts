@@ -14,7 +14,7 @@ const UNSUPPORTED: readonly (readonly [name: string, has: readonly string[], lac
   ["a cluster client of node-redis 5.0", ["getSlotRandomNode"], "_options"],
 ];
 
-/** What an error calls a client that it rejects; `undefined` if the client is not a known one. */
+/** The name in errors of a client that is rejected; `undefined` if the client is not a known one. */
 export function unsupportedName(client: unknown): string | undefined {
   return UNSUPPORTED.find(([, members, lacks]) =>
     members.every((member) => has(client, member)) && !has(client, lacks)

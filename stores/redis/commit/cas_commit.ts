@@ -74,7 +74,7 @@ export function comparing(
       for (const cell of call.cells) {
         const { held = "", next = "", lifetime } = cell;
         command.push(held, next, lifetime === 0 ? "" : String(lifetime));
-        // What comes after it on this connection finds these values, unless it loses the race.
+        // Later batches on this connection find these values, unless this one loses the race.
         if (cell.changed || cell.state !== undefined) rememberCell(cell, values);
       }
       return command;

@@ -25,7 +25,7 @@ export interface CommitScript {
   readReply(call: ScriptCall, reply: readonly unknown[]): void;
 }
 
-/** What one script call decides: calls on keys of one slot, and their cells. */
+/** The work of one script call: calls on keys of one slot, and their cells. */
 export interface ScriptCall {
   readonly jobs: Job[];
   cells: Cell[];

@@ -62,7 +62,7 @@ function running(
         loadCell(cell, held[index] ?? undefined, undefined);
       }
       const now = useServerTime ? Math.floor(timeOf(reply)) : own;
-      // Those that were given up meanwhile as well: the server has charged them.
+      // Calls that were given up meanwhile as well: the server has charged them.
       callbacks.answer(stepAll(call.jobs, batch.cells, now, counters));
     },
   };

@@ -59,7 +59,7 @@ export async function watchCommit(
   const claimed = claimedJobs(batch, claims, timeOf(replies.at(-1)), context.owner);
   callbacks.waitFor([...claimed]);
   const decided = decideBatch(batch, now, context.counters, claimed);
-  // What is left of claims is not claimed by others: a write ends them.
+  // The claims that are left are our own: a write ends them.
   const changes = cells.filter((cell) => isReplaced(cell) || claims.has(cell));
   const [waiting, settled] = divide(decided, changes, cells);
   callbacks.answer(settled);

@@ -13,7 +13,7 @@ interface OutageOptions {
   readonly onUnavailable: "throw" | "allow" | "deny";
 }
 
-/** What a server replies to somebody whom it does not let in. */
+/** A server's replies to a client that it does not let in. */
 const AUTHENTICATION_REGEXP = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password/;
 
 /** Makes the function that receives outages: the caller's, or one that prints refused passwords. */

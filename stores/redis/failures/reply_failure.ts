@@ -1,20 +1,20 @@
 /*
- * What the error replies of a Redis server mean.
+ * The meaning of a Redis server's error replies.
  */
 
 import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 
-/** What the replies say that concern everybody. */
+/** The replies that concern all calls. */
 const KINDS = [
   ["moved", /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/],
   ["unwritable", /^(READONLY|OOM|NOREPLICAS|MISCONF)\b/],
   ["refused", /^(NOAUTH|WRONGPASS|LOADING|MASTERDOWN|BUSY|NOPERM .* run the)\b/],
 ] as const;
 
-/** What a server's error reply means. */
+/** The meaning of a server's error reply. */
 export function failureOfReply(error: Error): BatchFailure {
   const { message } = error;
-  // What a script wrote until it met the error stays. (A server that forbids all writes, or has no
+  // A script's writes before the error stay. (A server that forbids all writes, or has no
   // memory for more, says so at the first one.)
   if (/\bscript\b/.test(message) && /^(ERR|NOPERM|WRONGTYPE)\b/.test(message)) {
     return { kind: "rejected", applied: "unknown", error };

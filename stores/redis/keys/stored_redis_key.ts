@@ -50,5 +50,5 @@ export function keyNamer(
 }
 
 const MALFORMED = /\p{Surrogate}/u;
-/** What has to be escaped, and halves of characters. */
+/** Characters that have to be escaped, and halves of characters. */
 const UNUSUAL = /[%{}\ud800-\udfff]/;

@@ -23,7 +23,7 @@ import type { Router } from "./router.ts";
 import { singleRouter } from "./single_router.ts";
 import type { StoreContext } from "../store_context.ts";
 
-/** What `redisStore` takes. */
+/** The clients that `redisStore` takes. */
 export type RedisClient =
   | NodeRedisClient
   | NodeRedisPool
@@ -64,17 +64,17 @@ const CREATE_CLUSTER = "for a cluster the client must come from createCluster of
 const IOREDIS_CLUSTER = "for a cluster the client must be a Redis.Cluster of ioredis";
 const OWN_MAP = "it must bring each command to the node that has its slot";
 
-/** What the store knows about a kind of client. */
+/** The facts about a kind of client. */
 interface ClientKind {
-  /** What it is recognised by; the first kind that has it counts. */
+  /** The member that it is recognised by; the first kind that has it counts. */
   readonly sign: string;
-  /** What else the store uses of it. */
+  /** The other members that the store uses. */
   readonly uses: readonly string[];
   /** Dials with its options. */
   readonly dial?: (client: never) => Dial;
   /** Dials the nodes of its cluster, if it is one. */
   readonly dials?: (client: never, timeout: number) => ClusterDials;
-  /** What an error advises if the server is a node of a cluster. */
+  /** The advice of an error if the server is a node of a cluster. */
   readonly cluster?: string;
   /** Whether its commands may use different connections, so that it cannot watch keys. */
   readonly isShared?: boolean;

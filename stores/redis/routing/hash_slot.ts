@@ -26,7 +26,7 @@ function hashed(key: string): string {
   return open === -1 || close <= open + 1 ? key : key.slice(open + 1, close);
 }
 
-/** What each byte does to the sum. */
+/** The effect of each byte on the sum. */
 function crcTable(): Uint16Array {
   return Uint16Array.from({ length: 256 }, (_, byte) => {
     let crc = byte << 8;

@@ -1,5 +1,5 @@
 /*
- * What a script call is asked to do, made of the calls that share it: see words.ts for the words.
+ * The arguments of a script call, made of the calls that share it: see words.ts for the words.
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
@@ -7,7 +7,7 @@ import type { Cell } from "../../optimistic/cell.ts";
 import type { Bound, Job } from "../../optimistic/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./words.ts";
 
-/** What is to be done, before it is written out. */
+/** The work, before it is written out. */
 interface Draft {
   readonly cells: ReadonlyMap<string, Cell>;
   readonly formulas: Formula[];
@@ -22,7 +22,7 @@ interface Draft {
 }
 
 /**
- * What a script call is given beside the keys, to do what calls ask for in their order: the instant,
+ * The arguments of a script call beside the keys, to do what calls ask for in their order: the instant,
  * and either the cost, how often it is taken of each key, and the words of the one formula, or the
  * formulas and steps as JSON, which takes the server longer to read.
  *
