@@ -25,7 +25,7 @@ export interface Decision {
   readonly remaining: number;
   /**
    * Milliseconds until this same cost would be admitted if nothing else happens: 0 if allowed,
-   * `Infinity` if never, as the cost is above the capacity. At that millisecond it is admitted,
+   * `Infinity` if never, because the cost is above the capacity. At that millisecond it is admitted,
    * one earlier it is not.
    */
   readonly retryAfter: number;

@@ -25,7 +25,7 @@ export interface TimelineOptions extends Rate {
 }
 
 /**
- * Builds `slidingWindow` and `slidingLog`: one reducer, as a log to the millisecond is a window
+ * Builds `slidingWindow` and `slidingLog`: one reducer, because a log to the millisecond is a window
  * made of slots of 1 ms.
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {

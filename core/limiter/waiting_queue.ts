@@ -174,7 +174,7 @@ export function openQueue({ byName }: WaitingQueues, stored: string): WaitingQue
   return queue;
 }
 
-/** Lets the head try again, as it may be admitted sooner than was projected. */
+/** Lets the head try again, because it may be admitted sooner than was projected. */
 export function wakeHead(queue: WaitingQueue): void {
   if (queue.call !== undefined) queue.call.outdated = true;
   forgetState(queue);
@@ -275,7 +275,7 @@ export function mayWait({ counted, limiter }: Waiter): boolean {
 }
 
 /**
- * Counts all who wait, as their head was refused; those for whom there is no room leave. Who comes
+ * Counts all who wait, because their head was refused; callers for whom there is no room leave. A caller that comes
  * while the first call of a head is under way may not have to wait, and is not counted before.
  */
 export function countWaiting({ waiting }: WaitingQueue): void {

@@ -26,7 +26,7 @@ import type { FamilyCache } from "./keyed_cache.ts";
 /** The lease on a key. */
 export interface LeasedKey {
   block: Block | undefined;
-  /** Until when no block is worth requesting, as the store has refused one. */
+  /** Until when no block is worth requesting, because the store has refused one. */
   noBlockUntil: number;
   /** Whether its instants are by `performance.now`, and not by the caller's clock. */
   readonly ownTime: boolean;

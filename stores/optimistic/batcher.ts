@@ -3,7 +3,7 @@
  * the next one with all others that came in the meantime, and is answered when that is committed
  * (handle_outcome.ts says what follows if it is not).
  *
- * One batch at a time, as what costs is the round trip and not the calls in it: the longer one takes,
+ * One batch at a time, because the round trip costs, not the calls in it: the longer one takes,
  * the more calls share the next. By cas several may be under way where calls have many keys: see
  * batches_in_flight.ts.
  */

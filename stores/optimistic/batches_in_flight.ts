@@ -3,7 +3,7 @@
  * made, and while that is under way, callers of the first are answered. A single batch would have
  * client and server wait for each other by turns, half of the time each.
  *
- * A batch waits for none of those before it, as it goes by what they will have written: the server
+ * A batch waits for none of those before it, because it goes by what they will have written: the server
  * runs them in their order. If one of them loses the race for a key, so do those after it on that
  * key, and all are tried again once they are back.
  *
@@ -22,7 +22,7 @@ const MIN_KEYS = 20;
 
 /** The batches that are under way to one node. */
 export interface BatchesInFlight {
-  /** An array, as a `Set` leaves tables behind that keep what was in it from the collector. */
+  /** An array, because a `Set` leaves tables behind that keep what was in it from the collector. */
   readonly batches: Batch[];
   /** How many keys the last batch had for each of its calls. */
   keysPerCall: number;

@@ -1,5 +1,5 @@
 /*
- * Calls that wait for a node, by hash slot, as a transaction holds keys of one slot. Within a slot
+ * Calls that wait for a node, by hash slot, because a transaction holds keys of one slot. Within a slot
  * they keep the order in which they came; between slots those that have waited longest go first.
  */
 

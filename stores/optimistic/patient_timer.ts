@@ -4,7 +4,7 @@ const PARTS = 4;
 /**
  * Calls back after so many milliseconds in which the process ran. They are counted in four parts, each
  * of which counts once however late its timer is: a process that was held up does not take itself
- * for a dead server, as it reads in the other parts what came in time.
+ * for a dead server, because it reads in the other parts what came in time.
  *
  * @returns Stops it.
  */

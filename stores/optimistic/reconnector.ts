@@ -56,7 +56,7 @@ const REDIAL = 100;
 const MAX_ATTEMPTS = 8;
 
 /**
- * The connection; makes one if there is none. An attempt that gets no answer, as its packets are lost,
+ * The connection; makes one if there is none. An attempt that gets no answer because its packets are lost,
  * may wait for a second to send them again, long after others would get through: so a further one is
  * made beside it, by the next call that asks. The first to succeed counts.
  */

@@ -4,7 +4,7 @@
  * A reply that carries the server's time was made somewhere between sending and receiving; so the
  * server's clock less ours is known to within half the round trip (D. Mills, RFC 5905; F. Cristian,
  * "Probabilistic clock synchronization", 1989). The tightest sample counts, and its bound widens
- * with age, as two clocks drift apart; a newer one takes over once it is tighter. Our own clock is
+ * with age, because two clocks drift apart; a newer one takes over once it is tighter. Our own clock is
  * `performance.now`, which nobody sets. A sample outside of what both bounds allow means that the
  * server's clock was set, and takes over at once. Otherwise the time that was returned never steps
  * back: where a new sample says that it was early, it stands still until that is no longer so.

@@ -12,7 +12,7 @@ import type { Router } from "./routing/router.ts";
 
 /** How many keys the server looks at in one step, and about the most that it replies. */
 const STEP = "1000";
-/** How often a walk is begun anew, as keys have moved to another server meanwhile. */
+/** How often a walk is begun anew because keys have moved to another server meanwhile. */
 const MAX_WALKS = 5;
 
 /**

@@ -198,7 +198,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 
 /**
  * The turn of the event loop that is under way. The clock is read once for all its calls, as to read
- * it for each of them is a twentieth of all work; and at its end, as what it computes before a call
+ * it for each of them is a twentieth of all work; and at its end, because what it computes before a call
  * must not count against that.
  */
 function turns(): () => Turn {

@@ -117,7 +117,7 @@ export function decideIn(view: ThreadView): DecideOn {
  * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a thread without a
  * record, a lack of nodes, a lost race.
  *
- * @param startOfKeys Where the hashes of the keys begin, which changes as keys are reset.
+ * @param startOfKeys Where the hashes of the keys begin, which changes when keys are reset.
  */
 export function singleCall<Argument, Answer>(
   view: ThreadView,

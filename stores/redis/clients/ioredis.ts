@@ -1,6 +1,6 @@
 /*
  * Connections by ioredis 5 and 6 and iovalkey: duplicates of the client that was given, whose
- * connection lives once. Its own retries are off, as a command that is sent again may be charged
+ * connection lives once. Its own retries are off, because a command that is sent again may be charged
  * twice; `WATCH` may be used, as nobody else has the connection.
  *
  * A cluster client would bring each command to its node by itself, but as one connection: a node that

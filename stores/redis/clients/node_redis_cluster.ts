@@ -4,7 +4,7 @@
  * A cluster client makes clients of nodes with the options that it was given: `defaults`, and
  * `nodeAddressMap`. So it is duplicated, with the options of its nodes replaced as everywhere in the
  * store (see dedicated_options.ts), and makes the clients of nodes. It is not connected itself, and
- * watches nothing. One duplicate makes the clients of all nodes, as each has a class of its own
+ * watches nothing. One duplicate makes the clients of all nodes, because each has a class of its own
  * for its clients, which takes a millisecond to make.
  */
 

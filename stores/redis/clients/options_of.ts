@@ -7,7 +7,7 @@ export interface Duplicated<Client> {
 /**
  * The options that a cluster or sentinel client of node-redis was made with, which it hides.
  * `duplicate` hands them to the constructor of what it is called on: here one that returns them, on
- * a duplicate, as the client that was given is not touched.
+ * a duplicate, because the client that was given is not touched.
  */
 export function optionsOf<Options>(client: Duplicated<unknown>): Options {
   const { duplicate } = client;

@@ -10,7 +10,7 @@
  * each key the text that it should hold, the new one and its time to live in ms, or an empty text to
  * leave its expiry as it is. An empty text stands for no value; where both texts are the same, the key
  * is only compared. Texts are compared without claims, and a key that others have claimed is not as
- * expected. MGET reads, as it takes a value of another type for none, where GET would stop.
+ * expected. MGET reads, because it takes a value of another type for none, where GET would stop.
  *
  * The reply: the server's seconds and microseconds, then for each group that was not as expected its
  * place and the values that its keys hold. Most often there is none, and the reply is short.

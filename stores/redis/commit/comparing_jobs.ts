@@ -7,7 +7,7 @@ import type { Cell } from "../../optimistic/cell.ts";
 import { type Job, keysOf, type Part } from "../../optimistic/job.ts";
 
 /**
- * The calls of a batch that compare and set, as the script cannot run them, and all that share a key
+ * The calls of a batch that compare and set, because the script cannot run them, and all that share a key
  * with one of those: calls on a key are decided in their order.
  */
 export function comparingJobs({ jobs, cells }: Batch): ReadonlySet<Job> {

@@ -68,7 +68,7 @@ export async function commitByScripts(
     if (reply instanceof Error) failed.push([call.jobs, reply]);
     else script.readReply(call, reply as readonly unknown[]);
   }
-  // Last, as what is everybody's failure is that of lost races, too.
+  // Last, because a failure of the whole call also fails the calls that lost a race.
   for (const [jobs, error] of failed) fail(jobs, failureOfReply(error));
 }
 

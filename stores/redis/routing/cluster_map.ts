@@ -3,7 +3,7 @@
  *
  * The map is read when the first call comes, and renewed when a node has failed or sent a call
  * elsewhere: by a connection that lives for one question. Any node can answer. Those that are known
- * are tried in random order, as one that is cut off from the others replies what it knew before;
+ * are tried in random order, because one that is cut off from the others replies what it knew before;
  * those that fail come last, and then those that the client's options name.
  */
 

@@ -2,7 +2,7 @@
  * Brings each call of a cluster to the node that has its slot. In watch mode a transaction holds keys
  * of one slot, and a node has several connections; in cas mode a batch holds script
  * calls for many slots. Each node has batchers and connections of its own, and a clock and a cache
- * of its own, as no two nodes have the same time and the same values.
+ * of its own, because no two nodes have the same time and the same values.
  *
  * A node that fails opens its breaker, and calls on its slots renew the map of slots. Nothing runs in
  * the background: a call that comes is what renews the map. Calls on slots of which no owner is known
@@ -44,7 +44,7 @@ const RENEW_EVERY = 250;
 /** How many connections to a node, and so transactions at a time, where the options do not say. */
 const WATCHING = 16;
 
-/** How often nodes may send a call elsewhere before it fails, as the cluster does not settle. */
+/** How often nodes may send a call elsewhere before it fails because the cluster does not settle. */
 const MAX_REDIRECTS = 32;
 
 /** A cluster, as far as it is known. */

@@ -24,7 +24,7 @@ export const TAKE_ALL = 3;
 export const ZERO = 32;
 export const DIGITS = 90;
 
-/** Numbers as letters, two each, as the server reads a letter in no time. */
+/** Numbers as letters, two each, because the server reads a letter in no time. */
 export function encodeCounts(numbers: readonly number[]): string {
   return String.fromCharCode(
     ...numbers.flatMap((each) => [ZERO + Math.floor(each / DIGITS), ZERO + each % DIGITS]),

@@ -14,7 +14,7 @@
  * tag has led to a key.
  *
  * Where all slots of the bucket are in use, the key goes into one of the next seven buckets: the chain.
- * It is the home's intent that guards it there, too, as its target names any slot of the chain. The
+ * It is the home's intent that guards it there, too, because its target names any slot of the chain. The
  * intent also says how far keys of this home may stand, its reach, and step 2 raises that before step 3
  * fills the slot. So whoever reads the intent in step 1 knows how far to look. Keys never move, so none
  * is in two places. The reach sinks again in step 2, when step 1 found none of the home's keys so far
