@@ -109,6 +109,9 @@ function checkJobs(snippets) {
     checkJob("Public API", 1, async () => (await import("./api.mjs")).checkApi(), {
       after: "Build",
     }),
+    checkJob("Options", 1, async () => (await import("./options.mjs")).checkOptions(), {
+      after: "Build",
+    }),
   ];
 }
 
