@@ -103,12 +103,12 @@ function rowOf({ name, type, isOptional, comment }) {
  * @param {string} comment
  */
 function splitDefault(comment) {
-  const meaning = comment.split(/\n\s*@|\n\n/)[0].replaceAll(/\s+/g, " ").trim();
+  const meaning = (comment.split(/\n\s*@|\n\n/)[0] ?? "").replaceAll(/\s+/g, " ").trim();
   const found = /(`[^`]+`|\d+) (?:for \w+ )?\(default\)/.exec(meaning) ??
     /[;,] by default,? (?:it is )?([^;.]+)/.exec(meaning) ??
     /\b[Dd]efault:? (?:is )?(`[^`]+`|[\d,]+\d|[^;.,)(]+)/.exec(meaning) ??
     /; without it,? ([^;.]+)/.exec(meaning);
-  return { value: found?.[1].trim(), meaning };
+  return { value: found?.[1]?.trim(), meaning };
 }
 
 /**
@@ -174,7 +174,7 @@ function commentOf(node) {
 
 /** @param {string} comment */
 function firstParagraph(comment) {
-  return comment.split(/\n\n|\n@/)[0].replaceAll(/\s+/g, " ").trim();
+  return (comment.split(/\n\n|\n@/)[0] ?? "").replaceAll(/\s+/g, " ").trim();
 }
 
 /** @param {string} file A source, which stands for its declarations. */
