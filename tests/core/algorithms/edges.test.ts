@@ -3,6 +3,8 @@ import { test } from "node:test";
 
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import {
+  type Algorithm,
+  all,
   consumeAll,
   fixedWindow,
   gcra,
@@ -20,6 +22,20 @@ test("the smallest capacity of several keys is that of all: at it, none is to co
   for (const limiters of [[two, three], [three, two]]) {
     const look = consumeAll(limiters.map((limiter) => ({ limiter, key: "key", cost: 0 })));
     assert.deepEqual([look.remaining, look.nextAfter], [2, 0]);
+  }
+});
+
+test("the same of all: the larger one has as much left as the smallest admits in total", () => {
+  for (const order of [0, 1]) {
+    const parts = [
+      fixedWindow({ limit: 5, period: "1s" }),
+      fixedWindow({ limit: 10, period: "1m" }),
+    ];
+    const call = keyOf(all(...(order === 0 ? parts : parts.reverse())) as Algorithm);
+    assert.equal(call(0, 5).nextAfter, 1_000);
+    // Only the shorter window is over.
+    const { remaining, nextAfter, resetAfter } = call(1_000, 0);
+    assert.deepEqual([remaining, nextAfter, resetAfter], [5, 0, 59_000]);
   }
 });
 

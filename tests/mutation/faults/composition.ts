@@ -17,14 +17,16 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
       "if (part.retryAfter > {~~retryAfter~>0~~}) retryAfter = part.retryAfter;",
     "`nextAfter` of a part that is not the least":
       "{~~part.remaining === least.remaining && part.nextAfter~>part.nextAfter~~} > nextAfter",
-    "`nextAfter` of a key that is at capacity":
-      "{~~least.remaining >= capacity ? 0 : ~>~~}nextAfter,",
     "`resetAfter` of the first part instead of the last to be fresh": [
       "if (part.resetAfter > resetAfter) resetAfter = part.resetAfter;",
       "",
     ],
     "`limit` of the last of several parts with the least remaining":
       "if (part.remaining <{~~~>=~~} least.remaining) {",
+  }),
+  ...faultsIn("core/algorithms/combine_decisions.ts", ["tests/core/algorithms/edges.test.ts"], {
+    "`nextAfter` of a key that is at capacity":
+      "{~~least.remaining >= capacity ? 0 : ~>~~}nextAfter,",
   }),
   ...faultsIn("core/transact.ts", ["memoryStore"], {
     "A batch charges the keys that admit, though one refuses":

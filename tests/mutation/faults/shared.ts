@@ -18,6 +18,17 @@ export const SHARED_FAULTS: readonly Fault[] = [
     "A key in use that makes room for another, though others are fresh":
       "if (freshAt <= now{~~~> + 1e15~~}) {",
   }),
+  ...faultsIn("stores/shared/table/insert.ts", ["tests/stores/shared/words_come_round.test.ts"], {
+    "A new key that takes the slot of a fresh one without a second look": [
+      "if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;",
+      "",
+    ],
+  }),
+  ...faultsIn("stores/shared/table/multi_swap.ts", [
+    "tests/stores/shared/words_come_round.test.ts",
+  ], {
+    "A mark that is settled without being announced": ["  announce(thread, mark);\n", ""],
+  }),
   ...faultsIn("stores/shared/decide.ts", ["sharedStore"], {
     "A fingerprint of which only half is compared where a key is looked for": [
       "(ints[start]! & ~3) === low && ints[start + 1] === high",

@@ -5,7 +5,7 @@
  * no `catch` or `finally` of it does anything more.
  */
 
-import { attachMemory } from "../../../../stores/shared/layout.ts";
+import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 import { watchedMemory } from "./watched_memory.ts";
@@ -20,10 +20,15 @@ type Operation = (array: object, index: number, ...rest: unknown[]) => unknown;
 
 /** Attaches a thread that calls `before` at each of its steps; only within `whereWatched`. */
 export function steppedStore({ buffer }: SharedStoreHandle, before: BeforeStep): SharedStore {
-  return openThreadStore(watchedMemory(attachMemory(buffer), (array) => (what, index, ...rest) => {
+  return openThreadStore(steppedMemory(attachMemory(buffer), before));
+}
+
+/** A memory of which each access calls `before`; only within `whereWatched`. */
+export function steppedMemory(memory: Memory, before: BeforeStep): Memory {
+  return watchedMemory(memory, (array) => (what, index, ...rest) => {
     before(what, index, array.BYTES_PER_ELEMENT);
     if (what === "get") return array[index];
     if (what === "set") return (array as { [index: number]: unknown })[index] = rest[0];
     return (Atomics as unknown as Record<string, Operation>)[what]!(array, index, ...rest);
-  }));
+  });
 }
