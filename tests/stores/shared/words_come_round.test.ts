@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Algorithm, gcra } from "../../../mod.ts";
+import { type Algorithm, gcra, type Limiter } from "../../../mod.ts";
 import {
   attachMemory,
   BUCKET,
@@ -36,52 +36,65 @@ test("a key is not put over one that has come into the slot of a fresh one, unde
   let rounds = 0;
   whereWatched(() => {
     for (const stop of share(upTo(MOST_STEPS))) {
-      const { handle, memory } = narrowStore();
-      const clock = { value: NOW };
-      const limiterIn = (memory: Memory) =>
-        limiterOn(openThreadStore(memory), algorithm, () => clock.value);
-      const other = limiterIn(memory);
-      let step = -1;
-      const own = limiterIn(steppedMemory(memory, () => {
-        if (step >= 0 && step++ === stop) takeTurns();
-      }));
-      // The home of the new key is full, so that its place is in the next bucket.
-      const [mine, ...held] = keysOfHome(handle, algorithm, 0, 1 + SLOTS_PER_BUCKET) as [string];
-      const [old, beside, theirs] = keysOfHome(handle, algorithm, 1, 3) as [string, string, string];
-      // This leaves a block to spare, whatever the other thread takes.
-      own.consume(mine);
-      own.reset(mine);
-      other.consume(old);
-      for (const key of [beside, ...held]) other.consume(key, LIMIT);
-      clock.value += 10_000;
-      let units = 0;
-      step = 0;
-      own.consume(mine);
-      if (stop >= step) break;
-      step = -1;
-      assert.equal(LIMIT - other.peek(theirs, 0).remaining, units, `step ${stop}`);
-      assert.equal(LIMIT - other.peek(mine, 0).remaining, 1, `step ${stop}`);
-      assert.deepEqual(audit(handle), NOTHING, `step ${stop}`);
-
-      /** Puts a key over the one that is fresh, and changes it until the slot holds the same word. */
-      function takeTurns(): void {
-        const slot = memory.buckets + BUCKET;
-        const word = memory.ints[slot];
-        for (let turn = 0; turn < 200 && (turn === 0 || memory.ints[slot] !== word); turn++) {
-          // Each call takes another block; one after a reset turns the version twice.
-          if (Math.clz32(turn & -turn) % 3 === 0) {
-            other.reset(theirs);
-            units = 0;
-          }
-          other.consume(theirs);
-          units++;
-        }
-        if (memory.ints[slot] === word) rounds++;
-      }
+      const { hasCome, isOver } = insertedOverFresh(stop);
+      if (hasCome) rounds++;
+      if (isOver) break;
     }
   });
   assert.ok(rounds > 0, "no word came round");
 });
+
+/**
+ * Stops a thread at a step as it puts its key into the slot of a fresh one, while another key comes
+ * there: whether its word came round, and whether the call was over before.
+ */
+function insertedOverFresh(stop: number): { readonly hasCome: boolean; readonly isOver: boolean } {
+  const { handle, memory } = narrowStore();
+  const clock = { value: NOW };
+  const limiterIn = (memory: Memory) =>
+    limiterOn(openThreadStore(memory), algorithm, () => clock.value);
+  const other = limiterIn(memory);
+  // The home of the new key is full, so that its place is in the next bucket.
+  const [mine, ...held] = keysOfHome(handle, algorithm, 0, 1 + SLOTS_PER_BUCKET) as [string];
+  const [old, beside, theirs] = keysOfHome(handle, algorithm, 1, 3) as [string, string, string];
+  const turns = { units: 0, hasCome: false };
+  let step = -1;
+  const stepped = steppedMemory(memory, () => {
+    if (step < 0 || step++ !== stop) return;
+    Object.assign(turns, takeTurns(other, theirs, memory, memory.buckets + BUCKET));
+  });
+  const own = limiterIn(stepped);
+  // This leaves a block to spare, whatever the other thread takes.
+  own.consume(mine);
+  own.reset(mine);
+  other.consume(old);
+  for (const key of [beside, ...held]) other.consume(key, LIMIT);
+  clock.value += 10_000;
+  step = 0;
+  own.consume(mine);
+  const isOver = step <= stop;
+  step = -1;
+  assert.equal(LIMIT - other.peek(theirs, 0).remaining, turns.units, `step ${stop}`);
+  assert.equal(LIMIT - other.peek(mine, 0).remaining, 1, `step ${stop}`);
+  assert.deepEqual(audit(handle), NOTHING, `step ${stop}`);
+  return { hasCome: turns.hasCome, isOver };
+}
+
+/** Puts a key over the one that is fresh, and changes it until the slot holds the same word. */
+function takeTurns(api: Limiter, key: string, { ints }: Memory, slot: number) {
+  const word = ints[slot];
+  let units = 0;
+  for (let turn = 0; turn < 200 && (turn === 0 || ints[slot] !== word); turn++) {
+    // Each call takes another block; one after a reset turns the version twice.
+    if (Math.clz32(turn & -turn) % 3 === 0) {
+      api.reset(key);
+      units = 0;
+    }
+    api.consume(key);
+    units++;
+  }
+  return { units, hasCome: ints[slot] === word };
+}
 
 test("a mark is not taken for the same one of a later batch", () => {
   let rounds = 0;
