@@ -10,7 +10,13 @@
 
 import { addJob, type Batch, mayJoin } from "./batch.ts";
 import type { CommitCallbacks, Link } from "./driver.ts";
-import { batchesInFlight, batchFinished, batchShare, batchStarted } from "./batches_in_flight.ts";
+import {
+  batchesInFlight,
+  batchFinished,
+  batchShare,
+  batchStarted,
+  MAX_BATCHES,
+} from "./batches_in_flight.ts";
 import { withTimeout } from "../../core/with_timeout.ts";
 import { admitsCall, recordFailure, untilProbe } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
@@ -195,6 +201,7 @@ async function next(state: BatcherState): Promise<void> {
     state.starting = false;
   }
   if (!maySend(state)) return;
+  inFlight.most = node.mostBatches ?? MAX_BATCHES;
   const hasLost = state.lostRaces > 0;
   const most = node.exclusive || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
   const batch = takeBatch(queue, node.exclusive, most);

@@ -13,7 +13,7 @@
 import type { Batch } from "./batch.ts";
 
 /** The most batches under way. */
-const MAX_BATCHES = 4;
+export const MAX_BATCHES = 4;
 /**
  * The fewest keys of a batch beside others: each costs a command, a write and a turn of the event
  * loop.
@@ -24,6 +24,8 @@ const MIN_KEYS = 20;
 export interface BatchesInFlight {
   /** An array, because a `Set` leaves tables behind that keep what was in it from the collector. */
   readonly batches: Batch[];
+  /** The most of them. */
+  most: number;
   /** How many keys the last batch had for each of its calls. */
   keysPerCall: number;
   /** How many calls must wait before one more batch is worth it. */
@@ -32,14 +34,14 @@ export interface BatchesInFlight {
 
 /** Nothing is under way. */
 export function batchesInFlight(): BatchesInFlight {
-  return { batches: [], keysPerCall: 1, least: 1 };
+  return { batches: [], most: MAX_BATCHES, keysPerCall: 1, least: 1 };
 }
 
 /** How many of the calls that wait go into the next batch at most. */
 export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
   const calls = waiting + callsOf(inFlight);
   const batches = Math.floor(calls * inFlight.keysPerCall / MIN_KEYS);
-  return Math.ceil(calls / Math.max(1, Math.min(batches, MAX_BATCHES)));
+  return Math.ceil(calls / Math.max(1, Math.min(batches, inFlight.most)));
 }
 
 /** One more batch is under way. */
@@ -59,7 +61,7 @@ function updateLeast(inFlight: BatchesInFlight): void {
   const { batches, keysPerCall } = inFlight;
   const count = batches.length;
   // A connection holds one watched transaction.
-  const isFull = count === MAX_BATCHES || batches[0]?.exclusive === true;
+  const isFull = count >= inFlight.most || batches[0]?.exclusive === true;
   const least = (count + 1) * MIN_KEYS / keysPerCall - callsOf(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
 }

@@ -36,6 +36,8 @@ export interface Link {
    * it while it is loaded. Otherwise several may be under way, in their order.
    */
   readonly exclusive: boolean;
+  /** The most batches under way; 4 without it. One where they might be carried out in another order. */
+  readonly mostBatches?: number | undefined;
   /** Commits a batch. */
   commit(batch: Batch, callbacks: CommitCallbacks): Promise<void>;
   /** Prepares for the next batch, if there is anything to prepare; none is under way. */

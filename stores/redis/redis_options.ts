@@ -5,13 +5,8 @@
 
 import type { Outage } from "../optimistic/circuit_breaker.ts";
 import { LONGEST_TIMER } from "../../core/clock.ts";
-import {
-  checkChoice,
-  checkFunction,
-  checkOptions,
-  integerFrom,
-  type OptionCheck,
-} from "../../core/options/checks.ts";
+import { checkFunction, checkOptions, integerFrom } from "../../core/options/checks.ts";
+import { ENGINE_CHECKS, engineOptions, oneOf } from "../optimistic/engine_options.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -102,34 +97,18 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   checkOptions<RedisStoreOptions>("create redisStore", options, {
     commit: oneOf("watch", "cas", "script", "auto"),
     time: oneOf("server", "client"),
-    deadline: integerFrom(1, LONGEST_TIMER),
+    ...ENGINE_CHECKS,
     connectDeadline: integerFrom(1, LONGEST_TIMER),
-    onUnavailable: oneOf("throw", "allow", "deny"),
-    maxPending: integerFrom(1),
-    timeout: integerFrom(1, LONGEST_TIMER),
-    onOverload: oneOf("throw", "deny"),
-    cacheBytes: integerFrom(1),
     connections: integerFrom(1, 64),
     hashTag: checkFunction,
-    onOutage: checkFunction,
   });
-  const { deadline = 200 } = options;
+  const common = engineOptions(options);
   return {
+    ...common,
     commit: options.commit ?? "auto",
     time: options.time ?? "server",
-    deadline,
-    connectDeadline: options.connectDeadline ?? Math.max(1_000, deadline),
-    timeout: options.timeout ?? Math.max(250, deadline),
-    onUnavailable: options.onUnavailable ?? "throw",
-    onOverload: options.onOverload ?? "throw",
-    maxPending: options.maxPending ?? 10_000,
+    connectDeadline: options.connectDeadline ?? common.connectDeadline,
     connections: options.connections,
-    cacheBytes: options.cacheBytes ?? 64 * 2 ** 20,
     hashTag: options.hashTag,
-    onOutage: options.onOutage,
   };
-}
-
-function oneOf(...choices: readonly string[]): OptionCheck {
-  return (action, option, value) => checkChoice(action, option, value, choices);
 }

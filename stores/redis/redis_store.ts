@@ -21,26 +21,15 @@
  * @module
  */
 
-import { closeNotice } from "../../core/close_notice.ts";
-import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
-import { StoreUnavailableError } from "../../core/errors.ts";
-import type { AsyncStore, Operation } from "../../core/store.ts";
-import {
-  type Answer,
-  type Bound,
-  isReadOnly,
-  newJob,
-  type Part,
-  type Several,
-  type Turn,
-} from "../optimistic/job.ts";
-import { familyOpener, type StoredBound } from "../optimistic/families.ts";
+import { errorMessage } from "../../core/options/checks.ts";
+import type { AsyncStore } from "../../core/store.ts";
+import { failurePolicy } from "../optimistic/failure_policy.ts";
+import { optimisticStore } from "../optimistic/optimistic_store.ts";
 import { claimOwner, contendedKeys } from "./commit/claims.ts";
 import { valueCache } from "../optimistic/value_cache.ts";
 import { serverClock } from "../optimistic/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
 import { outageReport } from "./failures/outage_report.ts";
-import { answerOverloaded, answerUnavailable } from "../optimistic/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
@@ -108,109 +97,20 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     clock,
     counters,
     reportOutage: outageReport(given),
-    failJobs(jobs, applied, cause) {
-      for (const job of jobs) {
-        if (job.settled) continue;
-        counters.unavailable++;
-        const charged = isReadOnly(job) ? "no" : applied;
-        answerUnavailable(job, "Redis", charged, cause, given.onUnavailable, router.untilProbe);
-      }
-    },
-    refuseJob(job) {
-      counters.overloaded++;
-      answerOverloaded(job, "Redis", given.maxPending, given.onOverload);
-    },
+    ...failurePolicy("Redis", given, counters, (slot) => router.untilProbe(slot)),
   };
   const remembered = cachedKeys();
   const router = chooseRouter(client, context);
-  const turn = turns();
-  let closed = false;
-
-  /** Submits a call: of one verb or of several operations, or with neither to forget the key. */
-  function submit(
-    key: string,
-    at: number | undefined,
-    bound: Bound | undefined,
-    argument: unknown,
-    several: Several | undefined,
-  ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const slot = router.slotOf(key);
-      router.submit(newJob(key, slot, at, bound, argument, several, turn(), resolve, reject));
-    });
-  }
-
-  function submitParts(
-    parts: readonly Part[],
-    at: number | undefined,
-    isSingle: boolean,
-  ): Promise<Answer> {
-    const keys = parts.flatMap(({ name, older }) => [name, ...older]);
-    requireOneSlot(keys, router.slotOf);
-    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
-  }
-
-  const open = familyOpener({
-    namer: (prefix, id) => remembered(keyNamer(prefix, id, hashTag)),
-    submit: (name, at, bound, argument) => submit(name, at, bound, argument, undefined),
-    submitParts,
-    forget: async (names) => {
-      await Promise.all(
-        names.map((name) => submit(name, undefined, undefined, undefined, undefined)),
-      );
-    },
-  });
-
-  /** Runs operations as one call, all or nothing. */
-  function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
-    if (operations.length === 0) return Promise.resolve([]);
-    const now = at === undefined ? undefined : checkNow(at);
-    const parts = operations.map(({ bound, key, argument }) => {
-      checkCost(bound.verb.name, bound.verb.units(argument), 0);
-      return (bound as StoredBound).part(key, argument);
-    });
-    return submitParts(parts, now, false) as Promise<readonly unknown[]>;
-  }
-
-  const { onClose, announce } = closeNotice();
-
-  function close(): Promise<void> {
-    closed = true;
-    router.close();
-    announce();
-    return Promise.resolve();
-  }
 
   return {
-    open,
-    run,
-    deleteAll(prefix: string): Promise<void> {
-      if (!closed) return deletePrefix(router, prefix, given.connectDeadline);
-      const message = "Cannot delete the keys of a prefix as the redisStore must be open";
-      return Promise.reject(new StoreUnavailableError(message, "no"));
-    },
-    onClose,
-    close,
-    [Symbol.asyncDispose]: close,
+    ...optimisticStore({
+      name: "redisStore",
+      router,
+      namer: (prefix, id) => remembered(keyNamer(prefix, id, hashTag)),
+      requireTogether: (keys) => requireOneSlot(keys, router.slotOf),
+      deleteAll: (prefix) => deletePrefix(router, prefix, given.connectDeadline),
+    }),
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),
-  };
-}
-
-/**
- * The turn of the event loop that is under way. The clock is read once for all its calls, as to read
- * it for each of them is a twentieth of all work; and at its end, because what it computes before a call
- * must not count against that.
- */
-function turns(): () => Turn {
-  let current: Turn | undefined;
-  return () => {
-    if (current !== undefined) return current;
-    const turn: Turn = current = { end: undefined };
-    setImmediate(() => {
-      current = undefined;
-      turn.end = performance.now();
-    });
-    return turn;
   };
 }
 

@@ -37,6 +37,7 @@ const CLASSES: readonly string[] = [
   "ContentionError",
   "StoreFullError",
   "StoreOverloadedError",
+  "DriverError",
 ];
 
 /** Core files that may read a clock. */

@@ -7,6 +7,7 @@ import type { Batch } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import type { Cell } from "../../optimistic/cell.ts";
 import type { Job } from "../../optimistic/job.ts";
+import { callsOf, type CommitCall } from "../../optimistic/commit_calls.ts";
 import type { Command } from "../clients/connection.ts";
 import type { CommitNode } from "./commit_node.ts";
 import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
@@ -20,15 +21,9 @@ export interface CommitScript {
   readonly text: string;
   readonly jobs: readonly Job[];
   /** A script call; may change the order of its cells. */
-  commandOf(call: ScriptCall): Command;
+  commandOf(call: CommitCall): Command;
   /** Reports calls by the script's reply, from the part after the time on. */
-  readReply(call: ScriptCall, reply: readonly unknown[]): void;
-}
-
-/** The work of one script call: calls on keys of one slot, and their cells. */
-export interface ScriptCall {
-  readonly jobs: Job[];
-  cells: Cell[];
+  readReply(call: CommitCall, reply: readonly unknown[]): void;
 }
 
 /** Where a reply goes on after the server's time. */
@@ -37,7 +32,7 @@ export const AFTER_TIME = 2;
 /** A script call that is made. */
 interface SentCall {
   readonly script: CommitScript;
-  readonly call: ScriptCall;
+  readonly call: CommitCall;
   /** By EVALSHA. */
   readonly command: Command;
 }
@@ -77,30 +72,6 @@ export function scriptCommand(sha: string, cells: readonly Cell[]): string[] {
   const command = ["EVALSHA", sha, String(cells.length)];
   for (const { key } of cells) command.push(key);
   return command;
-}
-
-/** The calls of each slot, and each that must be alone. */
-function callsOf(jobs: readonly Job[], cells: Batch["cells"]): readonly ScriptCall[] {
-  const calls = new Map<number | string, ScriptCall>();
-  let last: number | string | undefined;
-  let call: ScriptCall = { jobs: [], cells: [] };
-  for (const job of jobs) {
-    const name = job.cell!.alone ?? job.slot;
-    if (name !== last) {
-      call = calls.get(name) ?? { jobs: [], cells: [] };
-      calls.set(last = name, call);
-    }
-    call.jobs.push(job);
-    if (job.several === undefined) addCell(call, job.cell!);
-    else for (const key of job.several.keys) addCell(call, cells.get(key)!);
-  }
-  return [...calls.values()];
-}
-
-function addCell({ cells }: ScriptCall, cell: Cell): void {
-  if (cells[cell.index] === cell) return;
-  cell.index = cells.length;
-  cells.push(cell);
 }
 
 /**

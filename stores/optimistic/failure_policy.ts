@@ -8,43 +8,60 @@ import type { Decision } from "../../core/decision.ts";
 import { StoreOverloadedError, StoreUnavailableError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import { makeDecision } from "../../core/make_decision.ts";
-import type { Bound, Job } from "./job.ts";
 import { asError } from "./batch_failure.ts";
+import type { EngineContext } from "./engine_context.ts";
+import { type Bound, isReadOnly, type Job } from "./job.ts";
 
-/**
- * Answers a call that the server did not decide: with an error, or with the decisions of a policy. No
- * policy can answer a call that forgets a key.
- *
- * @param server What errors call the server.
- * @param applied Whether the call may have been charged.
- * @param untilProbe Milliseconds until a slot's server is tried again.
- */
-export function answerUnavailable(
-  job: Job,
-  server: string,
-  applied: "no" | "unknown",
-  cause: unknown,
-  policy: "throw" | "allow" | "deny",
-  untilProbe: (slot: number) => number,
-): void {
-  const wait = () => Math.max(1, Math.ceil(untilProbe(job.slot)));
-  answerByPolicy(job, policy, wait, () => unavailableError(server, applied, cause));
+/** How a store answers calls that its server does not decide. */
+export interface FailureOptions {
+  readonly onUnavailable: "throw" | "allow" | "deny";
+  readonly onOverload: "throw" | "deny";
+  readonly maxPending: number;
+}
+
+/** The counts of such calls. */
+export interface FailureCounters {
+  /** Calls that the server did not answer. */
+  unavailable: number;
+  /** Calls that came while too many waited. */
+  overloaded: number;
 }
 
 /** Milliseconds after which a call that was refused for overload may come again. */
 const OVERLOAD_WAIT = 25;
 
-/** Answers a call that comes while too many wait: not an outage, so no policy admits it. */
-export function answerOverloaded(
-  job: Job,
+/**
+ * Makes what answers calls that the server did not decide: with an error, or with the decisions of a
+ * policy. No policy can answer a call that forgets a key, and none admits a call for overload, which
+ * is no outage.
+ *
+ * @param server What errors call the server.
+ * @param untilProbe Milliseconds until a slot's server is tried again.
+ */
+export function failurePolicy(
   server: string,
-  waiting: number,
-  policy: "throw" | "deny",
-): void {
-  answerByPolicy(job, policy, () => OVERLOAD_WAIT, () => {
-    const rule = `fewer than ${waiting} calls may wait for ${server} (maxPending)`;
-    return new StoreOverloadedError(errorMessage("decide", rule, waiting));
-  });
+  { onUnavailable, onOverload, maxPending }: FailureOptions,
+  counters: FailureCounters,
+  untilProbe: (slot: number) => number,
+): Pick<EngineContext, "failJobs" | "refuseJob"> {
+  return {
+    failJobs(jobs, applied, cause) {
+      for (const job of jobs) {
+        if (job.settled) continue;
+        counters.unavailable++;
+        const charged = isReadOnly(job) ? "no" : applied;
+        const wait = () => Math.max(1, Math.ceil(untilProbe(job.slot)));
+        answerByPolicy(job, onUnavailable, wait, () => unavailableError(server, charged, cause));
+      }
+    },
+    refuseJob(job) {
+      counters.overloaded++;
+      answerByPolicy(job, onOverload, () => OVERLOAD_WAIT, () => {
+        const rule = `fewer than ${maxPending} calls may wait for ${server} (maxPending)`;
+        return new StoreOverloadedError(errorMessage("decide", rule, maxPending));
+      });
+    },
+  };
 }
 
 function answerByPolicy(

@@ -1,0 +1,62 @@
+/*
+ * The stored keys of drivers: texts that every database can hold as they are. A bad one would fail the
+ * whole batch that it is in, or be stored as another key.
+ */
+
+import { errorMessage } from "../core/options/checks.ts";
+import { keyFamily, storedKey } from "../core/stored_key.ts";
+
+/** The most bytes of a stored key: what an index of Postgres can hold, and less than others can. */
+export const MOST_KEY_BYTES = 2_000;
+
+/** Characters that must be escaped, or take more than a byte. */
+const UNUSUAL = /[%{}]|\P{ASCII}/u;
+const MALFORMED = /\p{Surrogate}/u;
+
+/**
+ * Makes the stored keys of one family: `prefix:{key}:id`, as on Redis, but that NUL is escaped, too.
+ *
+ * @returns A function that throws a `TypeError` for a key that is no well-formed text, and a
+ * `RangeError` for one that is too long.
+ */
+export function driverKeyNamer(prefix: string, id: string): (key: string) => string {
+  const family = keyFamily(prefix, id);
+  const open = family.indexOf("{}") + 1;
+  const before = family.slice(0, open);
+  const after = family.slice(open);
+  const isPlain = !family.includes("\0") && !MALFORMED.test(family);
+  const left = MOST_KEY_BYTES - byteLength(family);
+  return function nameOf(key) {
+    return isPlain && key.length <= left && !key.includes("\0") && !UNUSUAL.test(key)
+      ? before + key + after
+      : checkedKey(storedKey(prefix, id, key), key);
+  };
+}
+
+/** How all stored keys of a prefix begin. */
+export function keyBeginning(prefix: string): string {
+  const family = withoutNul(keyFamily(prefix, ""));
+  return family.slice(0, family.indexOf("{}") + 1);
+}
+
+function checkedKey(stored: string, key: string): string {
+  if (MALFORMED.test(stored)) {
+    throw new TypeError(errorMessage("store a key", "it must be well-formed UTF-16", key));
+  }
+  const name = withoutNul(stored);
+  const bytes = byteLength(name);
+  if (bytes > MOST_KEY_BYTES) {
+    const rule = `prefix, key and algorithm must take at most ${MOST_KEY_BYTES} bytes`;
+    throw new RangeError(errorMessage("store a key", rule, bytes));
+  }
+  return name;
+}
+
+/** No percent sign of a stored key that was not escaped is followed by these. */
+function withoutNul(text: string): string {
+  return text.replaceAll("\0", "%00");
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,77 @@
+/*
+ * Waits for a server under a deadline of the store's own, because few clients have a timeout for what
+ * has already been sent.
+ */
+
+import type { BatchFailure } from "./batch_failure.ts";
+import { type CircuitBreaker, recordFailure, recordSuccess } from "./circuit_breaker.ts";
+import { patientTimer } from "./patient_timer.ts";
+
+/** A server that is waited for. */
+export interface AwaitedServer {
+  readonly breaker: CircuitBreaker;
+  /** Whether it has let a deadline pass, and not answered since. */
+  silent: boolean;
+}
+
+/**
+ * Waits for a reply at most `deadline` milliseconds; or twice as long where `onFirstSilence` deals with
+ * the first half. A later reply is dropped.
+ *
+ * @param failureOf What the rejection of the reply means.
+ * @returns The reply, or why there is none.
+ */
+export function replyWithin<Reply>(
+  reply: Promise<Reply>,
+  deadline: number,
+  failureOf: (error: unknown) => BatchFailure,
+  onFirstSilence?: (error: Error) => void,
+): Promise<Reply | BatchFailure> {
+  return new Promise((resolve) => {
+    let waited = 0;
+    let stop = patientTimer(deadline, onDeadline);
+
+    function onDeadline(): void {
+      waited += deadline;
+      const error = new Error(`No reply within ${waited} ms`);
+      if (waited > deadline || onFirstSilence === undefined) {
+        return resolve({ kind: "silent", applied: "no", error });
+      }
+      stop = patientTimer(deadline, onDeadline);
+      onFirstSilence(error);
+    }
+
+    reply.then((value) => {
+      stop();
+      resolve(value);
+    }, (error) => {
+      stop();
+      resolve(failureOf(error));
+    });
+  });
+}
+
+/**
+ * Waits for the reply to a batch. The first silence only opens the breaker: a server that stalled for
+ * a moment answers after all, and what was sent is not lost.
+ *
+ * @param isReply Tells a reply from a failure.
+ */
+export async function awaitReply<Reply>(
+  server: AwaitedServer,
+  reply: Promise<Reply>,
+  deadline: number,
+  failureOf: (error: unknown) => BatchFailure,
+  isReply: (came: Reply | BatchFailure) => came is Reply,
+): Promise<Reply | BatchFailure> {
+  const came = await replyWithin(reply, deadline, failureOf, (error) => {
+    // Several batches under way are silent together.
+    if (!server.silent) recordFailure(server.breaker, error);
+    server.silent = true;
+  });
+  if (server.silent && isReply(came)) {
+    server.silent = false;
+    recordSuccess(server.breaker);
+  }
+  return came;
+}

@@ -1,0 +1,38 @@
+/*
+ * The parts of a batch that are committed apart: calls of different hash slots, and calls that must be
+ * alone because others failed with them.
+ */
+
+import type { Batch } from "./batch.ts";
+import type { Cell } from "./cell.ts";
+import type { Job } from "./job.ts";
+
+/** One commit: calls on keys of one slot, and their cells. */
+export interface CommitCall {
+  readonly jobs: Job[];
+  cells: Cell[];
+}
+
+/** The calls of each slot, and each that must be alone. */
+export function callsOf(jobs: readonly Job[], cells: Batch["cells"]): readonly CommitCall[] {
+  const calls = new Map<number | string, CommitCall>();
+  let last: number | string | undefined;
+  let call: CommitCall = { jobs: [], cells: [] };
+  for (const job of jobs) {
+    const name = job.cell!.alone ?? job.slot;
+    if (name !== last) {
+      call = calls.get(name) ?? { jobs: [], cells: [] };
+      calls.set(last = name, call);
+    }
+    call.jobs.push(job);
+    if (job.several === undefined) addCell(call, job.cell!);
+    else for (const key of job.several.keys) addCell(call, cells.get(key)!);
+  }
+  return [...calls.values()];
+}
+
+function addCell({ cells }: CommitCall, cell: Cell): void {
+  if (cells[cell.index] === cell) return;
+  cell.index = cells.length;
+  cells.push(cell);
+}

@@ -1,0 +1,151 @@
+/*
+ * Makes a store of a driver that compares and sets.
+ */
+
+import { checkFunction, checkOptions } from "../../core/options/checks.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
+import type { AsyncStore } from "../../core/store.ts";
+import type { CompareAndSet } from "../driver.ts";
+import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
+import { batcher } from "./batcher.ts";
+import { circuitBreaker, untilProbe } from "./circuit_breaker.ts";
+import { type DriverStoreOptions, ENGINE_CHECKS, engineOptions } from "./engine_options.ts";
+import { failurePolicy } from "./failure_policy.ts";
+import { connectDriver, type DriverContext, type DriverCounters } from "./guessed_commit.ts";
+import { optimisticStore } from "./optimistic_store.ts";
+import { reconnector } from "./reconnector.ts";
+import { serverClock } from "./server_clock.ts";
+import { sweeper } from "./sweeper.ts";
+import { valueCache } from "./value_cache.ts";
+
+/** Counts of what a store on a driver has done since it was made. */
+export interface DriverStoreStatistics {
+  /** Calls that the database decided. */
+  readonly decisions: number;
+  /** Batches that they went in, those included that lost a race. */
+  readonly batches: number;
+  /** Commits of the driver. */
+  readonly commits: number;
+  /** Seconds that they took together. */
+  readonly commitSeconds: number;
+  /** How often a call had to be tried again, as others had changed its key. */
+  readonly conflicts: number;
+  /** Calls that ended in a `ContentionError`. */
+  readonly contended: number;
+  /** Calls that the database did not answer. */
+  readonly unavailable: number;
+  /** Calls that came while too many waited. */
+  readonly overloaded: number;
+  /** How often the database was found to answer, after the start or a failure. */
+  readonly connections: number;
+  /** Values that were no states of their algorithm: each was treated as absent. */
+  readonly unreadable: number;
+}
+
+/** A store on a driver. */
+export interface DriverStore extends AsyncStore {
+  /** Its counts; constant time. */
+  statistics(): DriverStoreStatistics;
+}
+
+/**
+ * Makes a store of a driver that compares and sets. Calls that arrive while a commit is under way share
+ * the next one, and many callers of one key are one write. A refusal writes nothing.
+ *
+ * @param driver How a database compares and sets; the store closes it.
+ * @param options Time limits and what to do at failures.
+ * @throws {TypeError} If an option is of the wrong type, or the driver has no `commit`.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example A driver on a map
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { compareAndSetStore } from "tidegate/stores";
+ * import assert from "node:assert/strict";
+ *
+ * const texts = new Map<string, string>();
+ * const textOf = (key: string) => texts.get(key) ?? "";
+ * const store = compareAndSetStore({
+ *   name: "The map",
+ *   commit(groups) {
+ *     const lost = groups.flatMap((cells, group) => {
+ *       if (cells.every(({ key, held }) => textOf(key) === held)) {
+ *         for (const { key, next } of cells) texts.set(key, next);
+ *         return [];
+ *       }
+ *       return [{ group, held: cells.map(({ key }) => textOf(key)) }];
+ *     });
+ *     return Promise.resolve({ now: Date.now(), lost });
+ *   },
+ * });
+ * const api = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "api" });
+ * assert.equal((await api.consume("user:42")).allowed, true);
+ * assert.equal((await api.consume("user:42")).allowed, false);
+ * await store.close();
+ * ```
+ */
+export function compareAndSetStore(
+  driver: CompareAndSet,
+  options: DriverStoreOptions = {},
+): DriverStore {
+  const action = "create compareAndSetStore";
+  checkFunction(action, "the driver's commit", (driver as Partial<CompareAndSet> | null)?.commit);
+  checkOptions<DriverStoreOptions>(action, options, ENGINE_CHECKS);
+  const given = engineOptions(options);
+  const counters = noCounts();
+  const report = given.onOutage === undefined ? undefined : guarded(given.onOutage, firstPrinted());
+  const breaker = circuitBreaker((outage) => void report?.(outage));
+  const sweep = sweeper(driver);
+  const context: DriverContext = {
+    ...given,
+    values: valueCache(given.cacheBytes),
+    clock: serverClock(),
+    counters,
+    afterBatch: sweep.afterBatch,
+    ...failurePolicy(driver.name, given, counters, () => untilProbe(breaker)),
+  };
+  const server = reconnector(connectDriver(driver, context, breaker), context, breaker);
+  const calls = batcher(server, (jobs, error) => context.failJobs(jobs, "no", error));
+
+  return {
+    ...optimisticStore({
+      name: `store on ${driver.name}`,
+      router: {
+        slotOf: () => 0,
+        submit: calls.submit,
+        async close() {
+          calls.close();
+          await sweep.close();
+          await driver.close?.();
+        },
+      },
+      namer: driverKeyNamer,
+      deleteAll: (prefix) => deleteAll(driver, prefix),
+    }),
+    statistics: () => ({ ...counters }),
+  };
+}
+
+async function deleteAll(driver: CompareAndSet, prefix: string): Promise<void> {
+  if (driver.deletePrefix === undefined) {
+    throw new TypeError(
+      `Cannot delete the keys of a prefix as the driver of ${driver.name} must have deletePrefix`,
+    );
+  }
+  await driver.deletePrefix(keyBeginning(prefix));
+}
+
+function noCounts(): DriverCounters & { unavailable: number; overloaded: number } {
+  return {
+    decisions: 0,
+    batches: 0,
+    commits: 0,
+    commitSeconds: 0,
+    conflicts: 0,
+    contended: 0,
+    unavailable: 0,
+    overloaded: 0,
+    connections: 0,
+    unreadable: 0,
+  };
+}

@@ -1,0 +1,91 @@
+/*
+ * The options that stores on drivers have in common, their checks and their defaults.
+ */
+
+import { LONGEST_TIMER } from "../../core/clock.ts";
+import {
+  checkChoice,
+  checkFunction,
+  integerFrom,
+  type OptionCheck,
+} from "../../core/options/checks.ts";
+import type { Outage } from "./circuit_breaker.ts";
+
+/** The options of a store on a driver. */
+export interface DriverStoreOptions {
+  /**
+   * Milliseconds that one commit may take; from 1 to 2^31 - 1; default 200. When they pass, new calls
+   * fail at once; when they pass a second time, the commit is given up.
+   */
+  readonly deadline?: number | undefined;
+  /**
+   * The most milliseconds that a call may take in all, with its time in the queue and all tries; from 1
+   * to 2^31 - 1; default 250, or the deadline if that is more. The first call may take 1,000, because a
+   * connection may have to be made.
+   */
+  readonly timeout?: number | undefined;
+  /**
+   * The answer to a call when the database does not answer: `"throw"` (default) throws a
+   * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
+   * Resets and contention throw in any case.
+   */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+  /**
+   * Called when the database stops answering, with the reason, and when it answers again, whatever the
+   * policy is. What it throws is printed, once.
+   */
+  readonly onOutage?: ((outage: Outage) => void) | undefined;
+  /** The most calls that may wait; a positive integer; default 10,000. */
+  readonly maxPending?: number | undefined;
+  /**
+   * The answer to a call when `maxPending` calls wait: `"throw"` (default) throws a
+   * `StoreOverloadedError`, `"deny"` returns a refusal whose `source` is `"policy"`. It never admits.
+   */
+  readonly onOverload?: "throw" | "deny" | undefined;
+  /**
+   * About how many bytes may be used to remember the values that the database is expected to hold; a
+   * positive integer; default 64 MiB, some 250,000 keys. Other keys cost a second round trip.
+   */
+  readonly cacheBytes?: number | undefined;
+}
+
+/** The options, with their defaults. */
+export type EngineOptions =
+  & Pick<DriverStoreOptions, "onOutage">
+  & {
+    [Option in Exclude<keyof DriverStoreOptions, "onOutage">]-?: NonNullable<
+      DriverStoreOptions[Option]
+    >;
+  }
+  & { readonly connectDeadline: number };
+
+/** How each option is checked. */
+export const ENGINE_CHECKS: { readonly [Name in keyof DriverStoreOptions]-?: OptionCheck } = {
+  deadline: integerFrom(1, LONGEST_TIMER),
+  timeout: integerFrom(1, LONGEST_TIMER),
+  onUnavailable: oneOf("throw", "allow", "deny"),
+  onOutage: checkFunction,
+  maxPending: integerFrom(1),
+  onOverload: oneOf("throw", "deny"),
+  cacheBytes: integerFrom(1),
+};
+
+/** Fills in the defaults of options that were checked. */
+export function engineOptions(options: DriverStoreOptions): EngineOptions {
+  const { deadline = 200 } = options;
+  return {
+    deadline,
+    connectDeadline: Math.max(1_000, deadline),
+    timeout: options.timeout ?? Math.max(250, deadline),
+    onUnavailable: options.onUnavailable ?? "throw",
+    onOutage: options.onOutage,
+    maxPending: options.maxPending ?? 10_000,
+    onOverload: options.onOverload ?? "throw",
+    cacheBytes: options.cacheBytes ?? 64 * 2 ** 20,
+  };
+}
+
+/** The check of one of several texts. */
+export function oneOf(...choices: readonly string[]): OptionCheck {
+  return (action, option, value) => checkChoice(action, option, value as string, choices);
+}

@@ -1,0 +1,172 @@
+/*
+ * Commits batches on a driver that compares and sets. The calls are decided by the values last seen,
+ * at a time that is estimated; the driver compares what they were decided by with what the database
+ * holds. Only calls on keys that differ are decided again, by what the driver found there.
+ */
+
+import type { CompareAndSet, DriverCell, DriverCommit, DriverError } from "../driver.ts";
+import { type AwaitedServer, awaitReply } from "./await_reply.ts";
+import { decideBatch, rootCellOf } from "./batch.ts";
+import { asError, type BatchFailure } from "./batch_failure.ts";
+import { type Cell, isReplaced, rememberCell, rootOf } from "./cell.ts";
+import type { CircuitBreaker } from "./circuit_breaker.ts";
+import { callsOf, type CommitCall } from "./commit_calls.ts";
+import type { CommitCallbacks, Connect, Link } from "./driver.ts";
+import type { EngineContext, EngineCounters } from "./engine_context.ts";
+import { groupsOf, loadGuesses } from "./guesses.ts";
+import type { ServerClock } from "./server_clock.ts";
+import type { ValueCache } from "./value_cache.ts";
+
+/** The counts of a store on a driver. */
+export interface DriverCounters extends EngineCounters {
+  /** Commits. */
+  commits: number;
+  /** Seconds that they took together. */
+  commitSeconds: number;
+}
+
+/** The record that the parts of such a store share. */
+export interface DriverContext extends EngineContext {
+  readonly values: ValueCache;
+  readonly clock: ServerClock;
+  readonly counters: DriverCounters;
+  /** Called after each batch. */
+  afterBatch(): void;
+}
+
+/**
+ * Makes links to a driver's database. There is nothing to connect, but a commit of nothing says what time
+ * it is there, and whether it answers.
+ */
+export function connectDriver(
+  driver: CompareAndSet,
+  context: DriverContext,
+  breaker: CircuitBreaker,
+): Connect {
+  return async () => {
+    await commitTimed(driver, [], new AbortController().signal, context);
+    const server: AwaitedServer = { breaker, silent: false };
+    let open = true;
+    const link: Link = {
+      get open() {
+        return open;
+      },
+      exclusive: false,
+      // Either of two commits of one client may be the first to arrive.
+      mostBatches: 1,
+      async commit(batch, callbacks) {
+        const now = context.clock.now() ?? Date.now();
+        loadGuesses(batch.cells.values(), context.values);
+        const calls = callsOf(decideBatch(batch, now, context.counters), batch.cells);
+        const outcomes = await Promise.all(
+          calls.map((call) => commitCall(driver, call, server, callbacks, context)),
+        );
+        // Last, as what is everybody's failure is that of lost races, too.
+        for (const fail of outcomes) fail?.();
+        context.afterBatch();
+      },
+      destroy() {
+        open = false;
+      },
+    };
+    return link;
+  };
+}
+
+/** Commits calls, and reports them; returns how to report that they failed. */
+async function commitCall(
+  driver: CompareAndSet,
+  { jobs, cells }: CommitCall,
+  server: AwaitedServer,
+  callbacks: CommitCallbacks,
+  context: DriverContext,
+): Promise<(() => void) | undefined> {
+  const groups = groupsOf(cells);
+  const abort = new AbortController();
+  const reply = commitTimed(driver, groups.map(cellsOf), abort.signal, context);
+  const came = await awaitReply(server, reply, context.deadline, failureOf, isCommit);
+  if (isCommit(came)) {
+    reportCommit(jobs, groups, came, callbacks, context);
+    return undefined;
+  }
+  if (came.kind === "silent") abort.abort(came.error);
+  if (isRetried(came.error)) {
+    callbacks.tryAgain(jobs);
+    return undefined;
+  }
+  // Nobody knows what became of a commit that was not answered.
+  const applied = came.kind === "silent" ? "unknown" : came.applied;
+  return () => callbacks.fail(jobs, { ...came, applied });
+}
+
+async function commitTimed(
+  driver: CompareAndSet,
+  groups: readonly (readonly DriverCell[])[],
+  signal: AbortSignal,
+  { clock, counters }: DriverContext,
+): Promise<DriverCommit> {
+  const sent = performance.now();
+  counters.commits++;
+  try {
+    const commit = await driver.commit(groups, signal);
+    if (commit.now !== undefined) clock.sample(commit.now, sent, performance.now());
+    return commit;
+  } finally {
+    counters.commitSeconds += (performance.now() - sent) / 1_000;
+  }
+}
+
+function cellsOf(group: readonly Cell[]): readonly DriverCell[] {
+  return group.map((cell) => {
+    const { key, held = "", next = "" } = cell;
+    return { key, held, next, freshAt: isReplaced(cell) && next !== "" ? cell.keptUntil : 0 };
+  });
+}
+
+/** Reports calls as their groups were committed or lost, and remembers what the keys hold. */
+function reportCommit(
+  jobs: CommitCall["jobs"],
+  groups: readonly (readonly Cell[])[],
+  { lost }: DriverCommit,
+  callbacks: CommitCallbacks,
+  { values }: DriverContext,
+): void {
+  const roots = new Set<Cell>();
+  for (const { group, held } of lost) {
+    const cells = groups[group];
+    if (cells === undefined || held.length !== cells.length) {
+      throw new Error("The answer of the driver does not fit what was asked");
+    }
+    roots.add(rootOf(cells[0]!));
+    for (const [index, { key }] of cells.entries()) {
+      values.set(key, held[index] || undefined, undefined, 0);
+    }
+  }
+  for (const group of groups) {
+    if (roots.size > 0 && roots.has(rootOf(group[0]!))) continue;
+    for (const cell of group) {
+      if (cell.changed || cell.state !== undefined) rememberCell(cell, values);
+    }
+  }
+  if (roots.size === 0) return callbacks.answer(jobs);
+  callbacks.answer(jobs.filter((job) => !roots.has(rootCellOf(job))));
+  callbacks.tryAgain(jobs.filter((job) => roots.has(rootCellOf(job))));
+}
+
+function isCommit(came: DriverCommit | BatchFailure): came is DriverCommit {
+  return "lost" in came;
+}
+
+function isRetried(error: Error): boolean {
+  const { applied, retry } = error as Partial<DriverError>;
+  return applied === "no" && retry === true;
+}
+
+/** Reads a failure by its fields, so that errors of another copy of this package count. */
+function failureOf(thrown: unknown): BatchFailure {
+  const error = asError(thrown);
+  const { applied, scope } = error as Partial<DriverError>;
+  const known = applied === "no" ? "no" : "unknown";
+  const kind = scope === "call" ? "rejected" : known === "no" ? "refused" : "lost";
+  return { kind, applied: known, error };
+}

@@ -1,0 +1,136 @@
+/*
+ * The store around the engine: it turns calls into jobs, and hands them to whatever brings them to
+ * their server.
+ */
+
+import { closeNotice } from "../../core/close_notice.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { checkCost, checkNow } from "../../core/options/checks.ts";
+import type { AsyncStore, Operation } from "../../core/store.ts";
+import { familyOpener, type StoredBound } from "./families.ts";
+import {
+  type Answer,
+  type Bound,
+  type Job,
+  newJob,
+  type Part,
+  type Several,
+  type Turn,
+} from "./job.ts";
+
+/** Brings each call to the server that has its keys. */
+export interface JobRouter {
+  /** The hash slot of a stored key; 0 where there are none. */
+  slotOf(key: string): number;
+  /** Takes a call in. */
+  submit(job: Job): void;
+  /** Fails all calls that wait, because the store is closed, and closes every connection. */
+  close(): void | Promise<void>;
+}
+
+/** The parts that a store is made of. */
+export interface OptimisticParts {
+  /** The function that makes it, for errors. */
+  readonly name: string;
+  readonly router: JobRouter;
+  /** Makes stored keys of the keys of a prefix and an algorithm. */
+  namer(prefix: string, id: string): (key: string) => string;
+  /** Requires keys that can be committed together. */
+  requireTogether?(keys: readonly string[]): void;
+  /** Forgets all keys of a prefix. */
+  deleteAll(prefix: string): Promise<void>;
+}
+
+/** Makes a store. */
+export function optimisticStore(
+  { name, router, namer, requireTogether, deleteAll }: OptimisticParts,
+): AsyncStore {
+  const turn = turns();
+  let closed = false;
+
+  /** Submits a call: of one verb or of several operations, or with neither to forget the key. */
+  function submit(
+    key: string,
+    at: number | undefined,
+    bound: Bound | undefined,
+    argument: unknown,
+    several: Several | undefined,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const slot = router.slotOf(key);
+      router.submit(newJob(key, slot, at, bound, argument, several, turn(), resolve, reject));
+    });
+  }
+
+  function submitParts(
+    parts: readonly Part[],
+    at: number | undefined,
+    isSingle: boolean,
+  ): Promise<Answer> {
+    const keys = parts.flatMap(({ name, older }) => [name, ...older]);
+    requireTogether?.(keys);
+    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
+  }
+
+  const open = familyOpener({
+    namer,
+    submit: (name, at, bound, argument) => submit(name, at, bound, argument, undefined),
+    submitParts,
+    forget: async (names) => {
+      await Promise.all(
+        names.map((name) => submit(name, undefined, undefined, undefined, undefined)),
+      );
+    },
+  });
+
+  /** Runs operations as one call, all or nothing. */
+  function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
+    if (operations.length === 0) return Promise.resolve([]);
+    const now = at === undefined ? undefined : checkNow(at);
+    const parts = operations.map(({ bound, key, argument }) => {
+      checkCost(bound.verb.name, bound.verb.units(argument), 0);
+      return (bound as StoredBound).part(key, argument);
+    });
+    return submitParts(parts, now, false) as Promise<readonly unknown[]>;
+  }
+
+  const { onClose, announce } = closeNotice();
+
+  async function close(): Promise<void> {
+    closed = true;
+    const closing = router.close();
+    announce();
+    await closing;
+  }
+
+  return {
+    open,
+    run,
+    deleteAll(prefix: string): Promise<void> {
+      if (!closed) return deleteAll(prefix);
+      const message = `Cannot delete the keys of a prefix as the ${name} must be open`;
+      return Promise.reject(new StoreUnavailableError(message, "no"));
+    },
+    onClose,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/**
+ * The turn of the event loop that is under way. The clock is read once for all its calls, as to read
+ * it for each of them is a twentieth of all work; and at its end, because what it computes before a call
+ * must not count against that.
+ */
+function turns(): () => Turn {
+  let current: Turn | undefined;
+  return () => {
+    if (current !== undefined) return current;
+    const turn: Turn = current = { end: undefined };
+    setImmediate(() => {
+      current = undefined;
+      turn.end = performance.now();
+    });
+    return turn;
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * Stores made of stores: refusals answered from memory, units taken a block at a time, another
+ * store for when the first is away. They compose, and work over any store. And stores made of drivers:
+ * a database that compares and sets is a store.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter, memoryStore } from "tidegate";
+ * import { denyCache, lease } from "tidegate/stores";
+ *
+ * const store = denyCache(lease(memoryStore(), { units: 10, ttl: "50ms" }));
+ * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
+ * console.log(api.consume("user:42").allowed);
+ * ```
+ *
+ * @module
+ */
+
+export { denyCache, type DenyCacheOptions } from "./layered/deny_cache.ts";
+export { fallback, type FallbackOptions } from "./layered/fallback.ts";
+export { lease, type LeaseOptions } from "./layered/lease.ts";
+export {
+  type CompareAndSet,
+  type DriverCell,
+  type DriverCommit,
+  DriverError,
+  type DriverErrorOptions,
+  type Housekeeping,
+  type LostGroup,
+} from "./driver.ts";
+export {
+  compareAndSetStore,
+  type DriverStore,
+  type DriverStoreStatistics,
+} from "./optimistic/compare_and_set.ts";
+export type { Outage } from "./optimistic/circuit_breaker.ts";
+export type { DriverStoreOptions } from "./optimistic/engine_options.ts";

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { storeLaws } from "../../../adapters/testing/testing.ts";
+import { gcra, limiter } from "../../../mod.ts";
+import { type CompareAndSet, DriverError } from "../../../stores/driver.ts";
+import { compareAndSetStore } from "../../../stores/optimistic/compare_and_set.ts";
+import { mapDriver } from "../../support/drivers/map_driver.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+describe("a store on a driver that compares and sets", () => {
+  let driver = mapDriver();
+  function make() {
+    driver = mapDriver();
+    return compareAndSetStore(driver, { deadline: 5_000, timeout: 30_000 });
+  }
+  for (const law of storeLaws(make, { reuse: true, writes: () => driver.writes })) {
+    test(law.name, () => law.run(fcOptions({ numRuns: 20 })));
+  }
+});
+
+/** A limiter on the map, of which one commit fails. */
+function failingOnce(error: Error) {
+  const driver = mapDriver();
+  let commits = 0;
+  const failing: CompareAndSet = {
+    ...driver,
+    commit: (...call) => {
+      if (call[0].length > 0 && ++commits === 1) return Promise.reject(error);
+      return driver.commit(...call);
+    },
+  };
+  const store = compareAndSetStore(failing);
+  return { api: limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" }), store };
+}
+
+describe("a driver's failure", () => {
+  test("that is to be tried again is a lost race", async () => {
+    const { api, store } = failingOnce(new DriverError("40001", { applied: "no", retry: true }));
+    assert.equal((await api.consume("key")).remaining, 2);
+    assert.equal(store.statistics().conflicts, 1);
+    await store.close();
+  });
+
+  test("of one call leaves its neighbours alone", async () => {
+    const { api, store } = failingOnce(
+      new DriverError("22021", { applied: "no", scope: "call" }),
+    );
+    const answers = await Promise.all(["a", "b", "c"].map((key) => api.consume(key)));
+    assert.deepEqual(answers.map(({ remaining }) => remaining), [2, 2, 2]);
+    await store.close();
+  });
+
+  test("that says nothing may have been charged, and is not tried again", async () => {
+    const { api, store } = failingOnce(new Error("gone"));
+    await assert.rejects(api.consume("key"), { name: "StoreUnavailableError", applied: "unknown" });
+    assert.equal((await api.consume("key")).remaining, 2);
+    await store.close();
+  });
+
+  test("of the server was not charged", async () => {
+    const { api, store } = failingOnce(new DriverError("no table", { applied: "no" }));
+    await assert.rejects(api.consume("key"), { name: "StoreUnavailableError", applied: "no" });
+    await store.close();
+  });
+});
+
+test("a key that a database cannot hold fails alone", async () => {
+  const store = compareAndSetStore(mapDriver());
+  const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
+  for (const key of ["\ud800", "x".repeat(2_000)]) {
+    await assert.rejects(async () => await api.consume(key), /Cannot store a key as /);
+  }
+  assert.equal((await api.consume("a\0b")).allowed, true);
+  assert.equal((await api.consume("a%00b")).allowed, true);
+  assert.equal((await api.consume("x".repeat(1_900))).allowed, true);
+  await store.close();
+});
