@@ -88,12 +88,14 @@ export type {
   Algorithm,
   AlgorithmInternals,
   ArrivalRate,
+  Blocks,
   Formula,
   Policy,
   SplitReducer,
   UnitsAt,
 } from "./core/algorithm.ts";
 export { all, type AllState } from "./core/algorithms/all.ts";
+export { blockable, type BlockedState } from "./core/algorithms/blockable.ts";
 export type { Clock } from "./core/clock.ts";
 export type { Codec } from "./core/codec.ts";
 export { consumeAll, type Entry } from "./core/limiter/consume_all.ts";
@@ -130,6 +132,7 @@ export type {
   StoreLimiterOptions,
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
+export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
 export { parsePeriod } from "./core/options/parse_period.ts";
 export type { LeadingZeros, Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
@@ -172,4 +175,6 @@ export {
   memoryStore,
   type MemoryStoreOptions,
   type MemoryStoreStatistics,
+  type RestoreOptions,
 } from "./stores/memory/memory_store.ts";
+export type { RestoredLines } from "./stores/memory/snapshot.ts";

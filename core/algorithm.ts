@@ -153,6 +153,24 @@ export interface AlgorithmInternals<State = unknown> {
    * also under another limit. Absent where a charge at `now` ends when the use itself would.
    */
   uses?(state: State, now: number): readonly UnitsAt[];
+  /** How states are blocked, if the algorithm is `blockable`. */
+  readonly blocks?: Blocks<State> | undefined;
+}
+
+/**
+ * How states are blocked by hand. All of it is pure.
+ *
+ * @typeParam State What is remembered of a key.
+ */
+export interface Blocks<State = unknown> {
+  /** The algorithm of the states that blocks cover. */
+  readonly inner: Algorithm;
+  /** The state without its block. */
+  covered(state: State): unknown;
+  /** When the state's block ends; 0 if it has none. */
+  until(state: State): number;
+  /** The state with a block to that instant; the same one if it has one that ends no earlier. */
+  block(state: State, until: number): State;
 }
 
 /** Units, and when they were taken. */

@@ -14,12 +14,15 @@ export {
   checkInteger,
   checkMilliseconds,
   checkOptions,
+  checkText,
   errorMessage,
   formatValue,
   integerFrom,
   LAST_INSTANT,
   type OptionNames,
 } from "./options/checks.ts";
+export { type Period, readPeriod } from "./options/period.ts";
+export { readReason } from "./options/read_reason.ts";
 export { suggestOption } from "./options/suggest_option.ts";
 export { withTimeout } from "./with_timeout.ts";
 export { workerProgram } from "./worker_program.ts";

@@ -60,6 +60,15 @@ export function carryOver(
   now: number,
 ): unknown {
   const { internals, initial, capacity } = algorithm;
+  const before = older.internals?.blocks;
+  const after = internals?.blocks;
+  if (before !== undefined || after !== undefined) {
+    const covered = before === undefined ? old : before.covered(old);
+    const from = before?.inner ?? older;
+    const state = carryOver(from, covered, after?.inner ?? algorithm, mode, now);
+    const until = before?.until(old) ?? 0;
+    return until > now && after !== undefined ? after.block(state, until) : state;
+  }
   if (internals?.parts !== undefined && haveLikeParts(older, algorithm)) {
     const states = old as readonly unknown[];
     const olderParts = older.internals!.parts!;

@@ -19,13 +19,21 @@
  * ```
  */
 export function storedKey(prefix: string, id: string, key: string): string {
-  return `${escaped(prefix)}:{${escaped(key)}}:${id}`;
+  return `${escapedKey(prefix)}:{${escapedKey(key)}}:${id}`;
 }
 
-function escaped(text: string): string {
+/** A prefix or a key as it is part of a stored key. */
+export function escapedKey(text: string): string {
   return /[%{}]/.test(text)
     ? text.replaceAll("%", "%25").replaceAll("{", "%7B").replaceAll("}", "%7D")
     : text;
+}
+
+/** The prefix or the key that `escapedKey` was given. */
+export function plainKey(escaped: string): string {
+  return escaped.includes("%")
+    ? escaped.replaceAll("%7D", "}").replaceAll("%7B", "{").replaceAll("%25", "%")
+    : escaped;
 }
 
 /** The family of a limiter's keys. */

@@ -28,6 +28,7 @@ export {
   type Sight,
   type StateAt,
 } from "./verbs/attempt.ts";
+export { block, unblock } from "./verbs/block.ts";
 export { charge } from "./verbs/charge.ts";
 export { consume } from "./verbs/consume.ts";
 export type { DecisionVerb } from "./verbs/decision_verb.ts";

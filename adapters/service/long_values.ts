@@ -46,5 +46,7 @@ export function countingLongValues(
     peek: (request) => engine.peek(counted(request)),
     refund: (request) => engine.refund(counted(request)),
     reset: (request) => engine.reset(counted(request)),
+    block: (request, duration) => engine.block(counted(request), duration),
+    unblock: (request) => engine.unblock(counted(request)),
   };
 }

@@ -79,6 +79,8 @@ export function watchOutages(
       peek: (request) => watched(() => andThen(engine.peek(request), look)),
       refund: (request) => watched(() => andThen(engine.refund(request), look)),
       reset: (request) => watched(() => engine.reset(request)),
+      block: (request, duration) => watched(() => engine.block(request, duration)),
+      unblock: (request) => watched(() => engine.unblock(request)),
     },
     since: () => began,
     isFresh: () => began !== 0 && clock() - last < FRESH,

@@ -6,6 +6,7 @@ import {
   checkInteger,
   checkMilliseconds,
   checkOptions,
+  checkText,
   errorMessage,
   firstPrinted,
   guarded,
@@ -51,6 +52,13 @@ export interface ServeOptions {
   /** Keeps counters in a store of your own; only with one thread. */
   readonly store?: Store | undefined;
   /**
+   * A file for the counters of the embedded store, so that a restart forgets none: it is read at the
+   * start, and written at the end and every so often. Only with one thread, and without Redis.
+   */
+  readonly snapshot?: string | undefined;
+  /** Milliseconds from one write of the snapshot to the next; default 30,000. */
+  readonly snapshotEvery?: number | undefined;
+  /**
    * The token that calls must bring to change anything or to see a key; without it all calls may.
    */
   readonly token?: string | undefined;
@@ -93,6 +101,7 @@ const DEFAULTS = {
   threads: 1,
   capacity: 1_000_000,
   drainDelay: 0,
+  snapshotEvery: 30_000,
   openTelemetry: false,
   maxBody: 1_048_576,
   maxConnections: 10_000,
@@ -141,6 +150,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     capacity: true,
     redis: true,
     store: true,
+    snapshot: checkText,
+    snapshotEvery: (action, option, every) => checkInteger(action, option, every, 100),
     token: (_action, _option, token) => tokenCheck(token as string),
     trustedProxies: true,
     maxBody: true,
@@ -160,6 +171,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   if (settings.threads > 1 && settings.store !== undefined) {
     throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
   }
+  checkSnapshot(settings);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
   return {
@@ -168,6 +180,18 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     limits: { ...REQUEST_LIMITS, ...limits },
     log: quietLog(log ?? (() => {})),
   };
+}
+
+function checkSnapshot(
+  { snapshot, threads, redis, store }: Pick<
+    ServeOptions,
+    "snapshot" | "threads" | "redis" | "store"
+  >,
+): void {
+  if (snapshot === undefined) return;
+  const isOwn = store === undefined || "dump" in store && "restore" in store;
+  if (threads === 1 && redis === undefined && isOwn) return;
+  throw new TypeError("Cannot serve as a snapshot needs one thread, and a memoryStore to write");
 }
 
 function checkTls(action: string, _option: string, tls: unknown): void {

@@ -29,6 +29,7 @@
 export * from "./algorithm_laws.ts";
 export * from "./bound.ts";
 export * from "./law.ts";
+export { blockLaws } from "./laws/block_laws.ts";
 export type { MakeStore } from "./laws/store_fixture.ts";
 export * from "./ledger.ts";
 export * from "./limiter_laws.ts";

@@ -7,6 +7,7 @@
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { all } from "./all.ts";
+import { blockable } from "./blockable.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { splitReducer } from "./split_reducer.ts";
@@ -18,7 +19,8 @@ import { splitReducer } from "./split_reducer.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  const { parts } = algorithm.internals ?? {};
+  const { parts, blocks } = algorithm.internals ?? {};
+  if (blocks !== undefined) return blockable(scaleAlgorithm(blocks.inner, share));
   if (parts !== undefined) {
     return all(...parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
   }

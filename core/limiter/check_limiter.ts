@@ -24,6 +24,7 @@ const OPTIONS: OptionNames<StoreLimiterOptions> = {
   prefix: true,
   clock: checkFunction,
   onDecision: checkFunction,
+  onBlock: checkFunction,
   onFailure: checkFunction,
   replaces: true,
   maxWaiting: (action, option, value) => checkInteger(action, option, value, 1),

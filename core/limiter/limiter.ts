@@ -24,6 +24,8 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
+import { blockingOf, type BlockNote, type BlockOptions } from "./block_key.ts";
+import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
@@ -43,9 +45,13 @@ export interface LimiterOptions {
   readonly onDecision?:
     | ((decision: Decision, key: string, cost: number) => void)
     | undefined;
+  /** Called after a `block` or an `unblock`, with the decision that it left; for audit logs. */
+  readonly onBlock?:
+    | ((decision: Decision, key: string, note: BlockNote) => void)
+    | undefined;
   /**
-   * Called with what `onDecision` throws, or rejects with, and the key of the call; without it the
-   * first failure is printed.
+   * Called with what `onDecision` or `onBlock` throws, or rejects with, and the key of the call;
+   * without it the first failure is printed.
    */
   readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
   /**
@@ -113,7 +119,27 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * @throws {RangeError} If the cost is no integer of at least 0.
    */
   charge(key: string, cost?: number): Answer;
-  /** Forgets the key. */
+  /**
+   * Blocks a key by hand: every call that takes units of it is refused from now on for `duration`, and
+   * writes nothing. A longer block takes the place of a shorter one; a shorter one changes nothing.
+   * The algorithm must be `blockable(...)`, or an `all` with such a part.
+   *
+   * @param key Whose calls: a non-empty string.
+   * @param duration How long: whole milliseconds, or text such as `"1h"`.
+   * @param options `reason`, for `onBlock`: text of at most 200 characters. It is not stored.
+   * @returns The balance: `remaining` is 0, and `nextAfter` when something is admitted again.
+   * @throws {TypeError} If the key is no non-empty string, or keys of the algorithm cannot be blocked.
+   * @throws {RangeError} If the duration is out of range, or the reason too long.
+   */
+  block(key: string, duration: Period, options?: BlockOptions): Answer;
+  /**
+   * Ends a block that was made by hand. The key is as if there had been none: what it had used counts
+   * as far as it has not ended meanwhile. A lock of `lockout` stays: `reset` ends that, too.
+   *
+   * @throws {TypeError} If the key is no non-empty string, or keys of the algorithm cannot be blocked.
+   */
+  unblock(key: string): Answer;
+  /** Forgets the key, its block included. */
   reset(key: string): Done;
   /**
    * Forgets every key under the limiter's prefix, whatever its algorithm: those of other limiters with
@@ -278,6 +304,7 @@ export function limiterOn(
       checkCall("charge", key, cost);
       return reported(call(charge, key, cost), key, cost);
     },
+    ...blockingOf(call, options),
     reset(key: string): MaybePromise<void> {
       checkText("reset", "key", key);
       return wakeAfter(() => family.delete(key), key);

@@ -5,6 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { typeError } from "../options/checks.ts";
+import { blockable } from "../algorithms/blockable.ts";
 import { calendarWindow } from "../algorithms/calendar_window.ts";
 import type { CalendarUnit } from "../arithmetic/calendar.ts";
 import { fixedWindow } from "../algorithms/fixed_window.ts";
@@ -61,6 +62,8 @@ export interface LimitOptions {
   readonly zone?: string | undefined;
   /** The first day of a week, 1 (Monday) to 7 (`calendarWindow` by weeks). */
   readonly weekStart?: number | undefined;
+  /** Whether its keys can be blocked by hand; default no. */
+  readonly blockable?: boolean | undefined;
 }
 
 const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> = {
@@ -88,10 +91,14 @@ export const ALGORITHM_NAMES: readonly AlgorithmName[] = Object.freeze(
  * @throws {RangeError} If an option is out of range.
  */
 export function algorithmOf(options: LimitOptions): Algorithm {
-  const { algorithm = "gcra", ...rest } = options;
+  const { algorithm = "gcra", blockable: canBlock = false, ...rest } = options;
+  if (typeof canBlock !== "boolean") {
+    throw typeError("create a limit", "blockable must be true or false", canBlock);
+  }
   if (!Object.hasOwn(FACTORIES, algorithm)) {
     const rule = `algorithm must be one of ${ALGORITHM_NAMES.join(", ")}`;
     throw typeError("create a limit", rule, algorithm);
   }
-  return FACTORIES[algorithm](rest as never);
+  const limit = FACTORIES[algorithm](rest as never);
+  return canBlock ? blockable(limit) : limit;
 }

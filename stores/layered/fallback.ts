@@ -19,6 +19,7 @@ import type {
   SyncStore,
   Verb,
 } from "../../core/store.ts";
+import { unblock } from "../../core/verbs/block.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
 
@@ -184,6 +185,10 @@ function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
       rethrowUnlessUndecided(error);
       return onOther(key, argument, now);
     });
+  if ((verb as unknown) === unblock) {
+    return (key, argument, now) =>
+      andThen(onOther(key, argument, now), () => decide(key, argument, now));
+  }
   return verb.kind === "free" ? freeing(first, other, onOther, decide) : decide;
 }
 

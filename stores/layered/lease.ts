@@ -9,6 +9,7 @@ import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/o
 import { andFinally } from "../../core/maybe_promise.ts";
 import { type Period, readPeriod } from "../../core/options/period.ts";
 import type { Store, StoreBase } from "../../core/store.ts";
+import { block } from "../../core/verbs/block.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
@@ -91,6 +92,13 @@ export function lease(store: Store, options: LeaseOptions): Store {
     },
     call({ family, verb, call }) {
       const isLook = (verb as unknown) === peek;
+      if ((verb as unknown) === block) {
+        // A block of units that was given before would be used up beside it.
+        return (key, duration, now) => {
+          keys.delete(family.spec, key);
+          return andFinally(() => call(key, duration, now), () => keys.delete(family.spec, key));
+        };
+      }
       if (!isLook && (verb as unknown) !== consume) return call;
       const decide = leasedCall({
         take: family.bind(consume).call,
@@ -125,5 +133,7 @@ function requireLeasable(algorithm: Algorithm): void {
 
 /** Whether an algorithm, or a part of it, is a lockout. */
 function locks({ id, internals }: Algorithm): boolean {
-  return id.startsWith("lockout/") || internals?.parts?.some(locks) === true;
+  const { parts, blocks } = internals ?? {};
+  return id.startsWith("lockout/") || parts?.some(locks) === true ||
+    blocks !== undefined && locks(blocks.inner);
 }

@@ -13,6 +13,7 @@ import { chargeInPlace, lookAt, takeInPlace } from "../../core/arithmetic/whole_
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import { processTime } from "../process_time.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
@@ -37,10 +38,17 @@ import { isEmpty, slotOf, type Table } from "./table.ts";
 /** The keys of one limiter, as the memory store finds them. */
 export interface MemoryKeys {
   readonly spec: FamilySpec;
+  readonly algorithm: Algorithm;
   /** The table of its keys. An empty one may be let go, and another one opened in its place. */
   table: Table;
   /** The tables of its older options, in order. */
-  readonly older: readonly { table: Table }[];
+  readonly older: readonly Place[];
+}
+
+/** Keys of one algorithm. */
+interface Place {
+  readonly algorithm: Algorithm;
+  table: Table;
 }
 
 /** A verb bound to keys in memory. */
@@ -53,8 +61,10 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
   const { prefix, algorithm, older } = spec;
   const keys: MemoryKeys = {
     spec,
+    algorithm,
     table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
     older: older.map(({ algorithm }) => ({
+      algorithm,
       table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
     })),
   };
@@ -79,16 +89,15 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
 }
 
 /** The slot of a key in a table, which may have been let go meanwhile. */
-function findIn(slots: Slots, place: { table: Table }, key: string): number | undefined {
+function findIn(slots: Slots, place: Place, key: string): number | undefined {
   return place.table.slots.get(key) ?? findFurtherIn(slots, place, key);
 }
 
-function findFurtherIn(
-  { tables }: Slots,
-  place: { table: Table },
-  key: string,
-): number | undefined {
-  if (isEmpty(place.table)) place.table = tables.get(place.table.family) ?? place.table;
+function findFurtherIn(slots: Slots, place: Place, key: string): number | undefined {
+  const { family } = place.table;
+  if (isEmpty(place.table) && slots.tables.has(family)) {
+    place.table = tableOf(slots, family, place.algorithm);
+  }
   return slotOf(place.table, key);
 }
 

@@ -9,6 +9,7 @@ import { closeNotice } from "../../core/close_notice.ts";
 import {
   checkChoice,
   checkInteger,
+  checkNow,
   checkOptions,
   rangeError,
   typeError,
@@ -17,6 +18,7 @@ import type { SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { memoryFamily } from "./memory_family.ts";
 import { runTogether } from "./run_together.ts";
+import { dumpLines, type RestoredLines, restoreLine } from "./snapshot.ts";
 import { dropSlot, openSlots, requireOpen, type Slots } from "./slots.ts";
 import { allSlots, type Table } from "./table.ts";
 import { noteProcessStore } from "./warn_of_processes.ts";
@@ -46,14 +48,41 @@ export interface MemoryStoreStatistics {
   readonly maxKeys: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
+  /** States of a snapshot that were dropped because no algorithm here has them. */
+  readonly unreadable: number;
   /** How often the wall clock of this process was seen to step, back or forwards. */
   readonly clockSteps: number;
+}
+
+/** The options of `restore`. */
+export interface RestoreOptions {
+  /** The instant, in milliseconds since the Unix epoch. */
+  readonly now?: number | undefined;
 }
 
 /** The store of one process. */
 export interface MemoryStore extends SyncStore {
   /** Its contents now; constant time. */
   statistics(): MemoryStoreStatistics;
+  /**
+   * A snapshot: a line of text for each key, without a line break. A line is a JSON array of the stored
+   * key, the state as its codec's text and the instant from which the key is fresh. Lines are made as
+   * they are asked for, in constant memory; calls may come in between, and are seen or not.
+   *
+   * Keys are often names or addresses of people: keep such lines as safe as those.
+   */
+  dump(): IterableIterator<string>;
+  /**
+   * Puts the keys of a snapshot into the store, before limiters are made on it or after. Lines of
+   * another shape are skipped and counted. If a key is held already, the state stays that is fresh
+   * later, so that an older snapshot takes no use back. A full store takes no more; it evicts nothing.
+   *
+   * @param lines The lines of a `dump`, in any order; from a stream as well.
+   * @param options `now`: the instant by which keys are fresh again; the time of the store without it.
+   */
+  restore(lines: Iterable<string>, options?: RestoreOptions): RestoredLines;
+  /** The same of lines that come one after the other, such as those of a file. */
+  restore(lines: AsyncIterable<string>, options?: RestoreOptions): Promise<RestoredLines>;
   /** Closes the store, for `using`. */
   [Symbol.dispose](): void;
 }
@@ -126,6 +155,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         if (family.startsWith(start)) dropTable(slots, table);
       }
     },
+    *dump() {
+      requireOpen(slots);
+      yield* dumpLines(slots);
+    },
+    restore: restorer(slots) as MemoryStore["restore"],
     onClose,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
@@ -134,11 +168,36 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       keys: slots.queue.size,
       maxKeys,
       evictions: slots.evictions,
+      unreadable: slots.unreadable,
       clockSteps: clockSteps(),
     }),
   };
   if (!perProcess) noteProcessStore(store);
   return store;
+}
+
+/** Restores lines, that are there at once or come one after the other. */
+function restorer(slots: Slots) {
+  return function restore(
+    lines: Iterable<string> | AsyncIterable<string>,
+    options: RestoreOptions = {},
+  ): RestoredLines | Promise<RestoredLines> {
+    checkOptions<RestoreOptions>("restore a snapshot", options, { now: true });
+    const now = options.now === undefined ? processTime() : checkNow(options.now);
+    const found: RestoredLines = { restored: 0, outdated: 0, full: 0, unreadable: 0 };
+    const add = (line: string) => {
+      requireOpen(slots);
+      restoreLine(slots, line, now, found);
+    };
+    if (Symbol.iterator in lines) {
+      for (const line of lines) add(line);
+      return found;
+    }
+    return (async () => {
+      for await (const line of lines) add(line);
+      return found;
+    })();
+  };
 }
 
 /** Forgets all keys of a limiter. */

@@ -25,7 +25,7 @@ import {
   STATE,
   WIDTH,
 } from "./expiry_queue.ts";
-import { emptyTable, forgetKey, isEmpty, keepKey, type Table } from "./table.ts";
+import { allSlots, emptyTable, forgetKey, isEmpty, keepKey, type Table } from "./table.ts";
 import {
   addToLevel,
   anySlot,
@@ -57,6 +57,8 @@ export interface Slots {
   sweepAt: number;
   /** Keys that were dropped although they held use. */
   evictions: number;
+  /** States of a snapshot that no algorithm here has. */
+  unreadable: number;
   closed: boolean;
 }
 
@@ -88,6 +90,7 @@ export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
     capacity,
     sweepAt: Infinity,
     evictions: 0,
+    unreadable: 0,
     closed: false,
   };
 }
@@ -99,9 +102,31 @@ export function requireOpen({ closed }: Slots): void {
 }
 
 /** The limiter's table: the one that holds its keys, or one that is registered with the first. */
-export function tableOf({ tables }: Slots, family: string, algorithm: Algorithm): Table {
-  const numeric = typeof algorithm.initial === "number" && algorithm.codec.maxWords === 1;
-  return tables.get(family) ?? emptyTable(family, numeric);
+export function tableOf(slots: Slots, family: string, algorithm: Algorithm): Table {
+  const { initial, codec } = algorithm;
+  const held = slots.tables.get(family);
+  if (held?.codec !== undefined) return held;
+  const numeric = typeof initial === "number" && codec.maxWords === 1;
+  const table = emptyTable(family, numeric, codec);
+  return held === undefined ? table : claim(slots, held, { ...held, numeric, codec });
+}
+
+/** Makes states of the text that a snapshot had for the keys of a family. */
+function claim(slots: Slots, texts: Table, table: Table): Table {
+  const { tables, owners, objects, queue } = slots;
+  tables.set(table.family, table);
+  for (const slot of allSlots(texts)) {
+    const state = table.codec!.decode(objects[slot] as string);
+    owners[slot] = table;
+    if (state === undefined) {
+      slots.unreadable++;
+      dropSlot(slots, slot);
+    } else if (table.numeric) {
+      objects[slot] = undefined;
+      queue.cells[WIDTH * slot + STATE] = state as number;
+    } else objects[slot] = state;
+  }
+  return table;
 }
 
 /** The state of a key that is held. */

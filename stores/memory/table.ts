@@ -4,12 +4,19 @@
  * while more than half of them are in use.
  */
 
+import type { Codec } from "../../core/codec.ts";
+
 /** All keys of one limiter. */
 export interface Table {
   /** The part that their stored keys have in common. */
   readonly family: string;
   /** Whether its states are numbers, and lie in cells. */
   readonly numeric: boolean;
+  /**
+   * How its states are text; `undefined` if they are text, because they come from a snapshot and no
+   * limiter has opened the family yet.
+   */
+  readonly codec: Codec<unknown> | undefined;
   /** The slots of its keys: of the first ones. */
   readonly slots: Map<string, number>;
   /** The same of all: `slots`, and those of the keys for which that has no room. */
@@ -22,9 +29,14 @@ export interface Table {
 const MAP_SIZE = 2 ** 23;
 
 /** A table without keys. */
-export function emptyTable(family: string, numeric: boolean, mapSize: number = MAP_SIZE): Table {
+export function emptyTable(
+  family: string,
+  numeric: boolean,
+  codec: Codec<unknown> | undefined,
+  mapSize: number = MAP_SIZE,
+): Table {
   const slots = new Map<string, number>();
-  return { family, numeric, slots, maps: [slots], mapSize };
+  return { family, numeric, codec, slots, maps: [slots], mapSize };
 }
 
 /** The slot of a key; `undefined` if it is not held. */

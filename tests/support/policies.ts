@@ -1,6 +1,7 @@
 import {
   type Algorithm,
   all,
+  blockable,
   calendarWindow,
   fixedWindow,
   gcra,
@@ -25,6 +26,7 @@ const policies: Readonly<Record<string, (limit: number, period: number) => Algor
   fixedWindow: (limit, period) => fixedWindow({ limit, period }),
   calendarWindow: (limit) => calendarWindow({ limit, every: "year", zone: "Europe/Berlin" }),
   lockout: (limit, period) => lockout({ limit, period, lock: period }),
+  blockableGcra: (limit, period) => blockable(gcra({ limit, period })),
   slidingCounter: (limit, period) => slidingCounter({ limit, period }),
   slidingLog: (limit, period) => slidingLog({ limit: Math.min(limit, 60_000), period }),
   slidingWindow: (limit, period) => slidingWindow({ limit, period, precision: period / 60 }),

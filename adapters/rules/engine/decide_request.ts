@@ -15,6 +15,7 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
+import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
 import {
@@ -93,6 +94,33 @@ export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybeP
       verdict.limits.map((limit) => limit.family().delete(applied.key))
     );
     return andThen(allOf<void>(deleted), () => deleted.length);
+  });
+}
+
+/**
+ * Blocks the counters of a request for a time, or takes that back, in every limit of its rules that is
+ * blockable; answers how many.
+ *
+ * @param duration Whole milliseconds; 0 takes blocks back.
+ */
+export function blockRequest(
+  decider: RuleDecider,
+  request: RuleRequest,
+  duration: number,
+): MaybePromise<number> {
+  const { bound, on } = decider;
+  checkRuleRequest(request);
+  const domain = bound.set.domains.get(request.domain);
+  if (domain === undefined) return 0;
+  const verb = duration === 0 ? unblock : block;
+  const applied = matchRules(domain, request.descriptors, 0);
+  return andThen(chargesOf(decider, domain, applied), (charges) => {
+    const blocked = charges.flatMap(({ applied, verdict }) =>
+      verdict.limits.filter(({ algorithm }) => isBlockable(algorithm)).map((limit) =>
+        limit.family().bind(verb).call(applied.key, duration, on.now())
+      )
+    );
+    return andThen(allOf<Decision>(blocked), () => blocked.length);
   });
 }
 

@@ -7,6 +7,7 @@
  */
 
 import { checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
+import { type Period, readPeriod } from "../../../core/options/period.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
@@ -18,7 +19,7 @@ import type { RuleFile } from "../files/rule_file.ts";
 
 import type { RuleStore } from "./bound_limits.ts";
 import { bindRules } from "./bound_rules.ts";
-import { decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
+import { blockRequest, decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
 import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
 import type { RuleRequest } from "./rule_request.ts";
 
@@ -58,6 +59,13 @@ export interface RuleEngine {
   refund(request: RuleRequest): Verdict | Promise<Verdict>;
   /** Forgets the counters of a request; answers how many. */
   reset(request: RuleRequest): number | Promise<number>;
+  /**
+   * Blocks the counters of a request for a time: those of limits that are `blockable`. The other limits
+   * of its rules are left alone; answers how many were blocked.
+   */
+  block(request: RuleRequest, duration: Period): number | Promise<number>;
+  /** Takes such blocks back; answers of how many counters. */
+  unblock(request: RuleRequest): number | Promise<number>;
   /** Puts another configuration in place, for all calls that come after. */
   replace(rules: RuleSet): void;
   /** Looks up the limits of keys of their own anew. */
@@ -147,6 +155,11 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     peek: (request) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
     refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
     reset: (request) => atOnceOrLater(resetRequest(decider, request)),
+    block: (request, duration) =>
+      atOnceOrLater(
+        blockRequest(decider, request, readPeriod("block a request", "duration", duration)),
+      ),
+    unblock: (request) => atOnceOrLater(blockRequest(decider, request, 0)),
     replace(rules): void {
       decider.bound = bindRules(on, rules, decider.bound);
     },

@@ -120,6 +120,7 @@ function limitSchema(algorithm: AlgorithmName): Schema {
     ...period,
     name: NAME,
     ...OPTIONS[algorithm],
+    blockable: truth("Its keys can be blocked by hand; not unless given."),
   };
   return map(properties, ...named, ...required);
 }

@@ -12,6 +12,7 @@ import type { OutageWatch } from "../outages.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
 import type { CallSettings } from "../serve_options.ts";
+import { readBlockTerms } from "./read_block_terms.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile } from "./page_file.ts";
@@ -66,6 +67,9 @@ export function serviceRoutes(
   const routes = new Map<string, Route>([
     ...ACTIONS.map((action) =>
       [`/v1/${action}`, postRoute((text) => answerVerdicts(engine, limits, action, text))] as const
+    ),
+    ...(["block", "unblock"] as const).map((action) =>
+      [`/v1/${action}`, postRoute((text) => answerBlock(engine, options, action, text))] as const
     ),
     [
       "/json",
@@ -145,6 +149,17 @@ function textAnswer(
 /** The longest text that is searched for. */
 const LONGEST_SEARCH = 256;
 
+/** Reads a body whose requests all name a domain that has rules. */
+function knownRequests({ rules: { domains } }: RuleEngine, limits: RequestLimits, text: string) {
+  const only = domains.size === 1 ? domains.keys().next().value : undefined;
+  const body = readRequest(text, only, limits);
+  for (const { domain } of body.requests) {
+    if (domains.has(domain)) continue;
+    refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
+  }
+  return body;
+}
+
 /** Answers a body with one request, or with a list of them. */
 function answerVerdicts(
   engine: RuleEngine,
@@ -152,13 +167,7 @@ function answerVerdicts(
   action: (typeof ACTIONS)[number],
   text: string,
 ): MaybePromise<ServiceAnswer> {
-  const { domains } = engine.rules;
-  const only = domains.size === 1 ? domains.keys().next().value : undefined;
-  const { many, requests } = readRequest(text, only, limits);
-  for (const { domain } of requests) {
-    if (domains.has(domain)) continue;
-    refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
-  }
+  const { many, requests } = knownRequests(engine, limits, text);
   if (action === "reset") return answerReset(engine, requests);
   const decide = engine[action];
   return many
@@ -167,6 +176,30 @@ function answerVerdicts(
       (verdicts) => jsonResponse(`[${verdicts.map(verdictJson).join(",")}]`),
     )
     : andThen(decide(requests[0]!), (verdict) => jsonResponse(verdictJson(verdict)));
+}
+
+/** Blocks the counters of a body's requests, or takes that back. */
+async function answerBlock(
+  engine: RuleEngine,
+  { limits, log }: Pick<RouteOptions, "limits" | "log">,
+  action: "block" | "unblock",
+  text: string,
+): Promise<ServiceAnswer> {
+  const { requests } = knownRequests(engine, limits, text);
+  const terms = action === "block" ? readBlockTerms(text) : undefined;
+  const counts = await Promise.all(
+    requests.map((request, index) =>
+      terms === undefined ? engine.unblock(request) : engine.block(request, terms[index]!.duration)
+    ),
+  );
+  const count = counts.reduce((sum, each) => sum + each, 0);
+  if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
+  // Without the keys: they are often people's names or addresses.
+  const told = terms?.map(({ duration, reason }, index) => {
+    return { domain: requests[index]!.domain, duration, reason };
+  });
+  log({ event: `keys-${action}ed`, level: "info", count, blocks: told });
+  return jsonResponse(`{"${action}ed":${count}}`);
 }
 
 async function answerReset(

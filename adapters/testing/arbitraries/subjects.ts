@@ -157,8 +157,8 @@ export function printable(subject: Subject): Subject {
   return { ...subject, [fc.toStringMethod]: toString } as Subject;
 }
 
-/** The factories, with `tokenBucket` once for each way to refill it. */
-export type KindName = AlgorithmName | "tokenBucketByInterval" | "growingLockout";
+/** The factories, with `tokenBucket` once for each way to refill it, and one of them blockable. */
+export type KindName = AlgorithmName | "tokenBucketByInterval" | "growingLockout" | "blockable";
 
 /** The draws for a factory. */
 export interface DrawnKind {
@@ -293,6 +293,14 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     maxDebt: ({ limit }) => maxDebt(limit),
     bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock[0]!))],
     grids: ({ period, lock, forget }) => [period, forget, ...lock],
+  }),
+  blockable: kindOf({
+    algorithm: "lockout",
+    options: () => lockoutOptions().map((drawn) => ({ ...drawn, blockable: true as const })),
+    rule: lockoutRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
+    bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock))],
+    grids: ({ period, lock }) => [period, lock],
   }),
   gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
 };

@@ -34,7 +34,11 @@ function effectClock(clock: VirtualClock): Clock.Clock {
 }
 
 /** The service as a plain limiter, whose every call is a fiber. */
-function limiterOfFibers(algorithm: Algorithm, clock: VirtualClock, store: Store): AsyncLimiter {
+function limiterOfFibers(
+  algorithm: Algorithm,
+  clock: VirtualClock,
+  store: Store,
+): Omit<AsyncLimiter, "block" | "unblock"> {
   const service = makeRateLimiter(store);
   const law = limit("law", algorithm);
   const context = Context.make(Clock.Clock, effectClock(clock)).pipe(
@@ -68,7 +72,7 @@ function limiterOfFibers(algorithm: Algorithm, clock: VirtualClock, store: Store
 }
 
 for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore })) {
-  for (const law of limiterLaws((...on) => limiterOfFibers(...on, makeStore()))) {
+  for (const law of limiterLaws((...on) => limiterOfFibers(...on, makeStore()) as AsyncLimiter)) {
     test(`RateLimiter on ${kind}: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
   }
 }

@@ -62,7 +62,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":
-      "return `${escaped(prefix)}:{${{~~escaped(key)~>key.replaceAll('}', '{')~~}}}:${id}`;",
+      "return `${escapedKey(prefix)}:{${{~~escapedKey(key)~>key.replaceAll('}', '{')~~}}}:${id}`;",
   }),
   ...faultsIn("stores/redis/commit/watch_commit.ts", ["redisStore by watch"], {
     "A WATCH that is not sent": ['    ["WATCH", ...keys],\n', ""],

@@ -12,7 +12,10 @@ for (const algorithm of [gcra, slidingLog].map((make) => make({ limit: 3, period
   test(`${algorithm.name}: calls find the keys for which the first map has no room`, () => {
     const slots = openSlots(100, "throw");
     const name = keyFamily("p", algorithm.id);
-    slots.tables.set(name, emptyTable(name, typeof algorithm.initial === "number", 2));
+    slots.tables.set(
+      name,
+      emptyTable(name, typeof algorithm.initial === "number", algorithm.codec, 2),
+    );
     const { call } = memoryFamily(slots, { prefix: "p", algorithm, older: [] }).bind(consume);
     for (const left of [2, 1, 0]) {
       for (const key of ["a", "b", "c", "d", "e"]) assert.equal(call(key, 1, 0).remaining, left);

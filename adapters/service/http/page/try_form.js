@@ -1,4 +1,4 @@
-// The form that peeks and consumes: what it asks, and the verdict in words.
+// The form that peeks, consumes and blocks: what it asks, and the answer in words.
 
 import { byId, element, showRows, spanText, visible } from "./elements.js";
 
@@ -49,9 +49,9 @@ export function followForm(headers, answered) {
 
 /** @param {HTMLElement | null} submitter @param {Record<string, string>} headers */
 async function ask(submitter, headers) {
-  const way = submitter instanceof HTMLButtonElement && submitter.value === "consume"
-    ? "consume"
-    : "peek";
+  const given = submitter instanceof HTMLButtonElement ? submitter.value : "";
+  const way = ["consume", "block", "unblock"].includes(given) ? given : "peek";
+  const duration = byId("duration", HTMLInputElement).value;
   const response = await fetch(`v1/${way}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -59,10 +59,13 @@ async function ask(submitter, headers) {
       domain: byId("domain", HTMLSelectElement).value,
       entries: entriesOf(byId("entries", HTMLInputElement).value),
       cost: byId("cost", HTMLInputElement).valueAsNumber,
+      duration,
     }),
   });
   const body = await response.json();
   if (!response.ok) throw new Error(body.detail ?? `status ${response.status}`);
+  if (way === "unblock") return [element("strong", "admitted", "No longer blocked.")];
+  if (way === "block") return [element("strong", "refused", `Blocked for ${duration}.`)];
   return verdictNodes(body, way);
 }
 

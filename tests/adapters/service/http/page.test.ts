@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { needs } from "../../../support/program.ts";
 import { inShare } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
-import { post, withService } from "../support/running.ts";
+import { objectSource } from "../../../../adapters/rules/rules.ts";
+import { post, SHOP, withService } from "../support/running.ts";
 
 const HOSTILE = '<img src=x onerror="throw 1">\u202ehostile';
 
@@ -49,6 +50,9 @@ test(
           assert.equal(seen.first, "To the form");
           assert.match(seen.looked, /^It would be refused\.\s+user=mallory: never admitted/);
           assert.match(seen.taken, /^It was admitted\.\s+per-user: \d left of a limit of 3/);
+          assert.equal(seen.blocks[0], "Blocked for 1h.");
+          assert.match(seen.blocks[1], /^It would be refused\.\s+card: 0 left .+again in /);
+          assert.equal(seen.blocks[2], "No longer blocked.");
           assert.match(seen.malformed, /entries\[0\].value must be text that is not empty/);
           assert.match(seen.keys, /user=mallory/);
           assert.equal(seen.filled, "user=mallory");
@@ -64,5 +68,14 @@ test(
       } finally {
         clearInterval(traffic);
       }
-    }, { token: "secret" })),
+    }, {
+      token: "secret",
+      rules: objectSource({
+        ...SHOP,
+        rules: [...SHOP.rules, {
+          key: "card",
+          limits: [{ limit: 3, period: "1h", blockable: true }],
+        }],
+      }),
+    })),
 );

@@ -42,6 +42,69 @@ describe("the service", () => {
       assert.equal((await post(service, "/v1/peek", asking("42", 0))).body.remaining, 3);
     }));
 
+  test("blocks keys of limits that are blockable, and tells the log why, not whom", async () => {
+    const events: LogEvent[] = [];
+    const limits = [{ limit: 3, period: "1h", blockable: true }, {
+      limit: 9,
+      period: "1d",
+    }] as const;
+    const blocking = (user: string, duration: unknown, reason?: unknown) => {
+      return { entries: { user }, duration, reason };
+    };
+    await withService(async (service) => {
+      await post(service, "/v1/consume", asking("42", 2));
+      const blocked = await post(service, "/v1/block", blocking("42", "10m", "stolen card"));
+      assert.deepEqual([blocked.status, blocked.body], [200, { blocked: 1 }]);
+      const { body } = await post(service, "/v1/peek", asking("42", 1));
+      assert.deepEqual([body.allowed, body.remaining], [false, 0]);
+      assert.ok(body.retryAfter > 590_000 && body.retryAfter <= 600_000);
+      assert.deepEqual((await post(service, "/v1/unblock", asking("42"))).body, { unblocked: 1 });
+      assert.equal((await post(service, "/v1/consume", asking("42", 1))).body.remaining, 0);
+      const many = [blocking("43", "1h"), blocking("44", 5_000)];
+      assert.deepEqual((await post(service, "/v1/block", many)).body, { blocked: 2 });
+      await post(service, "/v1/reset", [asking("43"), asking("44")]);
+      assert.equal((await post(service, "/v1/consume", asking("43", 1))).body.allowed, true);
+      for (
+        const [bad, detail] of [
+          [blocking("42", undefined), /duration must be whole milliseconds/],
+          [blocking("42", "1y"), /duration must be whole milliseconds/],
+          [[blocking("45", "1h"), blocking("42", -1)], /\[1\]\.duration must be/],
+          [blocking("42", "1h", "x".repeat(201)), /reason must be at most 200 characters/],
+          [blocking("42", "1h", 5), /reason must be/],
+        ] as const
+      ) {
+        const answer = await post(service, "/v1/block", bad);
+        assert.equal(answer.status, 400);
+        assert.match(answer.body.detail, detail);
+      }
+      assert.equal((await post(service, "/v1/peek", asking("45", 1))).body.allowed, true);
+    }, {
+      rules: objectSource({ domain: "shop", rules: [{ key: "user", limits }] }),
+      log: (event) => void events.push(event),
+    });
+    const told = events.filter(({ event }) => event.startsWith("keys-"));
+    assert.deepEqual(told[0], {
+      event: "keys-blocked",
+      level: "info",
+      count: 1,
+      blocks: [{ domain: "shop", duration: 600_000, reason: "stolen card" }],
+    });
+    assert.equal(told[1]?.event, "keys-unblocked");
+  });
+
+  test("refuses to block where no limit is blockable, and without the token", () =>
+    withService(async (service) => {
+      const body = { ...asking("42"), duration: "1h" };
+      const token = { authorization: "Bearer secret" };
+      assert.equal((await post(service, "/v1/block", body)).status, 401);
+      assert.equal((await post(service, "/v1/unblock", body)).status, 401);
+      const refused = await post(service, "/v1/block", body, token);
+      assert.equal(refused.status, 409);
+      assert.match(refused.body.detail, /no limit of these requests has blockable: true/);
+      const nobody = { ...body, domain: "nowhere" };
+      assert.equal((await post(service, "/v1/block", nobody, token)).status, 404);
+    }, { token: "secret" }));
+
   test("decides many at once, each by itself", () =>
     withService(async (service) => {
       const many = ["a", "a", "a", "a", "b", "admin", "mallory"].map((user) => asking(user));

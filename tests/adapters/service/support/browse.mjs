@@ -57,6 +57,18 @@ async function visit(colorScheme) {
     document.querySelector("#answer")?.textContent?.startsWith("It was")
   );
   const taken = await page.innerText("#answer");
+  const blocks = [];
+  await page.fill("#entries", "card=4711");
+  for (const way of ["block", "peek", "unblock"]) {
+    const before = await page.innerText("#answer");
+    await page.click(`button[value=${way}]`);
+    await page.waitForFunction(
+      (before) =>
+        /** @type {HTMLElement} */ (document.querySelector("#answer")).innerText !== before,
+      before,
+    );
+    blocks.push(await page.innerText("#answer"));
+  }
   await page.fill("#entries", "user");
   await page.keyboard.press("Enter");
   await page.waitForSelector("#answer > strong.refused");
@@ -109,6 +121,7 @@ async function visit(colorScheme) {
     first,
     looked,
     taken,
+    blocks,
     malformed,
     keys,
     filled,

@@ -1,0 +1,228 @@
+/*
+ * Blocks by hand, around any algorithm. A key that is not blocked has the state of the algorithm
+ * inside, as it is; a blocked one has that state beside the end of its block. So a block changes
+ * nothing of what it covers, and its end, or taking it back, restores it.
+ */
+
+import type { Algorithm, Blocks, SplitReducer } from "../algorithm.ts";
+import { countOf } from "../arithmetic/counts.ts";
+import type { Codec } from "../codec.ts";
+import type { Decision } from "../decision.ts";
+import { makeDecision } from "../make_decision.ts";
+import { LAST_INSTANT, typeError } from "../options/checks.ts";
+import { all } from "./all.ts";
+import { reducersOf } from "./build_algorithm.ts";
+import { fieldsOf } from "./fields_of.ts";
+import { splitReducer } from "./split_reducer.ts";
+
+/** The state of a key that was blocked. */
+export interface BlockedState<State = unknown> {
+  /** When the block ends. */
+  readonly blockedUntil: number;
+  /** The state that it covers. */
+  readonly covered: State;
+}
+
+/**
+ * An algorithm whose keys can be blocked by hand: `limiter.block(key, duration)` refuses every call on
+ * a key for that long, and `limiter.unblock(key)` takes it back.
+ *
+ * A key that was never blocked is decided, and stored, as without it. While a key is blocked,
+ * `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond after the
+ * block at which the algorithm admits the cost. What the key had used ends when it would have ended;
+ * `refund` and `charge` change that, not the block. Once the block is over, or taken back, the key is
+ * as if there had been none. The stored keys are others than those without it: `replaces` carries use
+ * over.
+ *
+ * Of an `all`, the first part becomes blockable, which refuses for all of them.
+ *
+ * Every call takes as long as without it, and up to three times as long on a blocked key. In memory a
+ * state of one number is an object beside its slot; on Redis a transition is compared and set, not
+ * scripted. A shared store keeps a log or a window of it as words, so only up to some 500 entries.
+ *
+ * @param algorithm The algorithm; one that is blockable is returned as it is.
+ * @throws {TypeError} If it is no algorithm.
+ *
+ * @example
+ * ```ts
+ * import { blockable, gcra, limiter } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limiter(blockable(gcra({ limit: 100, period: "1m" })), { clock: () => 0 });
+ * api.block("user:42", "1h");
+ * assert.equal(api.consume("user:42").allowed, false);
+ * assert.equal(api.peek("user:42").retryAfter, 3_600_000);
+ * api.unblock("user:42");
+ * assert.equal(api.consume("user:42").remaining, 99);
+ * ```
+ */
+export function blockable<State>(
+  algorithm: Algorithm<State>,
+): Algorithm<State | BlockedState<State>> {
+  if (typeof algorithm?.step !== "function") {
+    throw typeError("create blockable", "it needs an algorithm", algorithm);
+  }
+  const { internals, initial, codec } = algorithm;
+  if (internals?.blocks !== undefined) return algorithm;
+  if (internals?.parts !== undefined) {
+    const [first, ...others] = internals.parts;
+    return all(blockable(first!), ...others) as unknown as Algorithm<State>;
+  }
+  const halves = blockableReducer(algorithm);
+  const { detach, uses } = internals ?? {};
+  const made: Algorithm<State | BlockedState<State>> = {
+    ...fieldsOf(algorithm as Algorithm),
+    id: `${algorithm.id}/blockable`,
+    initial,
+    ...reducersOf(halves),
+    codec: blockableCodec(codec),
+    internals: Object.freeze({
+      halves,
+      blocks: blocksOf(algorithm),
+      ...(detach && {
+        detach: (state: State | BlockedState<State>) =>
+          isBlocked(state) ? { ...state, covered: detach(state.covered) } : detach(state),
+      }),
+      ...(uses && {
+        uses: (state: State | BlockedState<State>, now: number) => uses(coveredBy(state), now),
+      }),
+    }),
+  };
+  return Object.freeze(made);
+}
+
+/** Whether a state has a block, over or not. */
+function isBlocked<State>(state: State | BlockedState<State>): state is BlockedState<State> {
+  return typeof state === "object" && state !== null &&
+    (state as BlockedState<State>).blockedUntil !== undefined;
+}
+
+/** The state without its block. */
+function coveredBy<State>(state: State | BlockedState<State>): State {
+  return isBlocked(state) ? state.covered : state;
+}
+
+function blocksOf<State>(inner: Algorithm<State>): Blocks<State | BlockedState<State>> {
+  const blocks: Blocks<State | BlockedState<State>> = {
+    inner: inner as Algorithm,
+    covered: coveredBy,
+    until: (state) => isBlocked(state) ? state.blockedUntil : 0,
+    block(state, until) {
+      const end = Math.min(until, LAST_INSTANT);
+      if (isBlocked(state) && state.blockedUntil >= end) return state;
+      return { blockedUntil: end, covered: coveredBy(state) };
+    },
+  };
+  return Object.freeze(blocks);
+}
+
+function blockableReducer<State>(
+  algorithm: Algorithm<State>,
+): SplitReducer<State | BlockedState<State>> {
+  const { initial } = algorithm;
+  const { take, decide, charge } = splitReducer(algorithm);
+  type Own = State | BlockedState<State>;
+
+  /**
+   * The state of a key that was blocked, after a call on what is covered; the block is left out once
+   * it is over. Only a call that takes units is refused where it changes nothing.
+   */
+  function under(blocked: BlockedState<State>, next: State, now: number, mayClear: boolean): Own {
+    const { blockedUntil, covered } = blocked;
+    const isOver = now >= blockedUntil;
+    if (next === covered) return isOver && mayClear && next === initial ? initial : blocked;
+    return isOver ? next : { blockedUntil, covered: next };
+  }
+
+  /** The decision about a blocked key: that of its last millisecond, as seen from `now`. */
+  function decideBlocked(
+    { blockedUntil, covered }: BlockedState<State>,
+    now: number,
+    cost: number,
+  ) {
+    const wait = blockedUntil - now;
+    const { debt } = decide(covered, covered, now, 0);
+    const then = decide(covered, covered, blockedUntil, 0);
+    const tried = decide(covered, take(covered, blockedUntil, cost), blockedUntil, cost);
+    return blockedDecision(then, wait, cost <= 0, tried.retryAfter, debt);
+  }
+
+  return Object.freeze({
+    take(state: Own, now: number, cost: number): Own {
+      if (!isBlocked(state)) return take(state, now, cost);
+      if (cost > 0 && now < state.blockedUntil) return state;
+      return under(state, take(state.covered, now, cost), now, cost < 0);
+    },
+    decide(state: Own, next: Own, now: number, cost: number): Decision {
+      if (isBlocked(next) && now < next.blockedUntil) return decideBlocked(next, now, cost);
+      return decide(coveredBy(state), coveredBy(next), now, cost);
+    },
+    charge(state: Own, now: number, cost: number): Own {
+      if (!isBlocked(state)) return charge(state, now, cost);
+      return under(state, charge(state.covered, now, cost), now, cost !== 0);
+    },
+  });
+}
+
+function blockedDecision(
+  then: Decision,
+  wait: number,
+  allowed: boolean,
+  retryAfter: number,
+  debt: number,
+): Decision {
+  return makeDecision(
+    allowed,
+    then.limit,
+    0,
+    allowed ? 0 : wait + retryAfter,
+    wait + (then.remaining > 0 ? 0 : then.nextAfter),
+    wait + then.resetAfter,
+    0,
+    debt,
+  );
+}
+
+/**
+ * The codec of a state with a block or without: text `b1`, the end of the block and the text of the
+ * state that it covers; words those of that state, filled up to the most of them, how many they are
+ * unless they are always one, and the end of the block.
+ */
+function blockableCodec<State>(inner: Codec<State>): Codec<State | BlockedState<State>> {
+  const { maxWords: most } = inner;
+  const header = most === 1 ? 0 : 1;
+  const maxWords = most + header + 1;
+
+  function stateOf(until: number, covered: State | undefined): BlockedState<State> | undefined {
+    const isEnd = Number.isSafeInteger(until) && until > 0 && until <= LAST_INSTANT;
+    return covered === undefined || !isEnd ? undefined : { blockedUntil: until, covered };
+  }
+
+  return {
+    maxWords,
+    write(state, words, offset) {
+      if (!isBlocked(state)) return inner.write(state, words, offset);
+      const count = inner.write(state.covered, words, offset);
+      words.fill(0, offset + count, offset + most);
+      if (header === 1) words[offset + most] = count;
+      words[offset + most + header] = state.blockedUntil;
+      return maxWords;
+    },
+    read(words, offset, count) {
+      if (count < maxWords) return inner.read(words, offset, count);
+      const own = header === 1 ? words[offset + most]! : 1;
+      if (!(own >= 1 && own <= most)) return undefined;
+      return stateOf(words[offset + most + header]!, inner.read(words, offset, own));
+    },
+    encode: (state) =>
+      isBlocked(state)
+        ? `b1 ${state.blockedUntil} ${inner.encode(state.covered)}`
+        : inner.encode(state),
+    decode(text) {
+      if (!text.startsWith("b1 ")) return inner.decode(text);
+      const end = text.indexOf(" ", 3);
+      if (end < 0) return undefined;
+      return stateOf(countOf(text.slice(3, end)), inner.decode(text.slice(end + 1)));
+    },
+  };
+}

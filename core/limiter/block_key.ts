@@ -1,0 +1,66 @@
+/*
+ * `block` and `unblock` of a limiter: their arguments checked, and whoever keeps an audit log told.
+ */
+
+import type { Decision } from "../decision.ts";
+import { failureReport, guarded } from "../guarded.ts";
+import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { checkOptions, checkText } from "../options/checks.ts";
+import { type Period, readPeriod } from "../options/period.ts";
+import { readReason } from "../options/read_reason.ts";
+import type { Verb } from "../store.ts";
+import { block, unblock } from "../verbs/block.ts";
+
+/** The options of `block`. */
+export interface BlockOptions {
+  /** Why, for `onBlock`: text of 1 to 200 characters. It is not stored. */
+  readonly reason?: string | undefined;
+}
+
+/** A block as `onBlock` is told of it, beside the key and the decision that it left. */
+export interface BlockNote {
+  /** Milliseconds of the block, as they were asked for; 0 of an `unblock`. */
+  readonly duration: number;
+  /** The reason that was given. */
+  readonly reason: string | undefined;
+}
+
+/** The callbacks of a limiter that blocks concern. */
+interface BlockCallbacks {
+  readonly onBlock?: ((decision: Decision, key: string, note: BlockNote) => void) | undefined;
+  readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
+}
+
+type Call = (verb: Verb<number, Decision>, key: string, argument: number) => MaybePromise<Decision>;
+
+/** The methods `block` and `unblock` of a limiter that runs verbs by `call`. */
+export function blockingOf(call: Call, { onBlock, onFailure }: BlockCallbacks) {
+  const report = failureReport(onFailure);
+  const tell = onBlock && guarded(onBlock, (error, _decision, key) => report(error, key));
+
+  function told(
+    answer: MaybePromise<Decision>,
+    key: string,
+    note: BlockNote,
+  ): MaybePromise<Decision> {
+    if (tell === undefined) return answer;
+    return andThen(answer, (decision) => {
+      tell(decision, key, note);
+      return decision;
+    });
+  }
+
+  return {
+    block(key: string, duration: Period, options: BlockOptions = {}): MaybePromise<Decision> {
+      checkText("block a key", "key", key);
+      const length = readPeriod("block a key", "duration", duration);
+      checkOptions<BlockOptions>("block a key", options, { reason: true });
+      const reason = readReason(options.reason);
+      return told(call(block, key, length), key, { duration: length, reason });
+    },
+    unblock(key: string): MaybePromise<Decision> {
+      checkText("unblock a key", "key", key);
+      return told(call(unblock, key, 0), key, { duration: 0, reason: undefined });
+    },
+  };
+}

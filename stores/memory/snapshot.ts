@@ -1,0 +1,96 @@
+/*
+ * Snapshots of a memory store as lines of text, and back. A line is a JSON array: the stored key, the
+ * state as its codec's text, and the instant when the key is fresh, as the store keeps it.
+ *
+ * A store may be restored before anybody has opened the families of the lines: their states wait as
+ * text, in slots as all others, until a limiter opens the family (`tableOf` in slots.ts).
+ */
+
+import { escapedKey, plainKey } from "../../core/stored_key.ts";
+import { freshAtOf } from "./expiry_queue.ts";
+import { addKey, replaceState, type Slots, stateIn } from "./slots.ts";
+import { emptyTable, slotOf } from "./table.ts";
+
+/** How many lines of a snapshot became what. */
+export interface RestoredLines {
+  /** Keys that the store holds from it now. */
+  readonly restored: number;
+  /** Keys that were fresh again, or held already with a state that lasts longer. */
+  readonly outdated: number;
+  /** Keys for which the store had no room. */
+  readonly full: number;
+  /** Lines of another shape, and states that no algorithm here has. */
+  readonly unreadable: number;
+}
+
+/** The lines of all keys, one after the other; calls in between are seen or not. */
+export function* dumpLines(slots: Slots): Generator<string, void> {
+  for (const { family, maps } of slots.tables.values()) {
+    const at = family.indexOf("{}") + 1;
+    const [start, end] = [family.slice(0, at), family.slice(at)];
+    for (const map of maps) {
+      for (const [key, slot] of map) {
+        // A limiter that opens the family in between makes another table of the same keys.
+        const table = slots.owners[slot]!;
+        const state = stateIn(slots, table, slot);
+        const text = table.codec === undefined ? state : table.codec.encode(state);
+        yield JSON.stringify([start + escapedKey(key) + end, text, freshAtOf(slots.queue, slot)]);
+      }
+    }
+  }
+}
+
+/** Puts the key of a line into the store, and counts what became of it. */
+export function restoreLine(
+  slots: Slots,
+  line: string,
+  now: number,
+  lines: { -readonly [Outcome in keyof RestoredLines]: number },
+): void {
+  lines[outcomeOf(slots, line, now)]++;
+}
+
+function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines {
+  const read = readLine(line);
+  if (read === undefined) return "unreadable";
+  const { family, key, text, freshAt } = read;
+  if (freshAt <= now) return "outdated";
+  const table = slots.tables.get(family) ?? emptyTable(family, false, undefined);
+  const state = table.codec === undefined ? text : table.codec.decode(text);
+  if (state === undefined) return "unreadable";
+  const slot = slotOf(table, key);
+  if (slot === undefined) {
+    if (slots.queue.size >= slots.maxKeys) return "full";
+    addKey(slots, table, key, state, freshAt, now);
+    return "restored";
+  }
+  // The state that is fresh later has more use in it, or later use.
+  if (freshAtOf(slots.queue, slot) >= freshAt) return "outdated";
+  replaceState(slots, table, slot, state, freshAt, now);
+  return "restored";
+}
+
+/** The latest instant at which a key is fresh, with room for debts. */
+const LAST_FRESH = Number.MAX_SAFE_INTEGER;
+
+const NAME_REGEXP = /^([^{}]*:\{)([^{}]+)(\}:[^]+)$/;
+
+/** The parts of a line; `undefined` if it has another shape. */
+function readLine(line: string) {
+  const [name, text, freshAt, ...more] = parsed(line);
+  if (typeof name !== "string" || typeof text !== "string" || more.length > 0) return undefined;
+  if (typeof freshAt !== "number" || !(freshAt > 0 && freshAt <= LAST_FRESH)) return undefined;
+  const match = NAME_REGEXP.exec(name);
+  if (match === null) return undefined;
+  const [, start, key, end] = match as unknown as readonly [string, string, string, string];
+  return { family: start + end, key: plainKey(key), text, freshAt };
+}
+
+function parsed(line: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(line);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}

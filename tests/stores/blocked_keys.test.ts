@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { createClient } from "redis";
+
+import { openTelemetryStore } from "../../adapters/otel/otel.ts";
+import {
+  type Algorithm,
+  all,
+  blockable,
+  type Decision,
+  gcra,
+  limiter,
+  lockout,
+  memoryStore,
+  slidingLog,
+  type Store,
+} from "../../mod.ts";
+import { denyCache, fallback, lease } from "../../stores/layered/layered.ts";
+import { redisStore } from "../../stores/redis/redis_store.ts";
+import { sharedStore } from "../../stores/shared/shared_store.ts";
+import { withRedis } from "../support/redis/with_redis.ts";
+
+const MINUTE = 60_000;
+
+const ALGORITHMS: readonly Algorithm[] = [
+  gcra({ limit: 5, period: "5m" }),
+  lockout({ limit: 5, period: "5m", lock: "10m" }) as Algorithm,
+  slidingLog({ limit: 5, period: "5m" }),
+  all(gcra({ limit: 5, period: "5m" }), slidingLog({ limit: 5, period: "5m" })) as Algorithm,
+].map((algorithm) => blockable(algorithm) as Algorithm);
+
+/** Limiters on one store, whose clock begins at an instant of its own, as Redis needs. */
+async function lifeOfABlock(store: Store, algorithm: Algorithm, prefix: string): Promise<void> {
+  const start = 1_700_000_000_000;
+  let now = start;
+  const api = limiter(algorithm, { store, prefix, clock: () => now });
+  const seen = async (call: Decision | Promise<Decision>) => {
+    const { allowed, remaining, retryAfter } = await call;
+    return [allowed, remaining, retryAfter];
+  };
+  assert.deepEqual(await seen(api.consume("ada", 2)), [true, 3, 0]);
+  assert.deepEqual(await seen(api.block("ada", "1m", { reason: "abuse" })), [true, 0, 0]);
+  assert.deepEqual(await seen(api.consume("ada")), [false, 0, MINUTE]);
+  assert.deepEqual(await seen(api.peek("ada")), [false, 0, MINUTE]);
+  assert.deepEqual(await seen(api.consume("eve")), [true, 4, 0]);
+  now += 1_000;
+  assert.deepEqual(await seen(api.block("ada", "10s")), [true, 0, 0]);
+  assert.deepEqual(await seen(api.consume("ada")), [false, 0, MINUTE - 1_000]);
+  const freed = await api.unblock("ada");
+  assert.equal(freed.remaining, 3);
+  assert.deepEqual(await seen(api.consume("ada")), [true, 2, 0]);
+  await api.block("ada", "2m");
+  now += 2 * MINUTE - 1;
+  assert.equal((await api.consume("ada")).retryAfter, 1);
+  now++;
+  assert.equal((await api.consume("ada")).allowed, true);
+  await api.block("ada", "1h");
+  await api.reset("ada");
+  assert.deepEqual(await seen(api.consume("ada")), [true, 4, 0]);
+}
+
+const STORES: Readonly<Record<string, () => Store>> = {
+  memoryStore: () => memoryStore(),
+  sharedStore: () => sharedStore({ capacity: 64 }),
+  denyCache: () => denyCache(memoryStore()),
+  fallback: () => fallback(memoryStore(), memoryStore(), { share: 1 }),
+  openTelemetryStore: () => openTelemetryStore(memoryStore()),
+};
+
+for (const [name, make] of Object.entries(STORES)) {
+  describe(`blocks by hand on ${name}:`, () => {
+    for (const algorithm of ALGORITHMS) {
+      test(algorithm.id, () => lifeOfABlock(make(), algorithm, "blocks"));
+    }
+  });
+}
+
+for (const commit of ["watch", "cas", "script"] as const) {
+  withRedis(`blocks by hand on redisStore by ${commit}`, (redis) => {
+    const stores: Store[] = [];
+    after(() => Promise.all(stores.map((store) => store.close())));
+    for (const algorithm of ALGORITHMS) {
+      test(algorithm.id, async () => {
+        const client = createClient({ url: redis().url });
+        const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
+        stores.push(store);
+        await lifeOfABlock(store, algorithm, commit);
+      });
+    }
+  });
+}
+
+test("a lease gives none of its units on a key that is blocked, and asks again after it", () => {
+  const store = lease(memoryStore(), { units: 4, ttl: "1h" });
+  const algorithm = blockable(gcra({ limit: 100, period: "1h" }));
+  const api = limiter(algorithm, { store, prefix: "leased", clock: () => 0 });
+  assert.equal(api.consume("ada").allowed, true);
+  api.block("ada", "1m");
+  assert.equal(api.consume("ada").allowed, false);
+  api.unblock("ada");
+  assert.equal(api.consume("ada").allowed, true);
+  const locking = blockable(lockout({ limit: 5, period: "1m", lock: "1m" }));
+  assert.throws(() => limiter(locking, { store, prefix: "locks" }), RangeError);
+});
+
+test("a fallback unblocks what either store has blocked, and refuses on its own in between", () => {
+  const first = memoryStore();
+  const other = memoryStore();
+  const algorithm = blockable(gcra({ limit: 10, period: "1h" }));
+  const options = { prefix: "a", clock: () => 0 };
+  const api = limiter(algorithm, { ...options, store: fallback(first, other, { share: 0.5 }) });
+  const blockOn = (
+    store: Store,
+    of = algorithm,
+  ) => (limiter(of, { ...options, store }).block("ada", "1m"));
+  blockOn(first);
+  blockOn(other);
+  api.unblock("ada");
+  assert.equal(api.consume("ada").allowed, true);
+  blockOn(other);
+  first.close();
+  assert.equal(api.consume("ada").source, "fallback");
+  assert.equal(api.consume("ada").allowed, false);
+  api.unblock("ada");
+  assert.equal(api.consume("ada").allowed, true);
+  assert.equal(api.block("ada", "1m").source, "fallback");
+  assert.equal(api.consume("ada").allowed, false);
+});

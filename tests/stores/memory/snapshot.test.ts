@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { algorithms } from "../../../adapters/testing/testing.ts";
+import { costOf, schedules, waitOf } from "../../../adapters/testing/arbitraries/schedules.ts";
+import { gridsOf } from "../../../adapters/testing/testing.ts";
+import {
+  type Algorithm,
+  blockable,
+  gcra,
+  type Limiter,
+  limiter,
+  memoryStore,
+  slidingLog,
+} from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const hourly = gcra({ limit: 10, period: "1h" });
+const log = slidingLog({ limit: 10, period: "1h" }) as Algorithm;
+const NONE = { restored: 0, outdated: 0, full: 0, unreadable: 0 };
+
+/** A limiter on a store, at an instant that stays. */
+function on(store = memoryStore(), algorithm: Algorithm = hourly as Algorithm): Limiter {
+  return limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+}
+
+describe("a snapshot of a memoryStore", () => {
+  test("has a line for each key, with its stored key, its state as text and when it is fresh", () => {
+    const store = memoryStore();
+    on(store).consume("user:42", 2);
+    on(store, log).consume("{%\n}");
+    const lines = [...store.dump()].map((line) => JSON.parse(line));
+    assert.deepEqual(lines.map(([name, text, freshAt]) => [name, text, Math.ceil(freshAt)]), [
+      ["a:{user:42}:gcra/10/3600000/10", "t1 720000", 720_000],
+      ["a:{%7B%25\n%7D}:slidingLog/10/3600000", "w1 0 1", 3_600_000],
+    ]);
+    assert.equal([...store.dump()].join("").includes("\n"), false);
+  });
+
+  test("read back, every key is decided as before: by limiters made before it, or after it", () => {
+    const property = fc.property(
+      algorithms(),
+      schedules(),
+      fc.boolean(),
+      (subject, schedule, isOpen) => {
+        const { algorithm } = subject;
+        const store = memoryStore();
+        let now = schedule.origin;
+        const options = { prefix: "{a}%", clock: () => now };
+        const first = limiter(algorithm, { ...options, store });
+        for (const { wait, cost, charge } of schedule.moves) {
+          const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
+          now = Math.max(now, Math.min(now + waitOf(wait, guide, now, undefined), 2 ** 42));
+          const units = Math.max(0, costOf(cost, guide, undefined));
+          if (charge) first.charge("k}%", units);
+          else first.consume("k}%", units);
+        }
+        const again = memoryStore();
+        const early = isOpen ? limiter(algorithm, { ...options, store: again }) : undefined;
+        const { unreadable, full } = again.restore(store.dump(), { now });
+        assert.deepEqual([unreadable, full], [0, 0]);
+        const second = early ?? limiter(algorithm, { ...options, store: again });
+        assert.deepEqual(second.peek("k}%", 1), first.peek("k}%", 1));
+        assert.deepEqual([...again.dump()].length, again.statistics().keys);
+      },
+    );
+    fc.assert(property, fcOptions({ numRuns: 150 }));
+  });
+
+  test("waits as text for the limiter that knows it, and is dumped, forgotten and blocked so, too", () => {
+    const store = memoryStore();
+    const [, line = ""] = blockedLines();
+    const again = memoryStore();
+    assert.deepEqual(again.restore([line], { now: 0 }), { ...NONE, restored: 1 });
+    assert.deepEqual([...again.dump()], [line]);
+    assert.equal(on(again, blockable(hourly) as Algorithm).consume("eve").remaining, 0);
+    assert.deepEqual([...again.dump()], [line]);
+    again.restore([line.replace("b1", "b9")], { now: 0 });
+    store.restore([line.replace("b1", "b9")], { now: 0 });
+    assert.equal(on(store, blockable(hourly) as Algorithm).peek("eve", 0).remaining, 10);
+    assert.equal(store.statistics().unreadable, 1);
+    assert.equal(store.statistics().keys, 0);
+    store.restore([line], { now: 0 });
+    store.deleteAll?.("a");
+    assert.equal(store.statistics().keys, 0);
+  });
+
+  test("a held key keeps the state that is fresh later", () => {
+    const store = memoryStore();
+    const api = on(store);
+    api.consume("ada", 3);
+    const old = [...store.dump()];
+    api.consume("ada", 2);
+    assert.deepEqual(store.restore(old, { now: 0 }), { ...NONE, outdated: 1 });
+    assert.equal(api.peek("ada", 0).remaining, 5);
+    const newer = [...store.dump()];
+    api.reset("ada");
+    api.consume("ada");
+    assert.deepEqual(store.restore(newer, { now: 0 }), { ...NONE, restored: 1 });
+    assert.equal(api.peek("ada", 0).remaining, 5);
+  });
+
+  test("lines of another shape are skipped and counted, and so is what is fresh", async () => {
+    const good = blockedLines();
+    const bad = [
+      "",
+      "{",
+      "null",
+      "[]",
+      '"a"',
+      '["a:{b}:c","t1 5"]',
+      '["a:{b}:c","t1 5",5,6]',
+      '["a:{b}:c",7,9000]',
+      '["a:{b}:c","t1 5","9000"]',
+      '["a:{b}:c","t1 5",-1]',
+      '["a:{b}:c","t1 5",1e300]',
+      '["a:{}:c","t1 5",9000]',
+      '["a:b:c","t1 5",9000]',
+      '["a:{b{}:c","t1 5",9000]',
+      good[0]!.slice(0, -4),
+    ];
+    const store = memoryStore();
+    const api = on(store);
+    api.consume("ada");
+    const unknown = '["a:{ada}:gcra/10/3600000/10","t9",900000]';
+    const lines = [...bad, ...good, unknown, '["a:{old}:c","t1 5",1000]'];
+    const expected = { restored: 2, outdated: 1, full: 0, unreadable: bad.length + 1 };
+    assert.deepEqual(store.restore(lines, { now: 1_000 }), expected);
+    assert.equal(api.peek("ada", 0).remaining, 9);
+    const later = memoryStore();
+    async function* slowly() {
+      for (const line of lines) yield await Promise.resolve(line);
+    }
+    // Without a limiter nobody knows yet that the state of another version is none.
+    const found = await later.restore(slowly(), { now: 1_000 });
+    assert.deepEqual(found, { ...expected, restored: 3, unreadable: bad.length });
+    // By the time of the store all of it is long fresh.
+    assert.deepEqual(memoryStore().restore(good), { ...NONE, outdated: 2 });
+  });
+
+  test("a full store takes no more, and forgets nobody for it", () => {
+    const store = memoryStore({ maxKeys: 2 });
+    const api = on(store);
+    api.consume("ada", 5);
+    const lines = ["x", "y", "z"].map((key) => `["b:{${key}}:c","t1 5",9000]`);
+    assert.deepEqual(store.restore(lines, { now: 0 }), { ...NONE, restored: 1, full: 2 });
+    assert.deepEqual([store.statistics().evictions, api.peek("ada").remaining], [0, 4]);
+  });
+
+  test("options are checked, and a closed store has none", () => {
+    const store = memoryStore();
+    assert.throws(() => store.restore([], { at: 5 } as never), TypeError);
+    assert.throws(() => store.restore([], { now: NaN }), RangeError);
+    store.close();
+    assert.throws(() => store.restore(["[]"]), { name: "StoreUnavailableError" });
+    assert.throws(() => [...store.dump()], { name: "StoreUnavailableError" });
+  });
+});
+
+/** Two lines, the second of a key that is blocked. */
+function blockedLines(): string[] {
+  const store = memoryStore();
+  const api = on(store, blockable(hourly) as Algorithm);
+  api.consume("ada");
+  api.block("eve", "1h");
+  return [...store.dump()];
+}
