@@ -1,4 +1,5 @@
 import type { Fault } from "./fault.ts";
+import { ADVICE_FAULTS } from "./faults/advice.ts";
 import { CODEC_FAULTS } from "./faults/codecs.ts";
 import { COMPOSITION_FAULTS } from "./faults/composition.ts";
 import { LIMITER_FAULTS } from "./faults/limiter.ts";
@@ -18,4 +19,5 @@ export const FAULTS: readonly Fault[] = [
   ...STORE_FAULTS,
   ...SHARED_FAULTS,
   ...OVERLOOKED_FAULTS,
+  ...ADVICE_FAULTS,
 ];

@@ -127,11 +127,7 @@ function advisePart(
   const needs = clientNeeds(trace, q);
   const monitors = monitorsOf(trace, needs);
   const mine = known.map((is, client) => is | monitors[client]!);
-  const apart = setAside(needs, {
-    ordinary: mine,
-    apart: before.map((is, c) => is & ~mine[c]!),
-    least,
-  });
+  const apart = setAside(needs, { ordinary: mine, apart: before, least });
   const ordinary = needs.units.map((units, client) => units > 0 && apart[client] === 0 ? 1 : 0);
   const admitted = { ordinary: Uint8Array.from(ordinary), refused: 0, least };
   const count = sum(admitted.ordinary);
