@@ -4,7 +4,7 @@
  *
  *   node examples/node_threads.ts        PORT=8080 THREADS=4
  *
- * `node:cluster` would start processes. Those share no memory; they need tidegate/redis.
+ * `node:cluster` would start processes. Those share no memory: see cluster.ts.
  */
 
 import { createServer } from "node:http";

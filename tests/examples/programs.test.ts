@@ -25,6 +25,7 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
     /^ada: welcome, ada$/,
   ],
   polite_client: [/^call 2: 200 hello, RateLimit: .*r=0;t=1$/, /^call 4: 200 hello/],
+  sqlite: [/^first start: ok, 2 left$/, /^second start: ok, 0 left$/, /^second start: refused$/],
   tenant_limits: [
     /^acme: ok, 4 left$/,
     /^unknown: ok, 1 left$/,

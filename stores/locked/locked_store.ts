@@ -1,0 +1,307 @@
+/*
+ * A store of a database that is locked while it decides. A call is a transaction of its own, which
+ * answers at once; or all calls of a turn of the event loop share one, and answers are promises. In
+ * both cases the transaction is a batch of the optimistic engine (../optimistic/batch.ts), which
+ * needs no guesses and loses no races here.
+ */
+
+import { closeNotice } from "../../core/close_notice.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import type { MaybePromise } from "../../core/maybe_promise.ts";
+import { checkCost, checkFunction, checkNow, checkOptions } from "../../core/options/checks.ts";
+import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
+import { DriverError } from "../driver.ts";
+import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
+import { answerOverloaded, answerUnavailable } from "../optimistic/answer_unavailable.ts";
+import { familyOpener, type StoredBound } from "../optimistic/families.ts";
+import {
+  type Answer,
+  type Bound,
+  type Job,
+  newJob,
+  type Several,
+  type Turn,
+} from "../optimistic/job.ts";
+import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
+import type { LockedTransaction } from "./locked_transaction.ts";
+import { lockedCounters, transactJobs } from "./transact_jobs.ts";
+
+/** What a locked store has done. */
+export interface LockedStoreStatistics {
+  /** Calls that were decided. */
+  readonly decisions: number;
+  /** Transactions that decided them. */
+  readonly batches: number;
+  /** Keys that were written. */
+  readonly writes: number;
+  /** Calls that failed, or were answered by the failure policy. */
+  readonly unavailable: number;
+  /** Calls that came when `maxPending` waited. */
+  readonly overloaded: number;
+  /** Values that were no states of their algorithm. */
+  readonly unreadable: number;
+}
+
+/** What a locked store has beside what every store has. */
+export interface LockedStoreExtras {
+  /** What it has done; constant time. */
+  statistics(): LockedStoreStatistics;
+  /** Closes the store, for `using`. */
+  [Symbol.dispose](): void;
+}
+
+/** The most calls of a transaction: so long do other processes wait. */
+const MOST_CALLS = 1_000;
+/** After so many written keys some are looked at that may be deleted, */
+const SWEEP_AFTER = 128;
+/** and so many then: a full round takes as many writes as half of all keys. */
+const SWEEP_KEYS = 256;
+/** A turn that never ends is no reason to count time from. */
+const TURN: Turn = { end: 0 };
+
+/**
+ * A store of a driver that locks its database. By default it answers at once.
+ *
+ * @param driver How it reads and writes.
+ * @param options As above.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example A driver of a map
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { lockedStore, type LockedTransaction } from "tidegate/stores";
+ * import assert from "node:assert/strict";
+ *
+ * const texts = new Map<string, string>();
+ * const driver: LockedTransaction = {
+ *   name: "The map",
+ *   transact(keys, body) {
+ *     const { writes, answer } = body(keys.map((key) => texts.get(key) ?? ""));
+ *     for (const { key, next } of writes) {
+ *       if (next === "") texts.delete(key);
+ *       else texts.set(key, next);
+ *     }
+ *     return answer;
+ *   },
+ * };
+ *
+ * const api = limiter(gcra({ limit: 1, period: "1m" }), {
+ *   store: lockedStore(driver),
+ *   prefix: "api",
+ * });
+ * assert.deepEqual([api.consume("a").allowed, api.consume("a").allowed], [true, false]);
+ * ```
+ */
+export function lockedStore(
+  driver: LockedTransaction,
+  options: LockedStoreOptions & { readonly batch: "turn" },
+): AsyncStore & LockedStoreExtras;
+/** A store of a driver that locks its database, and that answers at once. */
+export function lockedStore(
+  driver: LockedTransaction,
+  options?: LockedStoreOptions & { readonly batch?: "call" | undefined },
+): SyncStore & LockedStoreExtras;
+/** A store of a driver that locks its database, where only the caller knows how it answers. */
+export function lockedStore(
+  driver: LockedTransaction,
+  options?: LockedStoreOptions,
+): (SyncStore | AsyncStore) & LockedStoreExtras;
+export function lockedStore(
+  driver: LockedTransaction,
+  options: LockedStoreOptions = {},
+): (SyncStore | AsyncStore) & LockedStoreExtras {
+  checkOptions<LockedStoreOptions>("create lockedStore", options, LOCKED_OPTIONS);
+  checkFunction("create lockedStore", "transact", driver?.transact);
+  const { onUnavailable = "throw", batch = "call", maxPending = 10_000, onOverload = "throw" } =
+    options;
+  const counters = lockedCounters();
+  const { onClose, announce } = closeNotice();
+  let closed = false;
+  let written = 0;
+  let queue: Job[] = [];
+
+  /** Decides calls in one transaction, and answers them. */
+  function commit(jobs: readonly Job[]): void {
+    try {
+      const { decided, writes } = transactJobs(driver, jobs, counters);
+      counters.batches++;
+      counters.decisions += decided.length;
+      for (const job of decided) settle(job);
+      if (writes > 0) tidy(writes);
+    } catch (error) {
+      const { applied, scope } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
+      if (scope === "call" && applied === "no" && jobs.length > 1) {
+        // One of them may be to blame.
+        for (const job of jobs) commit([job]);
+      } else fail(jobs, applied, error);
+    }
+  }
+
+  function fail(jobs: readonly Job[], applied: "no" | "unknown", cause: unknown): void {
+    for (const job of jobs) {
+      if (job.settled) continue;
+      counters.unavailable++;
+      answerUnavailable(job, driver.name, applied, cause, onUnavailable, () => RETRY_AFTER);
+    }
+  }
+
+  function tidy(writes: number): void {
+    counters.writes += writes;
+    written += writes;
+    if (driver.sweep === undefined || written < SWEEP_AFTER) return;
+    written = 0;
+    try {
+      driver.sweep(SWEEP_KEYS);
+    } catch {
+      // The calls were decided. The next sweep comes soon.
+    }
+  }
+
+  /** Takes a call in: of one verb or of several operations, or with neither to forget the key. */
+  function submit(
+    key: string,
+    at: number | undefined,
+    bound: Bound | undefined,
+    argument: unknown,
+    several: Several | undefined,
+  ): MaybePromise<Answer> {
+    const now = at === undefined ? undefined : checkNow(at);
+    const make = (resolve: (answer: Answer) => void, reject: (error: Error) => void): Job => {
+      const job = newJob(key, 0, now, bound, argument, several, TURN, resolve, (error) => {
+        // A driver may decide twice, and what has failed is not to be charged then.
+        job.settled = true;
+        reject(error);
+      });
+      return job;
+    };
+    if (batch === "turn") {
+      return new Promise((resolve, reject) => enqueue(make(resolve, reject)));
+    }
+    return answerOf((resolve, reject) => {
+      if (closed) reject(closedError());
+      else commit([make(resolve, reject)]);
+    });
+  }
+
+  function enqueue(job: Job): void {
+    if (closed) return job.reject(closedError());
+    if (queue.length >= maxPending) {
+      counters.overloaded++;
+      return answerOverloaded(job, driver.name, maxPending, onOverload);
+    }
+    if (queue.push(job) === 1) afterTurn(flush);
+  }
+
+  function flush(): void {
+    const jobs = queue;
+    queue = [];
+    if (closed) return fail(jobs, "no", closedError());
+    for (let start = 0; start < jobs.length; start += MOST_CALLS) {
+      commit(jobs.length <= MOST_CALLS ? jobs : jobs.slice(start, start + MOST_CALLS));
+    }
+  }
+
+  const forget = (names: readonly string[]) => {
+    const gone = names.map((name) => submit(name, undefined, undefined, undefined, undefined));
+    if (batch === "turn") return Promise.all(gone).then(() => {});
+  };
+
+  function submitParts(
+    parts: Several["parts"],
+    at: number | undefined,
+    isSingle: boolean,
+  ): MaybePromise<Answer> {
+    const keys = [...new Set(parts.flatMap(({ name, older }) => [name, ...older]))];
+    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
+  }
+
+  const open = familyOpener({
+    namer: driverKeyNamer,
+    submit: (name, at, bound, argument) =>
+      submit(name, at, bound, argument, undefined) as Promise<Answer>,
+    submitParts: (parts, at, isSingle) => submitParts(parts, at, isSingle) as Promise<Answer>,
+    forget: (names) => forget(names) as Promise<void>,
+  });
+
+  function run(operations: readonly Operation[], at?: number): MaybePromise<readonly unknown[]> {
+    if (operations.length === 0) return batch === "turn" ? Promise.resolve([]) : [];
+    const parts = operations.map(({ bound, key, argument }) => {
+      checkCost(bound.verb.name, bound.verb.units(argument), 0);
+      return (bound as StoredBound).part(key, argument);
+    });
+    return submitParts(parts, at, false) as MaybePromise<readonly unknown[]>;
+  }
+
+  function deleteAll(prefix: string): MaybePromise<void> {
+    const deleted = answerOf((resolve, reject) => {
+      if (closed) return reject(closedError());
+      try {
+        resolve(driver.deletePrefix!(keyBeginning(prefix)));
+      } catch (error) {
+        const { applied } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
+        reject(
+          new StoreUnavailableError(
+            `Cannot delete the keys of a prefix as ${driver.name} must answer`,
+            applied,
+            { cause: error },
+          ),
+        );
+      }
+    }) as void;
+    return batch === "turn" ? Promise.resolve(deleted) : deleted;
+  }
+
+  function close(): MaybePromise<void> {
+    if (!closed) {
+      // What was asked before is decided.
+      if (queue.length > 0) flush();
+      closed = true;
+      driver.close?.();
+      announce();
+    }
+    return batch === "turn" ? Promise.resolve() : undefined;
+  }
+
+  const store = {
+    open,
+    run,
+    ...(driver.deletePrefix !== undefined && { deleteAll }),
+    onClose,
+    close,
+    [Symbol.asyncDispose]: async () => await close(),
+    [Symbol.dispose]: () => void close(),
+    statistics: () => ({ ...counters }),
+  };
+  return store as unknown as StoreBase<"sync"> & LockedStoreExtras;
+}
+
+/** Milliseconds after which a call that a policy refused may come again. */
+const RETRY_AFTER = 50;
+const UNKNOWN_FAILURE = { applied: "unknown", scope: "server" } as const;
+
+function settle(job: Job): void {
+  job.settled = true;
+  job.resolve(job.answer);
+}
+
+/** What is resolved before this returns; throws what is rejected. */
+function answerOf(
+  run: (resolve: (answer: Answer) => void, reject: (error: Error) => void) => void,
+): Answer {
+  let answer: Answer;
+  let failure: { readonly error: Error } | undefined;
+  run((value) => answer = value, (error) => failure = { error });
+  if (failure !== undefined) throw (failure as { readonly error: Error }).error;
+  return answer;
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError("Cannot decide as the store must be open", "no");
+}
+
+/** Runs when all callbacks that wait have had their turn. */
+function afterTurn(run: () => void): void {
+  if (typeof setImmediate === "function") setImmediate(run);
+  else setTimeout(run, 0);
+}

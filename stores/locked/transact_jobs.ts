@@ -1,0 +1,67 @@
+/*
+ * What a transaction of a locked database does: calls are stepped over the cells of their keys, as in a
+ * batch of the optimistic engine, and what has changed is written.
+ */
+
+import type { DriverCell } from "../driver.ts";
+import { addJob, type Batch, decideBatch, emptyBatch } from "../optimistic/batch.ts";
+import { isReplaced, loadCell } from "../optimistic/cell.ts";
+import type { EngineCounters } from "../optimistic/engine_context.ts";
+import { type Job, keysOf } from "../optimistic/job.ts";
+import { processTime } from "../process_time.ts";
+import type { LockedTransaction } from "./locked_transaction.ts";
+
+/** Counters of a store that has done nothing yet. */
+export function lockedCounters() {
+  return {
+    decisions: 0,
+    batches: 0,
+    writes: 0,
+    unavailable: 0,
+    overloaded: 0,
+    unreadable: 0,
+  };
+}
+
+/** What a store counts. */
+export type LockedCounters = ReturnType<typeof lockedCounters>;
+
+/** Decides calls in one transaction of a driver; those that were decided, and how many keys were written. */
+export function transactJobs(
+  driver: LockedTransaction,
+  jobs: readonly Job[],
+  counters: LockedCounters,
+): { decided: readonly Job[]; writes: number } {
+  let writes = 0;
+  const decided = driver.transact(keysOfAll(jobs), (held, now) => {
+    const batch = batchOf(jobs);
+    let index = 0;
+    for (const cell of batch.cells.values()) loadCell(cell, held[index++] || undefined, undefined);
+    const decided = decideBatch(batch, now ?? processTime(), counters as unknown as EngineCounters);
+    const written = writesOf(batch);
+    writes = written.length;
+    return { writes: written, answer: decided };
+  });
+  return { decided, writes };
+}
+
+function keysOfAll(jobs: readonly Job[]): readonly string[] {
+  return jobs.length === 1 ? keysOf(jobs[0]!) : [...new Set(jobs.flatMap(keysOf))];
+}
+
+/** A new batch for each try, as cells keep what the calls came to. */
+function batchOf(jobs: readonly Job[]): Batch {
+  const batch = emptyBatch(jobs[0]!, true);
+  for (const job of jobs) addJob(job, batch);
+  return batch;
+}
+
+function writesOf({ cells }: Batch): readonly DriverCell[] {
+  const writes: DriverCell[] = [];
+  for (const cell of cells.values()) {
+    if (!isReplaced(cell)) continue;
+    const { key, held = "", next = "", keptUntil } = cell;
+    writes.push({ key, held, next, freshAt: next === "" ? 0 : keptUntil });
+  }
+  return writes;
+}

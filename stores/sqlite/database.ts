@@ -1,0 +1,89 @@
+/*
+ * The databases of the runtimes: `node:sqlite` on Node and Deno, `bun:sqlite`, and better-sqlite3,
+ * which have in common all that a store needs. Their errors differ.
+ */
+
+import { errorMessage, typeError } from "../../core/options/checks.ts";
+
+/** A prepared statement. */
+export interface SqliteStatement {
+  /** Runs it; what it changed. */
+  run(...values: SqliteValue[]): unknown;
+  /** The first row; `undefined` or `null` if there is none. */
+  get(...values: SqliteValue[]): unknown;
+  /** All rows. */
+  all(...values: SqliteValue[]): unknown[];
+  /** Lets go of it, where the collector does not do that in time. */
+  finalize?(): void;
+}
+
+/** What statements take. */
+export type SqliteValue = string | number;
+
+/**
+ * An open database: a `DatabaseSync` of `node:sqlite`, a `Database` of `bun:sqlite` or of
+ * better-sqlite3.
+ */
+export interface SqliteDatabase {
+  /** Compiles a statement. */
+  prepare(sql: string): SqliteStatement;
+  /** Runs statements that return nothing. */
+  exec(sql: string): unknown;
+  /** Closes it. */
+  close(): unknown;
+}
+
+type OpenPath = new (path: string) => SqliteDatabase;
+
+/** What a runtime may have beside the globals of the web. */
+interface ProcessFacts {
+  getBuiltinModule?(name: string): unknown;
+}
+
+/** A module of the runtime; `undefined` if it has none of that name. */
+export function builtinModule<Module>(name: string): Module | undefined {
+  const { process } = globalThis as { readonly process?: ProcessFacts };
+  try {
+    return process?.getBuiltinModule?.(name) as Module | undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Opens a file by what the runtime brings.
+ *
+ * @throws {TypeError} If the runtime has no SQLite.
+ */
+export function openPath(path: string): SqliteDatabase {
+  const bun = builtinModule<{ readonly Database: OpenPath }>("bun:sqlite");
+  if (bun !== undefined) return new bun.Database(path);
+  const node = builtinModule<{ readonly DatabaseSync: OpenPath }>("node:sqlite");
+  if (node !== undefined) return new node.DatabaseSync(path);
+  const rule = "the runtime must have node:sqlite (Node 22.13, Deno 2.2) or bun:sqlite; " +
+    "on Node 20, give it a database of the package better-sqlite3";
+  throw new TypeError(errorMessage("open sqliteStore", rule, path));
+}
+
+/** Requires an open database. */
+export function checkDatabase(database: unknown): asserts database is SqliteDatabase {
+  const { prepare, exec, close } = (database ?? {}) as Partial<SqliteDatabase>;
+  if ([prepare, exec, close].every((member) => typeof member === "function")) return;
+  const rule = "it must be given a path, or an open database";
+  throw typeError("create sqliteStore", rule, database);
+}
+
+/** The result codes of SQLite that a store must know. */
+const CODES = { SQLITE_BUSY: 5, SQLITE_IOERR: 10, SQLITE_FULL: 13 } as const;
+
+/** Whether an error has a result code of SQLite, or one that extends it. */
+export function hasCode(error: unknown, name: keyof typeof CODES): boolean {
+  const { errcode, errno, code } = (error ?? {}) as {
+    readonly errcode?: number; // node:sqlite
+    readonly errno?: number; // bun:sqlite
+    readonly code?: string; // better-sqlite3, bun:sqlite
+  };
+  const number = errcode ?? errno;
+  if (typeof number === "number") return (number & 0xff) === CODES[name];
+  return code === name || code?.startsWith(`${name}_`) === true;
+}

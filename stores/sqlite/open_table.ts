@@ -1,0 +1,47 @@
+/*
+ * Prepares a database for a store: its settings, and the table of states.
+ */
+
+import { errorMessage } from "../../core/options/checks.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+/** The columns of the table, in order. */
+const COLUMNS = ["key", "state", "fresh_at"];
+
+/**
+ * Sets the database up, and makes the table if there is none.
+ *
+ * @param isShared Whether other connections may open the file.
+ * @throws {TypeError} If there is another table of that name, or the file cannot have a WAL.
+ */
+export function openTable(database: SqliteDatabase, table: string, isShared: boolean): void {
+  // The store waits by itself: see patience.ts.
+  database.exec("PRAGMA busy_timeout = 0");
+  if (!isShared) database.exec("PRAGMA locking_mode = EXCLUSIVE");
+  const mode = database.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
+  if (mode.journal_mode !== "wal" && mode.journal_mode !== "memory") {
+    const rule = "its file must be able to have a write-ahead log";
+    throw new TypeError(errorMessage("open sqliteStore", rule, mode.journal_mode));
+  }
+  // A crash of the process loses nothing. One of the machine may lose the last calls, and no more.
+  database.exec("PRAGMA synchronous = NORMAL");
+  // With a mapped file, what one process writes wrong the others take for true.
+  database.exec("PRAGMA mmap_size = 0");
+  if (columnsOf(database, table).length === 0) {
+    database.exec(
+      `CREATE TABLE IF NOT EXISTS ${table} (
+        key TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL, fresh_at INTEGER NOT NULL
+      ) WITHOUT ROWID`,
+    );
+  }
+  const columns = columnsOf(database, table);
+  if (columns.join() !== COLUMNS.join()) {
+    const rule = `the table ${table} must have the columns ${COLUMNS.join(", ")}`;
+    throw new TypeError(errorMessage("open sqliteStore", rule, columns.join(", ")));
+  }
+}
+
+function columnsOf(database: SqliteDatabase, table: string): readonly string[] {
+  const rows = database.prepare(`PRAGMA table_info(${table})`).all();
+  return (rows as { readonly name: string }[]).map(({ name }) => name);
+}

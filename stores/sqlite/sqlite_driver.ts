@@ -1,0 +1,135 @@
+/*
+ * The driver of SQLite. A call first reads without a lock: a refusal, which writes nothing, is
+ * answered by that. What it writes, it writes in the same transaction, which fails if another process
+ * has written since it began; then the call begins again with the lock.
+ */
+
+import { errorMessage } from "../../core/options/checks.ts";
+import { DriverError } from "../driver.ts";
+import type { LockedTransaction, LockedWork } from "../locked/locked_transaction.ts";
+import { hasCode, type SqliteDatabase, type SqliteStatement } from "./database.ts";
+import { patience } from "./patience.ts";
+
+/** Makes the driver of an open database whose table is there. */
+export function sqliteDriver(
+  database: SqliteDatabase,
+  table: string,
+  timeout: number,
+  close: () => void,
+): LockedTransaction {
+  const statements: SqliteStatement[] = [];
+  function prepare(sql: string): SqliteStatement {
+    const statement = database.prepare(sql);
+    statements.push(statement);
+    return statement;
+  }
+  const begin = prepare("BEGIN");
+  const lock = prepare("BEGIN IMMEDIATE");
+  const commit = prepare("COMMIT");
+  const rollback = prepare("ROLLBACK");
+  const read = prepare(`SELECT state FROM ${table} WHERE key = ?`);
+  const write = prepare(
+    `INSERT INTO ${table} (key, state, fresh_at) VALUES (?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET state = excluded.state, fresh_at = excluded.fresh_at`,
+  );
+  const forget = prepare(`DELETE FROM ${table} WHERE key = ?`);
+  const last = prepare(
+    `SELECT max(key) AS last, count(*) AS count
+     FROM (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ?)`,
+  );
+  const sweepRange = prepare(`DELETE FROM ${table} WHERE key > ? AND key <= ? AND fresh_at <= ?`);
+  const forgetRange = prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`);
+  const waiting = patience(timeout);
+  /** The key that the last sweep ended at. */
+  let swept = "";
+
+  function textOf(key: string): string {
+    const row = read.get(key) as { readonly state: string } | null | undefined;
+    return row?.state ?? "";
+  }
+
+  /** Runs work in a transaction, which holds the lock from the start where work has to be repeated. */
+  function inTransaction<Answer>(work: () => Answer): Answer {
+    let isLocking = false;
+    let waitStep: (() => boolean) | undefined;
+    for (;;) {
+      let isOpen = false;
+      try {
+        (isLocking ? lock : begin).run();
+        isOpen = true;
+        const answer = work();
+        commit.run();
+        waiting.reward();
+        return answer;
+      } catch (error) {
+        if (isOpen) undo();
+        if (!hasCode(error, "SQLITE_BUSY")) throw asDriverError(error);
+        waitStep ??= waiting.start();
+        // The first time, another process may merely have written before.
+        if (isLocking && !waitStep()) throw lockedOut(error);
+        isLocking = true;
+      }
+    }
+  }
+
+  function undo(): void {
+    try {
+      rollback.run();
+    } catch {
+      // After some errors SQLite has done it by itself.
+    }
+  }
+
+  function lockedOut(cause: unknown): DriverError {
+    const message = errorMessage(
+      "write",
+      "another process must unlock the file within the timeout",
+      `${timeout} ms`,
+    );
+    return new DriverError(message, { applied: "no", cause });
+  }
+
+  function transact<Answer>(
+    keys: readonly string[],
+    body: (held: readonly string[]) => LockedWork<Answer>,
+  ): Answer {
+    return inTransaction(() => {
+      const { writes, answer } = body(keys.map(textOf));
+      for (const { key, next, freshAt } of writes) {
+        if (next === "") forget.run(key);
+        else write.run(key, next, freshAt);
+      }
+      return answer;
+    });
+  }
+
+  return {
+    name: "SQLite",
+    transact,
+    sweep(most) {
+      const range = last.get(swept, most) as { readonly last: string | null; count: number };
+      if (range.last !== null) sweepRange.run(swept, range.last, Date.now());
+      swept = Number(range.count) < most ? "" : range.last!;
+    },
+    deletePrefix: (beginning) =>
+      void inTransaction(() => forgetRange.run(beginning, afterAll(beginning))),
+    close() {
+      // On Bun the file stays open while a statement is.
+      for (const statement of statements) statement.finalize?.();
+      close();
+    },
+  };
+}
+
+/** The first text after all that begin with this one, in the order of UTF-8. */
+function afterAll(beginning: string): string {
+  return beginning.slice(0, -1) +
+    String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
+}
+
+/** An error of SQLite: the transaction was rolled back, unless the disk failed while it was committed. */
+function asDriverError(error: unknown): DriverError {
+  const applied = hasCode(error, "SQLITE_IOERR") ? "unknown" : "no";
+  const message = error instanceof Error ? error.message : String(error);
+  return new DriverError(message, { applied, cause: error });
+}
