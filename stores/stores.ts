@@ -1,7 +1,7 @@
 /**
  * Stores made of stores: refusals answered from memory, units taken a block at a time, another
  * store for when the first is away. They compose, and work over any store. And stores made of drivers:
- * a database that compares and sets is a store.
+ * a database that compares and sets is a store, and so is one that is locked.
  *
  * @example
  * ```ts
@@ -35,3 +35,10 @@ export {
 } from "./optimistic/compare_and_set.ts";
 export type { Outage } from "./optimistic/circuit_breaker.ts";
 export type { DriverStoreOptions } from "./optimistic/engine_options.ts";
+export {
+  lockedStore,
+  type LockedStoreExtras,
+  type LockedStoreStatistics,
+} from "./locked/locked_store.ts";
+export type { LockedStoreOptions } from "./locked/locked_options.ts";
+export type { LockedTransaction, LockedWork } from "./locked/locked_transaction.ts";

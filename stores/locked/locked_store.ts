@@ -12,7 +12,7 @@ import { checkCost, checkFunction, checkNow, checkOptions } from "../../core/opt
 import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
 import { DriverError } from "../driver.ts";
 import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
-import { answerOverloaded, answerUnavailable } from "../optimistic/answer_unavailable.ts";
+import { failurePolicy } from "../optimistic/failure_policy.ts";
 import { familyOpener, type StoredBound } from "../optimistic/families.ts";
 import {
   type Answer,
@@ -116,6 +116,12 @@ export function lockedStore(
   const { onUnavailable = "throw", batch = "call", maxPending = 10_000, onOverload = "throw" } =
     options;
   const counters = lockedCounters();
+  const { failJobs, refuseJob } = failurePolicy(
+    driver.name,
+    { onUnavailable, onOverload, maxPending },
+    counters,
+    () => RETRY_AFTER,
+  );
   const { onClose, announce } = closeNotice();
   let closed = false;
   let written = 0;
@@ -134,15 +140,7 @@ export function lockedStore(
       if (scope === "call" && applied === "no" && jobs.length > 1) {
         // One of them may be to blame.
         for (const job of jobs) commit([job]);
-      } else fail(jobs, applied, error);
-    }
-  }
-
-  function fail(jobs: readonly Job[], applied: "no" | "unknown", cause: unknown): void {
-    for (const job of jobs) {
-      if (job.settled) continue;
-      counters.unavailable++;
-      answerUnavailable(job, driver.name, applied, cause, onUnavailable, () => RETRY_AFTER);
+      } else failJobs(jobs, applied, error as Error);
     }
   }
 
@@ -186,17 +184,14 @@ export function lockedStore(
 
   function enqueue(job: Job): void {
     if (closed) return job.reject(closedError());
-    if (queue.length >= maxPending) {
-      counters.overloaded++;
-      return answerOverloaded(job, driver.name, maxPending, onOverload);
-    }
+    if (queue.length >= maxPending) return refuseJob(job);
     if (queue.push(job) === 1) afterTurn(flush);
   }
 
   function flush(): void {
     const jobs = queue;
     queue = [];
-    if (closed) return fail(jobs, "no", closedError());
+    if (closed) return failJobs(jobs, "no", closedError());
     for (let start = 0; start < jobs.length; start += MOST_CALLS) {
       commit(jobs.length <= MOST_CALLS ? jobs : jobs.slice(start, start + MOST_CALLS));
     }
