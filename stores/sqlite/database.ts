@@ -73,17 +73,22 @@ export function checkDatabase(database: unknown): asserts database is SqliteData
   throw typeError("create sqliteStore", rule, database);
 }
 
-/** The result codes of SQLite that a store must know. */
-const CODES = { SQLITE_BUSY: 5, SQLITE_IOERR: 10, SQLITE_FULL: 13 } as const;
+/** Result codes of SQLite, and the texts that it has for them. */
+const CODES = {
+  SQLITE_BUSY: { number: 5, text: "database is locked" },
+  SQLITE_IOERR: { number: 10, text: "disk I/O error" },
+} as const;
 
 /** Whether an error has a result code of SQLite, or one that extends it. */
 export function hasCode(error: unknown, name: keyof typeof CODES): boolean {
-  const { errcode, errno, code } = (error ?? {}) as {
+  const { errcode, errno, code, message } = (error ?? {}) as {
     readonly errcode?: number; // node:sqlite
     readonly errno?: number; // bun:sqlite
     readonly code?: string; // better-sqlite3, bun:sqlite
+    readonly message?: string; // all that Deno says of an `exec`
   };
-  const number = errcode ?? errno;
-  if (typeof number === "number") return (number & 0xff) === CODES[name];
-  return code === name || code?.startsWith(`${name}_`) === true;
+  const { number, text } = CODES[name];
+  const given = errcode ?? errno;
+  if (typeof given === "number") return (given & 0xff) === number;
+  return code === name || code?.startsWith(`${name}_`) === true || message === text;
 }
