@@ -7,7 +7,7 @@ import { checkChoice, integerFrom, type OptionCheck } from "../../core/options/c
 /** The options of `lockedStore`. */
 export interface LockedStoreOptions {
   /**
-   * What a call returns when the database does not decide: `"throw"` (default) throws a
+   * The answer to a call that the database does not decide: `"throw"` (default) throws a
    * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
    * Resets throw in any case.
    */
@@ -20,7 +20,7 @@ export interface LockedStoreOptions {
   /** The most calls of a turn; a positive integer; default 10,000. */
   readonly maxPending?: number | undefined;
   /**
-   * What a call returns when a turn has `maxPending`: `"throw"` (default) throws a
+   * The answer to a call when a turn has `maxPending`: `"throw"` (default) throws a
    * `StoreOverloadedError`, `"deny"` returns a refusal whose `source` is `"policy"`.
    */
   readonly onOverload?: "throw" | "deny" | undefined;

@@ -26,7 +26,7 @@ import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
 import { lockedCounters, transactJobs } from "./transact_jobs.ts";
 
-/** What a locked store has done. */
+/** Counts of the work of a locked store. */
 export interface LockedStoreStatistics {
   /** Calls that were decided. */
   readonly decisions: number;
@@ -42,9 +42,9 @@ export interface LockedStoreStatistics {
   readonly unreadable: number;
 }
 
-/** What a locked store has beside what every store has. */
+/** The members that a locked store has beside those of every store. */
 export interface LockedStoreExtras {
-  /** What it has done; constant time. */
+  /** Counts of its work; constant time. */
   statistics(): LockedStoreStatistics;
   /** Closes the store, for `using`. */
   [Symbol.dispose](): void;
@@ -249,7 +249,7 @@ export function lockedStore(
 
   function close(): MaybePromise<void> {
     if (!closed) {
-      // What was asked before is decided.
+      // Calls that came before are decided.
       if (queue.length > 0) flush();
       closed = true;
       driver.close?.();
@@ -280,7 +280,7 @@ function settle(job: Job): void {
   job.resolve(job.answer);
 }
 
-/** What is resolved before this returns; throws what is rejected. */
+/** Returns the value that is resolved at once, or throws the error that is rejected. */
 function answerOf(
   run: (resolve: (answer: Answer) => void, reject: (error: Error) => void) => void,
 ): Answer {

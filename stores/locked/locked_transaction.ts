@@ -4,11 +4,11 @@
 
 import type { DriverCell } from "../driver.ts";
 
-/** What a transaction comes to. */
+/** The outcome of a transaction. */
 export interface LockedWork<Answer> {
   /** The keys to be written; none if nothing changes. `held` is what they hold now. */
   readonly writes: readonly DriverCell[];
-  /** What `transact` returns once they are written. */
+  /** The value that `transact` returns once they are written. */
   readonly answer: Answer;
 }
 
@@ -17,7 +17,7 @@ export interface LockedWork<Answer> {
  * Everything in it is synchronous. docs/own_driver.md writes one.
  */
 export interface LockedTransaction {
-  /** What errors call the database: `"SQLite"`. */
+  /** The name of the database in errors, such as `"SQLite"`. */
   readonly name: string;
   /**
    * Runs a function on what keys hold, and writes what it returns, so that nobody else changes these

@@ -1,5 +1,5 @@
 /*
- * What a transaction of a locked database does: calls are stepped over the cells of their keys, as in a
+ * The work of one transaction of a locked database: calls are stepped over the cells of their keys, as in a
  * batch of the optimistic engine, and what has changed is written.
  */
 
@@ -23,7 +23,7 @@ export function lockedCounters() {
   };
 }
 
-/** What a store counts. */
+/** The counts of a store. */
 export type LockedCounters = ReturnType<typeof lockedCounters>;
 
 /** Decides calls in one transaction of a driver; those that were decided, and how many keys were written. */

@@ -17,7 +17,7 @@ export interface SqliteStatement {
   finalize?(): void;
 }
 
-/** What statements take. */
+/** A parameter of a statement. */
 export type SqliteValue = string | number;
 
 /**
@@ -35,7 +35,7 @@ export interface SqliteDatabase {
 
 type OpenPath = new (path: string) => SqliteDatabase;
 
-/** What a runtime may have beside the globals of the web. */
+/** The part of `process` that opens modules of the runtime. */
 interface ProcessFacts {
   getBuiltinModule?(name: string): unknown;
 }
