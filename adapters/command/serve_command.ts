@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
+import { errorMessage } from "../../core/application_support.ts";
 import type { RuleSource } from "../rules/rules.ts";
 import { sharesPort } from "../service/http/shared_port.ts";
 import { loadGrpc } from "../service/envoy/grpc_server.ts";
@@ -58,9 +59,10 @@ const OPTIONS = {
     text: "how long to keep accepting calls after SIGTERM, when no longer ready",
   },
   redis: { value: "URL", text: "keep counters in Redis" },
+  store: { value: "sqlite:FILE", text: "keep counters in a SQLite file, over restarts" },
   "on-unavailable": {
     choices: ["throw", "allow", "deny"],
-    text: "how to answer calls while Redis is unavailable; default throw (503)",
+    text: "how to answer calls while Redis or SQLite is unavailable; default throw (503)",
   },
   "on-lookup-failure": {
     choices: ["throw", "default"],
@@ -198,6 +200,9 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     redis: values.redis === undefined
       ? undefined
       : { url: values.redis, onUnavailable: values["on-unavailable"] ?? "throw" },
+    sqlite: values.store === undefined
+      ? undefined
+      : { path: pathOf(values.store), onUnavailable: values["on-unavailable"] ?? "throw" },
     token: values.token,
     trustedProxies: values.trust?.split(","),
     shadow: values.shadow,
@@ -206,4 +211,11 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
     lookupCache: { onFailure: values["on-lookup-failure"] ?? "throw" },
   };
+}
+
+/** The path of a file, of `sqlite:FILE`. */
+function pathOf(store: string): string {
+  const [, path] = /^sqlite:(.+)$/s.exec(store) ?? [];
+  if (path !== undefined) return path;
+  throw new TypeError(errorMessage("serve", "store must be sqlite:FILE", store));
 }

@@ -12,11 +12,21 @@ import {
 import { loadPackage } from "../optional_packages/load_package.ts";
 import { errorLog, type Log } from "./log.ts";
 import { type RedisOptions, storeOnRedis } from "./store_on_redis.ts";
+import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
 
-/** The store of a thread: a program's own, one on Redis, a shared one, or one of this process. */
+/** How the service uses a SQLite file. */
+export interface SqliteOptions {
+  /** The path of the file, which is made if there is none. */
+  readonly path: string;
+  /** How calls are decided while another process holds the lock; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+}
+
+/** The store of a thread: a program's own, one on Redis or in a file, a shared one, or one of this process. */
 export interface StoreSettings {
   readonly store?: Store | undefined;
   readonly redis?: RedisOptions | undefined;
+  readonly sqlite?: SqliteOptions | undefined;
   /** The shared store of the main thread. */
   readonly handle?: SharedStoreHandle | undefined;
   readonly threads: number;
@@ -43,11 +53,14 @@ export async function openStore(settings: StoreSettings, log: Log): Promise<Stor
 }
 
 function opened(
-  { store, redis, handle, threads, capacity }: StoreSettings,
+  { store, redis, sqlite, handle, threads, capacity }: StoreSettings,
   log: Log,
 ): Store | Promise<Store> {
   if (store !== undefined) return store;
   if (redis !== undefined) return storeOnRedis(redis, errorLog(log, "redis-error"));
+  if (sqlite !== undefined) {
+    return sqliteStore(sqlite.path, { onUnavailable: sqlite.onUnavailable });
+  }
   if (handle !== undefined) return attachSharedStore(handle);
   return threads > 1 ? sharedStore({ capacity }) : memoryStore({ maxKeys: capacity });
 }

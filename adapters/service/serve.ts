@@ -210,14 +210,20 @@ async function show(service: RunningService, request: "metrics" | LiveRequest): 
     history,
     shadow,
     storeKind: storeKindOf(settings),
-    outagePolicy: settings.redis && (settings.redis.onUnavailable ?? "throw"),
+    outagePolicy: outagePolicyOf(settings),
   }, request);
   return JSON.stringify(document);
 }
 
-function storeKindOf({ store, redis, threads }: ServeSettings): StoreKind {
+function outagePolicyOf({ redis, sqlite }: ServeSettings): "throw" | "allow" | "deny" | undefined {
+  const remote = redis ?? sqlite;
+  return remote && (remote.onUnavailable ?? "throw");
+}
+
+function storeKindOf({ store, redis, sqlite, threads }: ServeSettings): StoreKind {
   if (store !== undefined) return "own";
   if (redis !== undefined) return "redis";
+  if (sqlite !== undefined) return "sqlite";
   return threads > 1 ? "shared" : "memory";
 }
 
@@ -312,7 +318,8 @@ function serverSettings({ settings, tls }: RunningService): ServerSettings {
 }
 
 function workerSettings(service: RunningService, shared: Ports | undefined): WorkerSettings {
-  const { settings: { redis, threads, capacity, openTelemetry, source }, store, thread } = service;
+  const { settings, store, thread } = service;
+  const { redis, sqlite, threads, capacity, openTelemetry, source } = settings;
   return {
     ...serverSettings(service),
     ...shared,
@@ -320,7 +327,8 @@ function workerSettings(service: RunningService, shared: Ports | undefined): Wor
     capacity,
     openTelemetry,
     redis: redis && { ...redis },
-    handle: redis === undefined ? (store as SharedStore).handle : undefined,
+    sqlite: sqlite && { ...sqlite },
+    handle: redis === undefined && sqlite === undefined ? (store as SharedStore).handle : undefined,
     files: thread.engine.rules.files,
     version: service.version,
     lookups: source.lookup !== undefined,

@@ -24,6 +24,7 @@ import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
+import type { SqliteOptions } from "./open_store.ts";
 import type { RedisOptions } from "./store_on_redis.ts";
 import type { TlsFiles } from "./tls_keys.ts";
 
@@ -49,6 +50,8 @@ export interface ServeOptions {
   readonly capacity?: number | undefined;
   /** Keeps counters in Redis, in place of the embedded store. */
   readonly redis?: RedisOptions | undefined;
+  /** Keeps counters in a SQLite file, which other processes of the machine may share. */
+  readonly sqlite?: SqliteOptions | undefined;
   /** Keeps counters in a store of your own; only with one thread. */
   readonly store?: Store | undefined;
   /**
@@ -149,6 +152,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     threads: checkThreads,
     capacity: true,
     redis: true,
+    sqlite: checkSqlite,
     store: true,
     snapshot: checkText,
     snapshotEvery: (action, option, every) => checkInteger(action, option, every, 100),
@@ -168,6 +172,9 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   const { rules, limits, log, ...others } = options;
   const given = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   const settings = { ...DEFAULTS, ...Object.fromEntries(given) as typeof others & typeof DEFAULTS };
+  if ([settings.store, settings.redis, settings.sqlite].filter(isGiven).length > 1) {
+    throw new TypeError("Cannot serve as only one of store, redis and sqlite may be given");
+  }
   if (settings.threads > 1 && settings.store !== undefined) {
     throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
   }
@@ -183,15 +190,29 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
 }
 
 function checkSnapshot(
-  { snapshot, threads, redis, store }: Pick<
+  { snapshot, threads, redis, sqlite, store }: Pick<
     ServeOptions,
-    "snapshot" | "threads" | "redis" | "store"
+    "snapshot" | "threads" | "redis" | "sqlite" | "store"
   >,
 ): void {
   if (snapshot === undefined) return;
   const isOwn = store === undefined || "dump" in store && "restore" in store;
-  if (threads === 1 && redis === undefined && isOwn) return;
+  if (threads === 1 && redis === undefined && sqlite === undefined && isOwn) return;
   throw new TypeError("Cannot serve as a snapshot needs one thread, and a memoryStore to write");
+}
+
+function isGiven(option: unknown): boolean {
+  return option !== undefined;
+}
+
+function checkSqlite(action: string, option: string, sqlite: unknown): void {
+  checkOptions<SqliteOptions>(`${action} with SQLite`, sqlite, {
+    path: true,
+    onUnavailable: true,
+  });
+  const { path } = sqlite as SqliteOptions;
+  if (typeof path === "string" && path !== "") return;
+  throw new TypeError(errorMessage(action, `${option} must have the path of a file`, path));
 }
 
 function checkTls(action: string, _option: string, tls: unknown): void {

@@ -41,7 +41,7 @@ async function startServers(
     lookup: settings.lookups ? (domain, key) => main("lookup", domain, key) : undefined,
     show: (what) => main("show", what),
     // A shared store is reported by the main thread; what Redis is asked, each thread knows itself.
-    reportsStore: settings.redis !== undefined,
+    reportsStore: settings.redis !== undefined || settings.sqlite !== undefined,
     log,
   });
   thread.apply(await compileRules(settings.files), settings.version);
