@@ -163,7 +163,15 @@ function documentedFiles() {
 function docsJob(plan, snippets) {
   return testJob("docs", "Documentation examples", 5, plan, (report, onOutput) =>
     child("deno", [
-      ...["test", "-A", "--no-check", "--quiet", "--reporter=dot", `--junit-path=${report}`],
+      ...[
+        "test",
+        "-A",
+        "--no-check",
+        "--unstable-kv",
+        "--quiet",
+        "--reporter=dot",
+        `--junit-path=${report}`,
+      ],
       snippets,
     ], { onOutput }));
 }
