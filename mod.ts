@@ -84,23 +84,13 @@ export function limiter(
   return limiterOn(algorithm, used, prefix ?? "own", options);
 }
 
-export type {
-  Algorithm,
-  AlgorithmInternals,
-  ArrivalRate,
-  Blocks,
-  Formula,
-  Policy,
-  SplitReducer,
-  UnitsAt,
-} from "./core/algorithm.ts";
-export { all, type AllState } from "./core/algorithms/all.ts";
-export { blockable, type BlockedState } from "./core/algorithms/blockable.ts";
+export type { Algorithm, Policy } from "./core/algorithm.ts";
+export { all } from "./core/algorithms/all.ts";
+export { blockable } from "./core/algorithms/blockable.ts";
 export type { Clock } from "./core/clock.ts";
 export type { Codec } from "./core/codec.ts";
 export { consumeAll, type Entry } from "./core/limiter/consume_all.ts";
 export type { Decision, DecisionSource } from "./core/decision.ts";
-export type { ArrivalState } from "./core/algorithms/arrival_time_algorithm.ts";
 export {
   ContentionError,
   RateLimitedError,
@@ -108,17 +98,9 @@ export {
   StoreOverloadedError,
   StoreUnavailableError,
 } from "./core/errors.ts";
-export {
-  calendarWindow,
-  type CalendarWindowOptions,
-  type CalendarWindowState,
-} from "./core/algorithms/calendar_window.ts";
+export { calendarWindow, type CalendarWindowOptions } from "./core/algorithms/calendar_window.ts";
 export type { CalendarUnit } from "./core/arithmetic/calendar.ts";
-export {
-  fixedWindow,
-  type FixedWindowOptions,
-  type FixedWindowState,
-} from "./core/algorithms/fixed_window.ts";
+export { fixedWindow, type FixedWindowOptions } from "./core/algorithms/fixed_window.ts";
 export { gcra } from "./core/algorithms/gcra.ts";
 export { leakyBucket } from "./core/algorithms/leaky_bucket.ts";
 export { leakyQueue, type LeakyQueueOptions } from "./core/algorithms/leaky_queue.ts";
@@ -136,40 +118,17 @@ export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
 export { parsePeriod } from "./core/options/parse_period.ts";
 export type { LeadingZeros, Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
-export type { GrowingLockState } from "./core/algorithms/growing_locks.ts";
 export {
   type GrowingLockoutOptions,
   lockout,
   type LockoutOptions,
-  type LockoutState,
 } from "./core/algorithms/lockout.ts";
-export { slidingCounter, type SlidingCounterState } from "./core/algorithms/sliding_counter.ts";
+export { slidingCounter } from "./core/algorithms/sliding_counter.ts";
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";
-export type {
-  Answered,
-  AsyncStore,
-  BoundVerb,
-  Family,
-  FamilySpec,
-  OlderOptions,
-  Operation,
-  ReplaceMode,
-  Steps,
-  Store,
-  StoreBase,
-  StoreMode,
-  SyncStore,
-  Transition,
-  Verb,
-  VerbKind,
-  WatchedKey,
-} from "./core/store.ts";
+export type { AsyncStore, OlderOptions, ReplaceMode, Store, SyncStore } from "./core/store.ts";
 export { storedKey } from "./core/stored_key.ts";
-export type { FineInstant } from "./core/arithmetic/ticks.ts";
-export type { Timeline } from "./core/timeline/timeline.ts";
 export { tokenBucket, type TokenBucketOptions } from "./core/algorithms/token_bucket.ts";
-export type { WideUse } from "./core/arithmetic/window_use.ts";
 export {
   type MemoryStore,
   memoryStore,

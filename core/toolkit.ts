@@ -18,8 +18,30 @@
  * @module
  */
 
+export type {
+  AlgorithmInternals,
+  ArrivalRate,
+  Blocks,
+  Formula,
+  SplitReducer,
+  UnitsAt,
+} from "./algorithm.ts";
 export { type TakenOver, takeOver } from "./carry_over.ts";
 export { namesOf, plainFamily, type PlainStore } from "./plain_family.ts";
+export type {
+  Answered,
+  BoundVerb,
+  Family,
+  FamilySpec,
+  Operation,
+  Steps,
+  StoreBase,
+  StoreMode,
+  Transition,
+  Verb,
+  VerbKind,
+  WatchedKey,
+} from "./store.ts";
 export { transact, type Transaction } from "./transact.ts";
 export {
   type Attempt,

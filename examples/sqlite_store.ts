@@ -2,8 +2,15 @@
  * A store of one's own: states as text in SQLite. It loads, calls `transact` and commits.
  */
 import { DatabaseSync } from "node:sqlite";
-import type { FamilySpec, Operation, SyncStore } from "../mod.ts";
-import { namesOf, plainFamily, takeOver, transact } from "../core/toolkit.ts";
+import type { SyncStore } from "../mod.ts";
+import {
+  type FamilySpec,
+  namesOf,
+  type Operation,
+  plainFamily,
+  takeOver,
+  transact,
+} from "../core/toolkit.ts";
 
 /** A store in a file that several processes may share; `:memory:` by default. */
 export function sqliteStore(path = ":memory:"): SyncStore {

@@ -47,7 +47,7 @@ export type AllState = readonly unknown[];
  * assert.equal(decision.parts?.[1]?.remaining, 95); // not charged
  * ```
  */
-export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
+export function all(...algorithms: readonly Algorithm[]): Algorithm {
   if (algorithms.length === 0) {
     throw typeError("create all", "it needs at least one algorithm", algorithms);
   }

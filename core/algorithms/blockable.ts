@@ -16,7 +16,7 @@ import { fieldsOf } from "./fields_of.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /** The state of a key that was blocked. */
-export interface BlockedState<State = unknown> {
+interface BlockedState<State = unknown> {
   /** When the block ends. */
   readonly blockedUntil: number;
   /** The state that it covers. */
@@ -56,9 +56,7 @@ export interface BlockedState<State = unknown> {
  * assert.equal(api.consume("user:42").remaining, 99);
  * ```
  */
-export function blockable<State>(
-  algorithm: Algorithm<State>,
-): Algorithm<State | BlockedState<State>> {
+export function blockable(algorithm: Algorithm): Algorithm {
   if (typeof algorithm?.step !== "function") {
     throw typeError("create blockable", "it needs an algorithm", algorithm);
   }
@@ -66,12 +64,12 @@ export function blockable<State>(
   if (internals?.blocks !== undefined) return algorithm;
   if (internals?.parts !== undefined) {
     const [first, ...others] = internals.parts;
-    return all(blockable(first!), ...others) as unknown as Algorithm<State>;
+    return all(blockable(first!), ...others);
   }
   const halves = blockableReducer(algorithm);
   const { detach, uses } = internals ?? {};
-  const made: Algorithm<State | BlockedState<State>> = {
-    ...fieldsOf(algorithm as Algorithm),
+  const made: Algorithm = {
+    ...fieldsOf(algorithm),
     id: `${algorithm.id}/blockable`,
     initial,
     ...reducersOf(halves),
@@ -80,11 +78,11 @@ export function blockable<State>(
       halves,
       blocks: blocksOf(algorithm),
       ...(detach && {
-        detach: (state: State | BlockedState<State>) =>
+        detach: (state: unknown) =>
           isBlocked(state) ? { ...state, covered: detach(state.covered) } : detach(state),
       }),
       ...(uses && {
-        uses: (state: State | BlockedState<State>, now: number) => uses(coveredBy(state), now),
+        uses: (state: unknown, now: number) => uses(coveredBy(state), now),
       }),
     }),
   };

@@ -88,7 +88,7 @@ const LAST_END = (LAST_INSTANT + 400 * PERIODS.day) / 1_000;
  * assert.equal(decision.resetAfter, 30 * 60_000);
  * ```
  */
-export function calendarWindow(options: CalendarWindowOptions): Algorithm<CalendarWindowState> {
+export function calendarWindow(options: CalendarWindowOptions): Algorithm {
   const { limit, every, zone, weekStart, calendar } = readOptions(options);
   const period = PERIODS[every];
   const name = options.name ?? `${limit}-per-${every}`;

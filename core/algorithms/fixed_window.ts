@@ -69,7 +69,7 @@ export interface Windows {
  * assert.equal(decision.resetAfter, hour);
  * ```
  */
-export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
+export function fixedWindow(options: FixedWindowOptions): Algorithm {
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
@@ -79,7 +79,7 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const formOf = fitsOneNumber(limit, windows.last) ? packedUse : wideUse;
   const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
   const { place, used } = form;
-  return buildAlgorithm({
+  return buildAlgorithm<FixedWindowState>({
     ...windowArithmetic(limit, windows, form),
     // Other windows end when they do, whenever they were first used.
     ...(anchor === "first" && {

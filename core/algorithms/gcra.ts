@@ -40,6 +40,6 @@ import type { BurstOptions } from "../options/rate_options.ts";
  * assert.equal(three, two); // a refusal changes nothing
  * ```
  */
-export function gcra(options: BurstOptions): Algorithm<ArrivalState> {
+export function gcra(options: BurstOptions): Algorithm {
   return burstAlgorithm("gcra", options);
 }

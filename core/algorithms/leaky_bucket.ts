@@ -36,6 +36,6 @@ import type { BurstOptions } from "../options/rate_options.ts";
  * assert.equal(later.remaining, 1);
  * ```
  */
-export function leakyBucket(options: BurstOptions): Algorithm<ArrivalState> {
+export function leakyBucket(options: BurstOptions): Algorithm {
   return burstAlgorithm("leakyBucket", options);
 }

@@ -50,7 +50,7 @@ export interface LeakyQueueOptions extends RateOptions {
  * assert.equal(third.allowed, false); // one is waiting already
  * ```
  */
-export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> {
+export function leakyQueue(options: LeakyQueueOptions): Algorithm {
   const rate = readRate("leakyQueue", options, { queue: true, burst: true });
   const { queue, burst = 1 } = options;
   checkInteger("create leakyQueue", "queue", queue, 0);

@@ -96,12 +96,12 @@ export interface GrowingLockoutOptions extends RateOptions {
  * assert.equal(second.nextAfter, 5 * 60_000);
  * ```
  */
-export function lockout(options: GrowingLockoutOptions): Algorithm<GrowingLockState>;
+export function lockout(options: GrowingLockoutOptions): Algorithm;
 /** The same with one length for every lock. */
-export function lockout(options: LockoutOptions): Algorithm<LockoutState>;
+export function lockout(options: LockoutOptions): Algorithm;
 export function lockout(
   options: LockoutOptions | GrowingLockoutOptions,
-): Algorithm<LockoutState> | Algorithm<GrowingLockState> {
+): Algorithm {
   const action = "create lockout";
   const rate = readRate<GrowingLockoutOptions>("lockout", options as GrowingLockoutOptions, {
     lock: true,

@@ -49,7 +49,7 @@ export interface SlidingCounterState {
  * assert.equal(decision.remaining, 39);
  * ```
  */
-export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterState> {
+export function slidingCounter(options: RateOptions): Algorithm {
   const rate = readRate("slidingCounter", options, {});
   const { limit, period } = rate;
   if (limit === 0) return refuseAll(rate, ["slidingCounter", limit, period], FRESH);

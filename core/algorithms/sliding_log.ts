@@ -35,7 +35,7 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
  * assert.equal(refused.retryAfter, 1_000); // when the first leaves
  * ```
  */
-export function slidingLog(options: RateOptions): Algorithm<Timeline> {
+export function slidingLog(options: RateOptions): Algorithm {
   const rate = readRate("slidingLog", options, {});
   return timelineAlgorithm({ ...rate, id: ["slidingLog", rate.limit, rate.period], precision: 1 });
 }

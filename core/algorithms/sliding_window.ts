@@ -49,7 +49,7 @@ const MAX_BUCKETS = 65_536;
  * assert.equal(decision.retryAfter, 1); // the minute they came in leaves as a whole
  * ```
  */
-export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline> {
+export function slidingWindow(options: SlidingWindowOptions): Algorithm {
   const action = "create slidingWindow";
   const rate = readRate("slidingWindow", options, { precision: true });
   const { limit, period } = rate;

@@ -60,7 +60,7 @@ const ACTION = "create tokenBucket";
  * assert.equal(later.remaining, 4);
  * ```
  */
-export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState> {
+export function tokenBucket(options: TokenBucketOptions): Algorithm {
   checkOptions(ACTION, options, { ...RATE_OPTIONS, burst: true, refill: true });
   const { refill = "greedy", ...rate } = options;
   checkChoice(ACTION, "refill", refill, ["greedy", "interval"]);

@@ -1,5 +1,6 @@
 import { wrapStore } from "../../core/wrap_store.ts";
-import type { Operation, Store } from "../../mod.ts";
+import type { Operation } from "../../core/store.ts";
+import type { Store } from "../../mod.ts";
 
 /** A call as the store under test receives it. */
 export interface SeenCall extends Operation {

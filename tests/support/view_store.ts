@@ -1,5 +1,7 @@
 import { wrapStore } from "../../core/wrap_store.ts";
-import { memoryStore, type Steps, type SyncStore, type Timeline } from "../../mod.ts";
+import type { Timeline } from "../../core/timeline/timeline.ts";
+import { memoryStore, type SyncStore } from "../../mod.ts";
+import type { Steps } from "../../core/store.ts";
 
 /**
  * The memory store, but what verbs are given of it is good only until they have answered: like the

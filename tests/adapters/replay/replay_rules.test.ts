@@ -36,8 +36,9 @@ function refusedOf(calls: readonly (Pick<LogEntry, "at" | "key"> & { path: strin
     const before = [states.get(key) ?? clients.initial, states.get(path) ?? paths.initial] as const;
     const [{ allowed }, after] = both.step(before, at, 1);
     if (!allowed) refused++;
-    states.set(key, after[0]);
-    states.set(path, after[1]);
+    const [ofKey, ofPath] = after as readonly unknown[];
+    states.set(key, ofKey);
+    states.set(path, ofPath);
   }
   return refused;
 }

@@ -1,4 +1,5 @@
-import type { Operation, SyncStore } from "../../../mod.ts";
+import type { Operation } from "../../../core/store.ts";
+import type { SyncStore } from "../../../mod.ts";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {

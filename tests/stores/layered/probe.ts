@@ -6,7 +6,6 @@
 import { wrapStore } from "../../../core/wrap_store.ts";
 import {
   type Algorithm,
-  type ArrivalState,
   gcra,
   memoryStore,
   StoreUnavailableError,
@@ -62,4 +61,4 @@ export function probe(answers: Answers = atOnce, inner: SyncStore = memoryStore(
 export const away: Error = new StoreUnavailableError("Cannot decide", "no");
 
 /** A hundred calls, and one more each hour. */
-export const hourly: Algorithm<ArrivalState> = gcra({ limit: 100, period: "100h" });
+export const hourly: Algorithm = gcra({ limit: 100, period: "100h" });
