@@ -3,7 +3,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import { burstAlgorithm } from "./arrival_time_algorithm.ts";
 import type { BurstOptions } from "../options/rate_options.ts";
 
 /**

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { checkInteger } from "../options/checks.ts";
-import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
+import { arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 
 /** The options of `leakyQueue`. */

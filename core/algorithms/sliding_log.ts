@@ -5,7 +5,6 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
-import type { Timeline } from "../timeline/timeline.ts";
 import { timelineAlgorithm } from "./timeline_algorithm.ts";
 
 /**

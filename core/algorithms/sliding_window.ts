@@ -7,7 +7,6 @@ import type { Algorithm } from "../algorithm.ts";
 import { rangeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
-import type { Timeline } from "../timeline/timeline.ts";
 import { timelineAlgorithm } from "./timeline_algorithm.ts";
 
 /** The options of `slidingWindow`. */
