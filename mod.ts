@@ -88,6 +88,7 @@ export type { Algorithm, Policy } from "./core/algorithm.ts";
 export { all } from "./core/algorithms/all.ts";
 export { blockable } from "./core/algorithms/blockable.ts";
 export type { Clock } from "./core/clock.ts";
+export { concurrency, type ConcurrencyOptions } from "./core/algorithms/concurrency.ts";
 export type { Codec } from "./core/codec.ts";
 export { consumeAll, type Entry } from "./core/limiter/consume_all.ts";
 export type { Decision, DecisionSource } from "./core/decision.ts";
@@ -115,6 +116,13 @@ export type {
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
 export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
+export type {
+  Held,
+  HoldOptions,
+  Permit,
+  PermitLimiter,
+  WaitingHoldOptions,
+} from "./core/limiter/permit_desks.ts";
 export { parsePeriod } from "./core/options/parse_period.ts";
 export type { LeadingZeros, Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";

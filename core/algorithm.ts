@@ -146,6 +146,8 @@ export interface AlgorithmInternals<State = unknown> {
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;
+  /** For `concurrency`: how permits are held, renewed and released. */
+  readonly permits?: Permits<State> | undefined;
   /** The same state as a value, where a store may pass a view of memory that it reuses. */
   detach?(state: State): State;
   /**
@@ -171,6 +173,32 @@ export interface Blocks<State = unknown> {
   until(state: State): number;
   /** The state with a block to that instant; the same one if it has one that ends no earlier. */
   block(state: State, until: number): State;
+}
+
+/**
+ * The transitions of permits, beside an algorithm's reducer: permits are named by their holders, so that
+ * each can be renewed and released. All of it is pure; `now` is a whole number from 0 to 2^42.
+ *
+ * @typeParam State What is remembered of a key.
+ */
+export interface Permits<State> {
+  /** Milliseconds for which a permit is held unless it is renewed. */
+  readonly ttl: number;
+  /** Milliseconds for which its holder renews it at most. */
+  readonly maxHold: number;
+  /**
+   * The state in which an id holds a permit; the same one if too few units are free. An id that holds
+   * one already renews it.
+   */
+  hold(state: State, now: number, cost: number, id: number): State;
+  /** The state in which an id's permit is held for longer; the same one if it is gone. */
+  renew(state: State, now: number, id: number): State;
+  /** The state without an id's permit; the same one if it is gone. */
+  release(state: State, now: number, id: number): State;
+  /** Whether an id holds a permit. */
+  holds(state: State, now: number, id: number): boolean;
+  /** The same algorithm with a share of the limit, rounded down. */
+  scale(share: number): Algorithm<State>;
 }
 
 /** Units, and when they were taken. */

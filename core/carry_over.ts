@@ -5,6 +5,7 @@
  */
 
 import type { Algorithm, UnitsAt } from "./algorithm.ts";
+import { holdsPermits } from "./algorithms/holds_permits.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
 import type { FamilySpec, ReplaceMode } from "./store.ts";
 
@@ -27,7 +28,7 @@ export interface TakenOver {
 
 /**
  * The state that a key without one takes over from older options: from the first of them under which
- * it holds use.
+ * it holds use. Nothing is taken over from, or by, an algorithm with permits.
  *
  * @param heldUnder The state under the older options of an index; `undefined` if there is none.
  */
@@ -40,6 +41,8 @@ export function takeOver(
     const held = heldUnder(index);
     if (held === undefined) continue;
     const { algorithm: old, mode } = older[index]!;
+    // Permits stay with the options under which their holders renew and release them.
+    if (holdsPermits(old) || holdsPermits(algorithm)) continue;
     if (splitReducer(old).decide(held, held, now, 0).resetAfter === 0) continue;
     const state = carryOver(old, held, algorithm, mode, now);
     if (state !== algorithm.initial) return { state, index };

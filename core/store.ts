@@ -67,6 +67,11 @@ export interface Verb<Argument, Answer> {
   readonly name: string;
   /** Its effect: caches, queues and commits depend on that. */
   readonly kind: VerbKind;
+  /**
+   * Whether it names what it renews or gives back, as verbs of permits do: on a store that does not
+   * hold it, nothing happens, and the decision is not allowed.
+   */
+  readonly byId?: boolean | undefined;
   /** The units of a call, at least 0. */
   units(argument: Argument): number;
   /**

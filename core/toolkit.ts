@@ -22,6 +22,7 @@ export type {
   AlgorithmInternals,
   ArrivalRate,
   Blocks,
+
   Formula,
   SplitReducer,
   UnitsAt,

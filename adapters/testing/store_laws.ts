@@ -7,7 +7,7 @@ import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
 import { raceLaws } from "./laws/race_laws.ts";
-import { type MakeStore, storeFixture } from "./laws/store_fixture.ts";
+import { closing, type MakeStore, storeFixture } from "./laws/store_fixture.ts";
 import { traceLaws, writeLaw } from "./laws/trace_laws.ts";
 import { closingLaw, upkeepLaws } from "./laws/upkeep_laws.ts";
 import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
@@ -63,18 +63,4 @@ export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}):
     closingLaw(makeStore),
   ];
   return laws.map((make) => closing(make(fixture, arbitrary), fixture.close));
-}
-
-/** A law that closes its store after each run. */
-function closing(made: Law, close: () => Promise<void>): Law {
-  return {
-    ...made,
-    async run(parameters) {
-      try {
-        await made.run(parameters);
-      } finally {
-        await close();
-      }
-    },
-  };
 }

@@ -35,6 +35,8 @@ export * from "./ledger.ts";
 export * from "./limiter_laws.ts";
 export * from "./linearization.ts";
 export * from "./models/all_rule.ts";
+export * from "./models/permit_model.ts";
+export * from "./permit_laws.ts";
 export { judge, type Judgement, type Model, model } from "./models/judge.ts";
 export * from "./models/log_rules.ts";
 export * from "./models/rate_rules.ts";

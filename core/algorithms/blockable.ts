@@ -4,7 +4,7 @@
  * nothing of what it covers, and its end, or taking it back, restores it.
  */
 
-import type { Algorithm, Blocks, SplitReducer } from "../algorithm.ts";
+import type { Algorithm, Blocks, Permits, SplitReducer } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
@@ -67,7 +67,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
     return all(blockable(first!), ...others);
   }
   const halves = blockableReducer(algorithm);
-  const { detach, uses } = internals ?? {};
+  const { detach, uses, permits } = internals ?? {};
   const made: Algorithm = {
     ...fieldsOf(algorithm),
     id: `${algorithm.id}/blockable`,
@@ -77,6 +77,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
     internals: Object.freeze({
       halves,
       blocks: blocksOf(algorithm),
+      ...(permits && { permits: permitsUnder(permits, initial) }),
       ...(detach && {
         detach: (state: unknown) =>
           isBlocked(state) ? { ...state, covered: detach(state.covered) } : detach(state),
@@ -114,6 +115,45 @@ function blocksOf<State>(inner: Algorithm<State>): Blocks<State | BlockedState<S
   return Object.freeze(blocks);
 }
 
+/**
+ * The state of a key that was blocked, after a call on what is covered; the block is left out once it
+ * is over. Only a call that takes units is refused where it changes nothing.
+ */
+function afterCall<State>(
+  initial: State,
+  blocked: BlockedState<State>,
+  next: State,
+  now: number,
+  mayClear: boolean,
+): State | BlockedState<State> {
+  const { blockedUntil, covered } = blocked;
+  const isOver = now >= blockedUntil;
+  if (next === covered) return isOver && mayClear && next === initial ? initial : blocked;
+  return isOver ? next : { blockedUntil, covered: next };
+}
+
+/** Permits of a key that may be blocked: a block refuses new ones, and leaves those that are held. */
+function permitsUnder<State>(
+  permits: Permits<State>,
+  initial: State,
+): Permits<State | BlockedState<State>> {
+  type Own = State | BlockedState<State>;
+  const on = (state: Own, now: number, change: (covered: State) => State): Own =>
+    isBlocked(state) ? afterCall(initial, state, change(state.covered), now, false) : change(state);
+  return {
+    ttl: permits.ttl,
+    maxHold: permits.maxHold,
+    hold: (state, now, cost, id) =>
+      isBlocked(state) && now < state.blockedUntil && !permits.holds(state.covered, now, id)
+        ? state
+        : on(state, now, (covered) => permits.hold(covered, now, cost, id)),
+    renew: (state, now, id) => on(state, now, (covered) => permits.renew(covered, now, id)),
+    release: (state, now, id) => on(state, now, (covered) => permits.release(covered, now, id)),
+    holds: (state, now, id) => permits.holds(coveredBy(state), now, id),
+    scale: (share) => blockable(permits.scale(share)),
+  };
+}
+
 function blockableReducer<State>(
   algorithm: Algorithm<State>,
 ): SplitReducer<State | BlockedState<State>> {
@@ -121,16 +161,8 @@ function blockableReducer<State>(
   const { take, decide, charge } = splitReducer(algorithm);
   type Own = State | BlockedState<State>;
 
-  /**
-   * The state of a key that was blocked, after a call on what is covered; the block is left out once
-   * it is over. Only a call that takes units is refused where it changes nothing.
-   */
-  function under(blocked: BlockedState<State>, next: State, now: number, mayClear: boolean): Own {
-    const { blockedUntil, covered } = blocked;
-    const isOver = now >= blockedUntil;
-    if (next === covered) return isOver && mayClear && next === initial ? initial : blocked;
-    return isOver ? next : { blockedUntil, covered: next };
-  }
+  const under = (blocked: BlockedState<State>, next: State, now: number, mayClear: boolean): Own =>
+    afterCall(initial, blocked, next, now, mayClear);
 
   /** The decision about a blocked key: that of its last millisecond, as seen from `now`. */
   function decideBlocked(

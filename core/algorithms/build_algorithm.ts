@@ -24,6 +24,7 @@ import type {
   Algorithm,
   ArrivalRate,
   Formula,
+  Permits,
   Policy,
   SplitReducer,
   UnitsAt,
@@ -82,6 +83,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   detach?(state: State): State;
   /** The use that a state holds, the oldest first, where the instants matter. */
   uses?(state: State, now: number): readonly UnitsAt[];
+  /** How permits are held, where units are given back by whoever took them. */
+  readonly permits?: Permits<State>;
   /** For an arrival time in one number: its units. */
   readonly arrival?: ArrivalRate | undefined;
 }
@@ -124,6 +127,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       slots: parts.slots,
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.uses && { uses: parts.uses }),
+      ...(parts.permits && { permits: parts.permits }),
       formula: parts.formula,
       arrival,
     }),

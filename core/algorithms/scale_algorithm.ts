@@ -19,8 +19,9 @@ import { splitReducer } from "./split_reducer.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  const { parts, blocks } = algorithm.internals ?? {};
+  const { parts, blocks, permits } = algorithm.internals ?? {};
   if (blocks !== undefined) return blockable(scaleAlgorithm(blocks.inner, share));
+  if (permits !== undefined) return permits.scale(share);
   if (parts !== undefined) {
     return all(...parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
   }

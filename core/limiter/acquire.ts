@@ -30,7 +30,8 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const OPTIONS: OptionNames<AcquireOptions> = {
+/** The options of `acquire`, and their checks. */
+export const ACQUIRE_OPTIONS: OptionNames<AcquireOptions> = {
   cost: (action, _option, cost) => checkCost(action, cost as number, 0),
   maxWait: (action, option, time) => void readLongestWait(action, option, time as Period),
   signal(action, option, signal) {
@@ -48,7 +49,7 @@ export async function acquire(
   options: AcquireOptions = {},
 ): Promise<Decision> {
   checkText("acquire", "key", key);
-  checkOptions("acquire", options, OPTIONS);
+  checkOptions("acquire", options, ACQUIRE_OPTIONS);
   const { cost = 1, signal, maxWait: longest = Infinity } = options;
   const maxWait = typeof longest === "number"
     ? longest
@@ -81,7 +82,7 @@ async function admission(request: WaitRequest): Promise<Decision> {
 }
 
 /** The answer of `peek`, unless the store does not answer in time. */
-function look(request: WaitRequest): MaybePromise<Decision> {
+export function look(request: WaitRequest): MaybePromise<Decision> {
   const { limiter, key, cost, maxWait } = request;
   const answer = limiter.call(peek, key, cost);
   if (maxWait === Infinity || !isPromise(answer)) return answer;

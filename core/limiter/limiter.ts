@@ -10,6 +10,8 @@ import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts"
 import { type Clock, passingTime, timerOf } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
+import { holdsPermits, requireNoPermits } from "../algorithms/holds_permits.ts";
+import { type PermitDesk, type PermitLimiter, permitOpenerOf } from "./permit_desks.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type {
   AsyncStore,
@@ -17,6 +19,7 @@ import type {
   OlderOptions,
   Store,
   StoreBase,
+  StoreMode,
   SyncStore,
   Verb,
 } from "../store.ts";
@@ -177,10 +180,14 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
  *
  * @typeParam OfStore The type of the store, with the methods of its own.
  */
-export type Limiter<OfStore extends SyncStore = SyncStore> = LimiterBase<Decision, void, OfStore>;
+export type Limiter<OfStore extends SyncStore = SyncStore> =
+  & LimiterBase<Decision, void, OfStore>
+  & PermitLimiter<"sync">;
 
 /** A limiter on a store that answers by promises. */
-export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>;
+export type AsyncLimiter =
+  & LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>
+  & PermitLimiter<"async">;
 
 /** The members of a limiter that only adapters and `consumeAll` use. */
 export interface LimiterInternals {
@@ -212,7 +219,7 @@ export function internalsOf(limiter: object): LimiterInternals | undefined {
 }
 
 /** A limiter on a store of either kind: its answers are promises if the store's are. */
-type LimiterOnAny = LimiterBase<MaybePromise<Decision>, MaybePromise<void>, Store>;
+type LimiterOnAny = LimiterBase<MaybePromise<Decision>, MaybePromise<void>, Store> & PermitDesk;
 
 /**
  * Makes a limiter of an algorithm and a store; `mod.ts` adds the default store.
@@ -228,7 +235,10 @@ export function limiterOn(
   const { clock, replaces, maxWaiting = 10_000 } = options;
   const older = olderOptions(replaces).filter((it) => it.algorithm.id !== algorithm.id);
   const family = (store as StoreBase).open({ prefix, algorithm, older });
-  const consumed = family.bind(consume);
+  // Where nobody can consume, the call says so, and not the limiter as it is made.
+  const consumed = holdsPermits(algorithm)
+    ? { call: () => requireNoPermits("consume", algorithm) as never }
+    : family.bind(consume);
   const queues = queuesOf(store);
   const decided = decisionCallback(options);
 
@@ -277,7 +287,10 @@ export function limiterOn(
     nameOf: family.nameOf,
     report,
     watch: (key) => family.watch?.(key),
+    clock,
+    tellsReleases: family.watch !== undefined,
   };
+  const permits = permitDesk(waiting);
 
   const made: LimiterOnAny = Object.freeze({
     algorithm,
@@ -311,6 +324,8 @@ export function limiterOn(
     },
     resetAll: () => deleteAll(store, prefix, queues),
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
+    hold: permits.hold,
+    withPermit: permits.withPermit,
   });
   internals.set(made, {
     bind: (verb) => family.bind(verb),
@@ -322,6 +337,18 @@ export function limiterOn(
   });
   // The answers of a store that answers at once are at hand, those of others promises.
   return made as Limiter | AsyncLimiter;
+}
+
+/** The permits of a limiter; those of an algorithm without any throw a `TypeError`. */
+function permitDesk(waiting: QueueLimiter): PermitDesk {
+  const { algorithm } = waiting;
+  const open = permitOpenerOf(algorithm);
+  if (open !== undefined) return open(waiting);
+  const hold = () => {
+    const rule = "its algorithm must be concurrency(...), or all of that and others";
+    throw typeError("hold a permit", rule, algorithm.id);
+  };
+  return { hold, withPermit: () => Promise.resolve().then(hold) };
 }
 
 /** Calls `onDecision`, if there is one; its failures go to `onFailure`. */

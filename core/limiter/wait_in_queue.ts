@@ -62,7 +62,7 @@ const aborts = abortGroups<Waiter>({
  * @throws {StoreUnavailableError} If the store has not answered by then, or is closed.
  */
 export function waitInQueue(request: WaitRequest): MaybePromise<Decision | undefined> {
-  const { limiter, key, cost, maxWait } = request;
+  const { limiter, key, maxWait } = request;
   const { queues } = limiter;
   if (queues.isClosed) throw storeClosed(request, "no");
   const stored = queues.byName.size === 0 ? undefined : limiter.nameOf(key);
@@ -70,9 +70,16 @@ export function waitInQueue(request: WaitRequest): MaybePromise<Decision | undef
   if (queue !== undefined) return enter(queue, request, undefined);
   const watched = limiter.watch(key);
   const maxDelay = limiter.waiting < limiter.maxWaiting ? maxWait : 0;
-  const answer = limiter.call(attempt, key, { cost, maxDelay });
+  const answer = tryToTake(request, maxDelay);
   if (!isPromise(answer) && isStarted(answer)) return answer.decision;
   return enter(openQueue(queues, stored ?? limiter.nameOf(key)), request, { watched, answer });
+}
+
+function tryToTake(
+  { limiter, key, cost, taking }: WaitRequest,
+  maxDelay: number,
+): MaybePromise<Attempt> {
+  return taking === undefined ? limiter.call(attempt, key, { cost, maxDelay }) : taking.take();
 }
 
 /** Whether a call is admitted, and starts at once. */
@@ -112,6 +119,7 @@ function enter(
     };
     if (signal !== undefined) aborts.add(signal, waiter);
     enqueue(queue, waiter);
+    request.taking?.entered((reason) => leave([waiter], reason));
     if (sent === undefined) join(queue, waiter);
     else sendOrAdopt(queue, waiter, sent);
   });
@@ -180,7 +188,7 @@ function advance(queue: WaitingQueue): void {
 
 /** Sends the head's call, unless it is sent already, and does what follows from the answer. */
 function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefined): void {
-  const { limiter, key, cost } = head;
+  const { limiter, key } = head;
   const call: HeadCall = {
     waiter: head,
     watched: sent === undefined ? limiter.watch(key) : sent.watched,
@@ -191,7 +199,7 @@ function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefin
   queue.call = call;
   function send(): MaybePromise<unknown> {
     const maxDelay = mayWait(head) ? timeLeft(head) : 0;
-    const answer = sent?.answer ?? limiter.call(attempt, key, { cost, maxDelay });
+    const answer = sent?.answer ?? tryToTake(head, maxDelay);
     return andThen(answer, (answer) => settle(queue, call, answer));
   }
   const settled = orElse<unknown>(send, (reason) => fail(head, reason));
@@ -228,18 +236,20 @@ function settle(
   observeRefusal(waiter, decision, own);
   countWaiting(queue);
   if (queue.waiting.first !== waiter || call.outdated) return;
-  sleepHead(queue, waiter, call.watched, decision.retryAfter);
+  const longest = waiter.taking?.longestSleep() ?? Infinity;
+  sleepHead(queue, waiter, call.watched, Math.min(decision.retryAfter, longest));
   if (own !== undefined) projectAll(queue);
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
 function undo(
-  { limiter, key, cost }: Waiter,
+  { limiter, key, cost, taking }: Waiter,
   decision: Decision,
   sight: Sight | undefined,
 ): MaybePromise<unknown> {
   // A failure policy answers without the state, and takes nothing.
   if (!decision.allowed || sight === undefined) return;
+  if (taking !== undefined) return taking.giveBack();
   return decision.delay === 0
     ? limiter.call(refund, key, cost)
     : limiter.call(refundNewest, key, { cost, freshAt: sight.freshAt });

@@ -6,12 +6,13 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { mayDelay } from "../algorithms/may_delay.ts";
+import type { Clock } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import { append, type LinkedList, linkedList, type Links, remove } from "../linked_list.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Verb, WatchedKey } from "../store.ts";
-import type { Sight, StateAt } from "../verbs/attempt.ts";
+import type { Attempt, Sight, StateAt } from "../verbs/attempt.ts";
 import { type Deadlines, deadlines, pushDeadline, sweep } from "./deadlines.ts";
 
 /** The part of a limiter that waiting needs. */
@@ -37,8 +38,24 @@ export interface QueueLimiter {
   nameOf(key: string): string;
   /** Reports a verdict to the limiter's `onDecision`. */
   report(decision: Decision, key: string, cost: number): Decision;
+  /** Its clock, if it has one of its own. */
+  readonly clock: Clock | undefined;
+  /** Whether every release wakes those who wait, in whatever thread or process it is made. */
+  readonly tellsReleases: boolean;
   /** Watches a key for units that other threads give back, if the store can. */
   watch(key: string): WatchedKey | undefined;
+}
+
+/** How a caller takes what it waits for, where that is no plain number of units. */
+export interface Taking {
+  /** Tries to take it. */
+  take(): MaybePromise<Attempt>;
+  /** Gives it back, as its caller has left meanwhile. */
+  giveBack(): MaybePromise<unknown>;
+  /** The longest sleep in milliseconds after a refusal; may be `Infinity`. */
+  longestSleep(): number;
+  /** Called as the caller enters the queue, with what takes it out again and fails it. */
+  entered(leave: (reason: unknown) => void): void;
 }
 
 /** The request of a waiting caller. */
@@ -52,6 +69,8 @@ export interface WaitRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether an abort is reported only when what was taken meanwhile has been given back. */
   readonly afterUndo: boolean;
+  /** How it takes; units of its cost without it. */
+  readonly taking?: Taking | undefined;
 }
 
 /** An admission to come: the state after it, and when it is. */

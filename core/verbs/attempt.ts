@@ -7,6 +7,7 @@
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
 import { detachState } from "../algorithms/detach_state.ts";
+import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { mayDelay } from "../algorithms/may_delay.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
@@ -53,6 +54,7 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
   kind: "take",
   units: ({ cost }: AttemptArgument) => cost,
   on(algorithm: Algorithm) {
+    requireNoPermits("acquire", algorithm);
     const split = splitReducer(algorithm);
     const delays = mayDelay(algorithm);
     const { take, decide } = split;

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
+import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import type { Steps, Verb } from "../store.ts";
@@ -24,6 +25,7 @@ export function decisionVerb({ name, kind, transition, steps }: Parts): Decision
     kind,
     units: itself,
     on(algorithm: Algorithm) {
+      if (kind !== "look") requireNoPermits(name, algorithm);
       const split = splitReducer(algorithm) as SplitReducer<unknown>;
       const { decide } = split;
       return {

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import type { Verb } from "../store.ts";
@@ -23,6 +24,7 @@ export const refundNewest: Verb<PlaceInQueue, Decision> = Object.freeze({
   kind: "free",
   units: ({ cost }: PlaceInQueue) => cost,
   on(algorithm: Algorithm) {
+    requireNoPermits("refund", algorithm);
     const { take, decide } = splitReducer(algorithm);
     const look = (state: unknown, now: number) => decide(state, state, now, 0);
     return {

@@ -7,6 +7,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { takeAll } from "../algorithms/all.ts";
+import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import type { Verb } from "../store.ts";
@@ -26,6 +27,7 @@ export const refundUnexpired: Verb<TakenUnits, Decision> = Object.freeze({
   kind: "free",
   units: ({ units }: TakenUnits) => units,
   on(algorithm: Algorithm) {
+    requireNoPermits("refund", algorithm);
     const { decide } = splitReducer(algorithm);
     const giveBack = givingBack(algorithm);
     const look = (state: unknown, now: number) => decide(state, state, now, 0);

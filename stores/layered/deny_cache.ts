@@ -3,6 +3,7 @@
  * need not reach the store. It keeps one more thing: which keys had units given back meanwhile.
  */
 
+import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
 import { fnv1a } from "../fnv1a.ts";
 import { checkInteger, checkOptions, checkStore } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
@@ -109,7 +110,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   }
 
   return wrapStore(store, {
-    call: (inner) => isCached(inner.verb) ? cachedCall(cache, inner) : freeingCall(cache, inner),
+    call: (inner) => isCached(inner) ? cachedCall(cache, inner) : freeingCall(cache, inner),
     run(operations, now) {
       // Units given back end a refusal, and a charge makes it longer.
       const changing = operations.filter(({ bound: { verb }, argument }) =>
@@ -128,9 +129,13 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   });
 }
 
-/** Whether a verb's refusals are remembered: those of calls that say all with their decision. */
-function isCached(verb: unknown): boolean {
-  return verb === consume || verb === peek;
+/**
+ * Whether a verb's refusals are remembered: those of calls that say all with their decision. A permit
+ * may be released at any time, long before the instant that a refusal names.
+ */
+function isCached({ verb, family: { spec } }: AnyBound): boolean {
+  const own: unknown = verb;
+  return (own === consume || own === peek) && !holdsPermits(spec.algorithm);
 }
 
 /** The inner call of a verb that may change what a refusal said. */

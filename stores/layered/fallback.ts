@@ -47,6 +47,8 @@ const ACTION = "create fallback";
  * once while it is away. A call whose fate is unknown is decided by the other store too, so it may
  * be charged in both. A reset that the first cannot do is an error.
  *
+ * A permit that the other one has given is renewed and released there, also when the first is back.
+ *
  * Units are given back to the other store as long as that holds use of the key, and otherwise to the
  * first. So what was taken while the first was away, and is given back when it is there again, frees
  * nothing that others have taken from it; it answers with its balance then.
@@ -189,7 +191,14 @@ function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
     return (key, argument, now) =>
       andThen(onOther(key, argument, now), () => decide(key, argument, now));
   }
-  return verb.kind === "free" ? freeing(first, other, onOther, decide) : decide;
+  if (verb.kind === "free") return freeing(first, other, onOther, decide);
+  if (verb.byId !== true) return decide;
+  // The first one does not hold the permits of the other one.
+  return (key, argument, now) =>
+    andThen(decide(key, argument, now), (answer) => {
+      const { allowed, source } = verb.decisionOf(answer);
+      return allowed || source !== undefined ? answer : onOther(key, argument, now);
+    });
 }
 
 /** Gives units back to the other store first, if that has lent any; then only looks at the first. */
@@ -204,10 +213,12 @@ function freeing(first: AnyBound, other: AnyBound, onOther: AnyCall, decide: Any
     );
     return andThen(lent, (isLent) => {
       if (!isLent) return decide(key, argument, now);
-      return andThen(
-        onOther(key, argument, now),
-        () => andThen(look(key, 0, now), (decision: Decision) => verb.answerOf(decision)),
-      );
+      return andThen(onOther(key, argument, now), (answer) => {
+        // It holds others of the key, but not that one.
+        const isElsewhere = verb.byId && !verb.decisionOf(answer).allowed;
+        if (isElsewhere) return decide(key, argument, now);
+        return andThen(look(key, 0, now), (decision: Decision) => verb.answerOf(decision));
+      });
     });
   };
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
+import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
 import { andFinally } from "../../core/maybe_promise.ts";
@@ -122,6 +123,10 @@ export function lease(store: Store, options: LeaseOptions): Store {
 }
 
 function requireLeasable(algorithm: Algorithm): void {
+  if (holdsPermits(algorithm)) {
+    const rule = "lease must not be given concurrency, whose units belong to their holders";
+    throw rangeError("hand out units", rule, algorithm.id);
+  }
   if (locks(algorithm)) {
     const rule = "lease must not be given lockout, as taking a block would lock the key";
     throw rangeError("hand out units", rule, algorithm.id);

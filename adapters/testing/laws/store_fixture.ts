@@ -118,3 +118,17 @@ export async function withKeys(
     for (const { family, key } of slots) await family.delete(key);
   }
 }
+
+/** A law that closes its store after each run. */
+export function closing(made: Law, close: () => Promise<void>): Law {
+  return {
+    ...made,
+    async run(parameters) {
+      try {
+        await made.run(parameters);
+      } finally {
+        await close();
+      }
+    },
+  };
+}

@@ -38,7 +38,7 @@ function limiterOfFibers(
   algorithm: Algorithm,
   clock: VirtualClock,
   store: Store,
-): Omit<AsyncLimiter, "block" | "unblock"> {
+): Omit<AsyncLimiter, "block" | "unblock" | "hold" | "withPermit"> {
   const service = makeRateLimiter(store);
   const law = limit("law", algorithm);
   const context = Context.make(Clock.Clock, effectClock(clock)).pipe(

@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import { createClient } from "redis";
 
-import { storeLaws } from "../../../adapters/testing/testing.ts";
+import { permitLaws, storeLaws } from "../../../adapters/testing/testing.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -12,6 +12,9 @@ for (const commit of ["watch", "cas", "script"] as const) {
       redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000, timeout: 30_000 });
     for (const law of storeLaws(make, { reuse: true, writes: () => writesTo(redis().url) })) {
       test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 20 })));
+    }
+    for (const law of permitLaws(make)) {
+      test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 10 })));
     }
   });
 }

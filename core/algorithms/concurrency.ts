@@ -1,0 +1,156 @@
+/*
+ * Concurrency: how many units are in use at once. Units are permits, which know who holds them, so
+ * that whoever has ended gives its own back, and those of a holder that died expire.
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import { openPermits } from "../limiter/permits.ts";
+import { openPermitsBy } from "../limiter/permit_desks.ts";
+import { checkInteger, checkOptions, checkRange, rangeError } from "../options/checks.ts";
+import { type Period, readPeriod } from "../options/period.ts";
+import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
+import {
+  addPermit,
+  dropPermit,
+  extendPermit,
+  findPermit,
+  NO_PERMITS,
+  permitCodec,
+  type PermitList,
+  unitsHeld,
+  waitForAll,
+  waitForUnits,
+} from "./permit_list.ts";
+
+/** The options of `concurrency`. */
+export interface ConcurrencyOptions {
+  /** Units that may be in use at once; an integer from 0 to 1,000. 0 refuses everything. */
+  readonly limit: number;
+  /**
+   * For how long a permit is held that nobody renews, as its holder died: whole milliseconds of at
+   * least 10, or text such as `"30s"`. Limiters renew permits three times as often.
+   */
+  readonly ttl: Period;
+  /**
+   * For how long a permit is renewed at most, so that one that is never released is free some day; at
+   * least `ttl`. Default `"1h"`, or `ttl` if that is longer.
+   */
+  readonly maxHold?: Period | undefined;
+  /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
+  readonly name?: string | undefined;
+}
+
+/** Permits by their expiry, in one list of numbers: each one's id, the instant and its units. */
+export type ConcurrencyState = PermitList;
+
+/** The most permits of a key: some 30 KB of text. */
+const MAX_LIMIT = 1_000;
+/** The shortest time to live: a third of it is a timer. */
+const MIN_TTL = 10;
+const HOUR = 3_600_000;
+/** The id of a permit that nobody can release: a look asks whether it would be held. */
+const NOBODY = 0;
+
+/**
+ * Concurrency: up to `limit` units in use at once. A limiter's `hold` and `withPermit` take units, which
+ * come back when they are released, or `ttl` after they were last renewed.
+ *
+ * Units are permits with an identity. To release one twice, too late or after it was lost frees no unit
+ * of anybody else, and a permit that has expired is never revived. `consume`, `acquire`, `charge` and
+ * `refund` throw a `TypeError`, as nobody could release what they take; `peek` shows what is free.
+ *
+ * `retryAfter` is the earliest millisecond at which enough permits expire if nobody releases or renews
+ * any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, and a clock
+ * that jumps ahead, break the limit, and nothing can prevent that: heed the permit's `signal`.
+ *
+ * In `all` with other algorithms a refusal takes nothing of any of them, and a release gives back the
+ * permit alone. A changed limit takes over nothing (`replaces`): permits stay with the options under
+ * which they were given, so for a while there may be as many under the old limit and the new one
+ * together. The bare reducer's `step` takes a permit that nobody can release.
+ *
+ * Each call takes O(limit), and so does a state: 3 words and some 27 characters for each permit. In
+ * the shared store the limit is at most 341.
+ *
+ * @param options `limit` in units, `ttl` and `maxHold` in milliseconds or as text.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { concurrency, limiter } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const exports = limiter(concurrency({ limit: 2, ttl: "30s" }));
+ * const first = exports.hold("tenant:7");
+ * const second = exports.hold("tenant:7");
+ * assert.equal(exports.hold("tenant:7").decision.allowed, false);
+ * first.permit?.release();
+ * assert.equal(exports.peek("tenant:7", 0).remaining, 1);
+ * second.permit?.release();
+ * ```
+ */
+export function concurrency(options: ConcurrencyOptions): Algorithm<ConcurrencyState> {
+  const { limit, ttl, maxHold, name } = readOptions(options);
+  const free = (state: PermitList, now: number) => limit - unitsHeld(state, now);
+  const accounting: Accounting<PermitList> = {
+    add: (state, now, units) => addPermit(state, now, NOBODY, now + ttl, units),
+    giveBack: (state) => state,
+    free,
+    wait: (state, now, cost) => waitForUnits(state, now, limit - cost),
+    reset: waitForAll,
+  };
+  const algorithm = buildAlgorithm({
+    limit,
+    period: Infinity,
+    name: name ?? `${limit}-at-once`,
+    id: ["concurrency", limit, ttl],
+    capacity: limit,
+    initial: NO_PERMITS,
+    accounting,
+    codec: permitCodec(limit),
+    permits: {
+      ttl,
+      maxHold,
+      hold(state, now, cost, id) {
+        const place = findPermit(state, now, id);
+        if (place >= 0) return extendPermit(state, now, place, now + ttl);
+        return cost <= free(state, now) ? addPermit(state, now, id, now + ttl, cost) : state;
+      },
+      renew(state, now, id) {
+        const place = findPermit(state, now, id);
+        return place < 0 ? state : extendPermit(state, now, place, now + ttl);
+      },
+      release(state, now, id) {
+        const place = findPermit(state, now, id);
+        return place < 0 ? state : dropPermit(state, now, place);
+      },
+      holds: (state, now, id) => findPermit(state, now, id) >= 0,
+      scale: (share) => concurrency({ ...options, name, limit: Math.floor(limit * share) }),
+    },
+  });
+  openPermitsBy(algorithm, openPermits);
+  return algorithm;
+}
+
+function readOptions(options: ConcurrencyOptions) {
+  const action = "create concurrency";
+  checkOptions<ConcurrencyOptions>(action, options, {
+    limit: true,
+    ttl: true,
+    maxHold: true,
+    name: true,
+  });
+  checkInteger(action, "limit", options.limit, 0, MAX_LIMIT);
+  const ttl = readPeriod(action, "ttl", options.ttl);
+  if (ttl < MIN_TTL) {
+    throw rangeError(action, `ttl must be at least ${MIN_TTL} milliseconds`, options.ttl);
+  }
+  checkRange(action, "2^42 + ttl", ttl);
+  const maxHold = options.maxHold === undefined
+    ? Math.max(HOUR, ttl)
+    : readPeriod(action, "maxHold", options.maxHold);
+  if (maxHold < ttl) {
+    throw rangeError(action, `maxHold must be at least the ttl of ${ttl} ms`, options.maxHold);
+  }
+  return { limit: options.limit, ttl, maxHold, name: options.name };
+}

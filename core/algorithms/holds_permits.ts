@@ -1,0 +1,20 @@
+import type { Algorithm } from "../algorithm.ts";
+import { typeError } from "../options/checks.ts";
+
+/** Whether an algorithm, or a part of it, is `concurrency`. */
+export function holdsPermits({ internals }: Algorithm): boolean {
+  return internals?.permits !== undefined || internals?.parts?.some(holdsPermits) === true;
+}
+
+/**
+ * Requires an algorithm whose units belong to nobody: those of permits are held, and given back by
+ * whoever holds them.
+ *
+ * @param verb The name of the call, for the error.
+ * @throws {TypeError} That names `hold`.
+ */
+export function requireNoPermits(verb: string, algorithm: Algorithm): void {
+  if (!holdsPermits(algorithm)) return;
+  const rule = "units of concurrency are permits: call hold, and release what it answers";
+  throw typeError(verb, rule, algorithm.id);
+}

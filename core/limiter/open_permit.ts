@@ -1,0 +1,146 @@
+/*
+ * A permit as its holder has it: renewed three times in its time to live, until it is released, lost, or
+ * held for as long as it may be. What the holder knows of it is counted from before a call was sent, so
+ * that the store never drops it earlier than the holder is told.
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import type { Decision } from "../decision.ts";
+import { andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
+import { release } from "../verbs/release.ts";
+import { renew } from "../verbs/renew.ts";
+import type { PermitArgument } from "../verbs/permit_steps.ts";
+import type { Held, Permit } from "./permit_desks.ts";
+import type { Renewals, Renewed } from "./renewals.ts";
+import type { QueueLimiter } from "./waiting_queue.ts";
+
+/** For how long permits of an algorithm are held. */
+export interface PermitTimes {
+  /** Milliseconds without renewal. */
+  readonly ttl: number;
+  /** Milliseconds in all. */
+  readonly maxHold: number;
+}
+
+/** The times of an algorithm's permits: the shortest of those of its parts. */
+export function permitTimes({ internals }: Algorithm): PermitTimes {
+  if (internals?.permits !== undefined) return internals.permits;
+  const parts = internals?.parts?.map(permitTimes) ?? [];
+  return {
+    ttl: Math.min(...parts.map(({ ttl }) => ttl)),
+    maxHold: Math.min(...parts.map(({ maxHold }) => maxHold)),
+  };
+}
+
+/** A permit as the store has it. */
+export interface StoredPermit extends PermitArgument {
+  /** Whose units it has. */
+  readonly key: string;
+}
+
+/** A permit that the store has given. */
+export interface GivenPermit extends StoredPermit {
+  readonly limiter: QueueLimiter;
+  readonly renewals: Renewals;
+  readonly times: PermitTimes;
+  /** When it was asked for, in the time that passes. */
+  readonly sentAt: number;
+  readonly decision: Decision;
+}
+
+/** Releases a permit; answers whether it was held. Never fails: what is not released expires. */
+export function releasePermit(
+  limiter: QueueLimiter,
+  { key, id, cost }: StoredPermit,
+): MaybePromise<boolean> {
+  return orElse(
+    () =>
+      andThen(
+        limiter.call(release, key, { id, cost }),
+        ({ allowed, source }) => allowed && source !== "policy",
+      ),
+    () => false,
+  );
+}
+
+/** Renews a permit that was given, until it is released. */
+export function openPermit(given: GivenPermit): Permit {
+  const { limiter, renewals, times: { ttl, maxHold }, key, id, cost, sentAt, decision } = given;
+  const interval = Math.max(1, ttl / 3);
+  const endsAt = sentAt + maxHold;
+  // A failure policy has given nothing that could be renewed.
+  const isRenewed = decision.source !== "policy";
+  let heldUntil = isRenewed ? sentAt + ttl : Infinity;
+  let controller: AbortController | undefined;
+  let loss: Error | undefined;
+  /** Whether it was held when it was given back; `undefined` until then. */
+  let released: MaybePromise<boolean> | undefined;
+
+  const renewed: Renewed = {
+    deadline: isRenewed ? Math.min(sentAt + interval, endsAt) : endsAt,
+    isHeld: true,
+    renew(now) {
+      if (now >= endsAt) return lose(`it was held for ${maxHold} ms, which is maxHold`);
+      if (now >= heldUntil) return lose(`the store has not renewed it for ${ttl} ms`);
+      void orElse<void>(
+        () => andThen(limiter.call(renew, key, { id, cost }), (it) => settle(it, now)),
+        () => {},
+      );
+      renewed.deadline = Math.min(now + interval, heldUntil, endsAt);
+    },
+  };
+
+  function settle({ allowed, source }: Decision, renewedAt: number): void {
+    if (!renewed.isHeld) return;
+    if (allowed) heldUntil = Math.max(heldUntil, renewedAt + ttl);
+    else if (source !== "policy") lose("the store no longer holds it");
+  }
+
+  function lose(why: string): void {
+    renewals.drop(renewed);
+    loss = lostError(key, why);
+    controller?.abort(loss);
+    // Others may have it sooner, if it is still there.
+    released = releasePermit(limiter, given);
+  }
+
+  function release(): MaybePromise<boolean> {
+    if (released !== undefined) return andThen(released, () => false);
+    renewals.drop(renewed);
+    return released = releasePermit(limiter, given);
+  }
+
+  renewals.add(renewed);
+  return {
+    id,
+    get signal() {
+      if (controller === undefined) {
+        controller = new AbortController();
+        if (loss !== undefined) controller.abort(loss);
+      }
+      return controller.signal;
+    },
+    release: release as Permit["release"],
+    ...disposing(release),
+  };
+}
+
+/** The answer of `hold`. */
+export function heldOf(decision: Decision, permit: Permit | undefined): Held {
+  return { decision, permit, ...disposing(() => permit?.release()) };
+}
+
+/** Releases at the end of a block. */
+function disposing(release: () => unknown): Pick<Held, symbol & keyof Held> {
+  return {
+    [Symbol.dispose]: () => void release(),
+    [Symbol.asyncDispose]: async () => void await release(),
+  };
+}
+
+/** Why a permit's signal is aborted. */
+function lostError(key: string, why: string): Error {
+  const error = new Error(`The permit of ${JSON.stringify(key)} is lost: ${why}`);
+  error.name = "PermitLostError";
+  return error;
+}

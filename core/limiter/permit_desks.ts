@@ -1,0 +1,137 @@
+/*
+ * How a limiter finds what holds permits for it. An algorithm with permits brings it along, so that
+ * programs without such an algorithm carry nothing of it.
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import type { Decision } from "../decision.ts";
+import type { MaybePromise } from "../maybe_promise.ts";
+import type { Period } from "../options/period.ts";
+import type { Answered, StoreMode } from "../store.ts";
+import type { QueueLimiter } from "./waiting_queue.ts";
+
+/**
+ * A permit that is held: renewed in the background until it is released, lost, or held for as long as
+ * the algorithm's `maxHold`.
+ *
+ * @typeParam Mode Whether the store answers at once: then `release` does, too.
+ */
+export interface Permit<Mode extends StoreMode = StoreMode> {
+  /** Its id, by which the store knows it. */
+  readonly id: number;
+  /**
+   * Aborted when the permit is lost, as it could not be renewed in time or `maxHold` has passed: the
+   * work is to stop then, because others may hold the units. Its reason is an error that says why.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Gives the permit back. It never fails: what the store does not learn expires after `ttl`.
+   *
+   * @returns Whether it was held until now: `false` if it was lost or released before, or the store
+   * could not be reached.
+   */
+  release(): Answered<Mode, boolean>;
+  /** Releases it at the end of a block, for `using`. */
+  [Symbol.dispose](): void;
+  /** Releases it and waits for the store, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * The answer of `hold`. `using held = limiter.hold(key)` releases the permit, if there is one, at the end
+ * of the block.
+ *
+ * @typeParam Mode Whether the store answers at once.
+ */
+export interface Held<Mode extends StoreMode = StoreMode> {
+  /** The verdict; in `all`, that of all limits together. */
+  readonly decision: Decision;
+  /** The permit; `undefined` if the call was refused. */
+  readonly permit: Permit<Mode> | undefined;
+  /** Releases the permit, if there is one, at the end of a block. */
+  [Symbol.dispose](): void;
+  /** Releases it and waits for the store. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The options of `hold` where it does not wait. */
+export interface HoldOptions {
+  /** Units to hold, an integer of at least 1; default 1. */
+  readonly cost?: number | undefined;
+  /** Without it the call does not wait. */
+  readonly maxWait?: undefined;
+  /** Ends the call: it has taken nothing, then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The options of `hold` where it waits for a permit. */
+export interface WaitingHoldOptions extends Omit<HoldOptions, "maxWait"> {
+  /** The longest wait: milliseconds of at least 0, or text such as `"1s"`; may be `Infinity`. */
+  readonly maxWait?: Period | undefined;
+}
+
+/** The calls of a limiter on permits. */
+export interface PermitLimiter<Mode extends StoreMode> {
+  /**
+   * Holds a permit of `concurrency`, which renews itself until it is released.
+   *
+   * With `maxWait` the call waits its turn, first come, first served for each key in the thread. A
+   * release in the process wakes it, on the shared store one in any thread; where the store cannot
+   * tell, the first one tries again after 200 ms at the latest. It answers with a refusal when `maxWait` is over,
+   * or `maxWaiting` callers wait already.
+   *
+   * @param key Whose units: a non-empty string.
+   * @throws {TypeError} If the algorithm has no permits, or an argument is of the wrong type.
+   * @throws {RangeError} If an argument is out of range.
+   * @throws {StoreUnavailableError} If the store cannot decide; what it holds all the same expires.
+   * @throws What the signal was aborted with.
+   */
+  hold(key: string, options?: HoldOptions): Answered<Mode, Held<Mode>>;
+  /** The same, waiting for a permit. */
+  hold(key: string, options: WaitingHoldOptions): Promise<Held<Mode>>;
+  /**
+   * Holds a permit while `work` runs, and releases it when that has ended, well or not.
+   *
+   * @param key Whose units: a non-empty string.
+   * @param work Its signal is aborted when the permit is lost, and when `options.signal` is.
+   * @param options As those of `hold`: without `maxWait` the call does not wait.
+   * @returns What `work` answers.
+   * @throws {RateLimitedError} If no permit is free in time.
+   * @throws What `hold` throws, and `work`.
+   */
+  withPermit<Value>(
+    key: string,
+    work: (signal: AbortSignal) => Value | PromiseLike<Value>,
+    options?: WaitingHoldOptions,
+  ): Promise<Value>;
+}
+
+/** The permits of a limiter, whose store may answer either way. */
+export interface PermitDesk {
+  /** The limiter's `hold`. */
+  hold(key: string, options?: WaitingHoldOptions): MaybePromise<Held>;
+  /** The limiter's `withPermit`. */
+  readonly withPermit: PermitLimiter<StoreMode>["withPermit"];
+}
+
+/** Opens the permits of a limiter. */
+export type OpenPermits = (limiter: QueueLimiter) => PermitDesk;
+
+const openers = new WeakMap<Algorithm, OpenPermits>();
+
+/** Says how limiters of an algorithm open their permits. */
+export function openPermitsBy(algorithm: object, open: OpenPermits): void {
+  openers.set(algorithm as Algorithm, open);
+}
+
+/** How limiters of an algorithm open their permits: as the first part of it that has some does. */
+export function permitOpenerOf(algorithm: Algorithm): OpenPermits | undefined {
+  const own = openers.get(algorithm);
+  if (own !== undefined) return own;
+  const { parts = [], blocks } = algorithm.internals ?? {};
+  for (const part of blocks === undefined ? parts : [blocks.inner]) {
+    const open = permitOpenerOf(part);
+    if (open !== undefined) return open;
+  }
+  return undefined;
+}
