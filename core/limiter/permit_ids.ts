@@ -5,12 +5,12 @@
 /** So many ids are made at once, as each call of the runtime's generator costs as much as a permit. */
 const BATCH = 64;
 
-let words: Uint32Array | undefined;
+let words: ReturnType<typeof emptyWords> | undefined;
 let used = 0;
 
 /** The id of a new permit: a random whole number from 1 to 2^53 - 1. */
 export function newPermitId(): number {
-  words ??= new Uint32Array(2 * BATCH);
+  words ??= emptyWords();
   if (used === 0) crypto.getRandomValues(words);
   const high = words[used]! >>> 11;
   const low = words[used + 1]!;
@@ -21,4 +21,9 @@ export function newPermitId(): number {
 /** A random fraction, from 0 to below 1. */
 export function randomShare(): number {
   return newPermitId() / 2 ** 53;
+}
+
+/** Its type is inferred, because older versions of TypeScript have no array of a kind of buffer. */
+function emptyWords() {
+  return new Uint32Array(2 * BATCH);
 }
