@@ -198,7 +198,7 @@ export interface Permits<State> {
   /** Whether an id holds a permit. */
   holds(state: State, now: number, id: number): boolean;
   /** The same algorithm with a share of the limit, rounded down. */
-  scale(share: number): Algorithm<State>;
+  scale(share: number): Algorithm;
 }
 
 /** Units, and when they were taken. */

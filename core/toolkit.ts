@@ -22,8 +22,8 @@ export type {
   AlgorithmInternals,
   ArrivalRate,
   Blocks,
-
   Formula,
+  Permits,
   SplitReducer,
   UnitsAt,
 } from "./algorithm.ts";

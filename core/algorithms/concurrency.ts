@@ -40,9 +40,6 @@ export interface ConcurrencyOptions {
   readonly name?: string | undefined;
 }
 
-/** Permits by their expiry, in one list of numbers: each one's id, the instant and its units. */
-export type ConcurrencyState = PermitList;
-
 /** The most permits of a key: some 30 KB of text. */
 const MAX_LIMIT = 1_000;
 /** The shortest time to live: a third of it is a timer. */
@@ -89,7 +86,7 @@ const NOBODY = 0;
  * second.permit?.release();
  * ```
  */
-export function concurrency(options: ConcurrencyOptions): Algorithm<ConcurrencyState> {
+export function concurrency(options: ConcurrencyOptions): Algorithm {
   const { limit, ttl, maxHold, name } = readOptions(options);
   const free = (state: PermitList, now: number) => limit - unitsHeld(state, now);
   const accounting: Accounting<PermitList> = {
@@ -99,7 +96,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm<ConcurrencyS
     wait: (state, now, cost) => waitForUnits(state, now, limit - cost),
     reset: waitForAll,
   };
-  const algorithm = buildAlgorithm({
+  const algorithm = buildAlgorithm<PermitList>({
     limit,
     period: Infinity,
     name: name ?? `${limit}-at-once`,

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import {
   all,
   type AsyncLimiter,
+  blockable,
   concurrency,
   gcra,
   type Held,
@@ -388,4 +389,18 @@ describe("stores made of stores", () => {
     isAway = true;
     assert.equal(jobs.peek("key", 0).remaining, 2);
   });
+});
+
+test("a block refuses new permits, and leaves those that are held", async () => {
+  const clock = testClock();
+  const jobs = limiter(blockable(concurrency({ limit: 2, ttl: TTL })), { clock });
+  const permit = held(jobs.hold("key"));
+  jobs.block("key", 2 * TTL);
+  assert.equal(jobs.hold("key").decision.retryAfter, 2 * TTL);
+  await clock.advance(TTL);
+  assert.equal(permit.signal.aborted, false);
+  assert.equal(permit.release(), true);
+  await clock.advance(TTL);
+  held(jobs.hold("key", { cost: 2 })).release();
+  assert.throws(() => jobs.consume("key"), /call hold/);
 });
