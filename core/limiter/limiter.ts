@@ -19,7 +19,6 @@ import type {
   OlderOptions,
   Store,
   StoreBase,
-  StoreMode,
   SyncStore,
   Verb,
 } from "../store.ts";
