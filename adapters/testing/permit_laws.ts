@@ -81,10 +81,10 @@ export function permitCases(
 }
 
 /** Puts one message to whatever keeps permits. */
-type Send = (step: PermitStep, now: number) => Decision | Promise<Decision>;
+export type SendPermitStep = (step: PermitStep, now: number) => Decision | Promise<Decision>;
 
 /** Ends the law unless all answers are those of the model. */
-async function expectModel({ limit, ttl, steps }: PermitCase, send: Send): Promise<void> {
+async function expectModel({ limit, ttl, steps }: PermitCase, send: SendPermitStep): Promise<void> {
   const model = permitModel({ limit, ttl });
   let now = ORIGIN;
   for (const step of steps) {
@@ -100,7 +100,7 @@ async function expectModel({ limit, ttl, steps }: PermitCase, send: Send): Promi
 }
 
 /** Sends messages to a reducer, whose state goes through its words and its text each time. */
-export function permitsInReducer(algorithm: Algorithm): Send {
+export function permitsInReducer(algorithm: Algorithm): SendPermitStep {
   const { codec, initial } = algorithm;
   const words = new Float64Array(codec.maxWords + 1);
   const steps = Object.fromEntries(
@@ -129,7 +129,7 @@ function inWords({ allowed, remaining, retryAfter, resetAfter }: PermitAnswer): 
 let keys = 0;
 
 /** Sends messages to a store, under a key of their own. */
-export function permitsInStore(store: Store, algorithm: Algorithm): Send {
+export function permitsInStore(store: Store, algorithm: Algorithm): SendPermitStep {
   const prefix = `permits-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
   const family = (store as StoreBase).open({ prefix, algorithm, older: [] });
   const key = `key-${++keys}`;
