@@ -23,7 +23,7 @@ import { type PermitAct, type PermitAnswer, permitModel } from "./models/permit_
 export interface PermitStep {
   /** The verb that it asks for. */
   readonly act: PermitAct;
-  /** Whose it is: a small number. */
+  /** The id of the holder: a small number. */
   readonly id: number;
   /** Units, if it holds. */
   readonly cost: number;
