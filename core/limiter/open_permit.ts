@@ -34,7 +34,7 @@ export function permitTimes({ internals }: Algorithm): PermitTimes {
 
 /** A permit as the store has it. */
 export interface StoredPermit extends PermitArgument {
-  /** Whose units it has. */
+  /** The key whose units it holds. */
   readonly key: string;
 }
 
