@@ -122,7 +122,7 @@ export type {
   Permit,
   PermitLimiter,
   WaitingHoldOptions,
-} from "./core/limiter/permit_desks.ts";
+} from "./core/limiter/permit_desk.ts";
 export { parsePeriod } from "./core/options/parse_period.ts";
 export type { LeadingZeros, Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";

@@ -9,6 +9,8 @@ import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
+import { openBlocks } from "../limiter/block_key.ts";
+import { bringDesks } from "../limiter/desks.ts";
 import { LAST_INSTANT, typeError } from "../options/checks.ts";
 import { all } from "./all.ts";
 import { reducersOf } from "./build_algorithm.ts";
@@ -87,6 +89,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
       }),
     }),
   };
+  bringDesks(made, { blocks: openBlocks });
   return Object.freeze(made);
 }
 

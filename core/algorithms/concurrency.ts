@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { openPermits } from "../limiter/permits.ts";
-import { openPermitsBy } from "../limiter/permit_desks.ts";
+import { bringDesks } from "../limiter/desks.ts";
 import { checkInteger, checkOptions, checkRange, rangeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
@@ -125,7 +125,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
       scale: (share) => concurrency({ ...options, name, limit: Math.floor(limit * share) }),
     },
   });
-  openPermitsBy(algorithm, openPermits);
+  bringDesks(algorithm, { permits: openPermits });
   return algorithm;
 }
 

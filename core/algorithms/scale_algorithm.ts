@@ -23,7 +23,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
   if (blocks !== undefined) return blockable(scaleAlgorithm(blocks.inner, share));
   if (permits !== undefined) return permits.scale(share);
   if (parts !== undefined) {
-    return all(...parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
+    return all(...parts.map((part) => scaleAlgorithm(part, share)));
   }
   const scale = unitScale(share);
   const capacity = scale.unitsIn(algorithm.capacity);

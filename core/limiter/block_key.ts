@@ -33,8 +33,19 @@ interface BlockCallbacks {
 
 type Call = (verb: Verb<number, Decision>, key: string, argument: number) => MaybePromise<Decision>;
 
+/** The blocks of a limiter, whose store may answer either way. */
+export interface BlockDesk {
+  /** The limiter's `block`. */
+  block(key: string, duration: Period, options?: BlockOptions): MaybePromise<Decision>;
+  /** The limiter's `unblock`. */
+  unblock(key: string): MaybePromise<Decision>;
+}
+
+/** Opens the blocks of a limiter that runs verbs by `call`. */
+export type OpenBlocks = (call: Call, callbacks: BlockCallbacks) => BlockDesk;
+
 /** The methods `block` and `unblock` of a limiter that runs verbs by `call`. */
-export function blockingOf(call: Call, { onBlock, onFailure }: BlockCallbacks) {
+export function openBlocks(call: Call, { onBlock, onFailure }: BlockCallbacks): BlockDesk {
   const report = failureReport(onFailure);
   const tell = onBlock && guarded(onBlock, (error, _decision, key) => report(error, key));
 
@@ -51,14 +62,14 @@ export function blockingOf(call: Call, { onBlock, onFailure }: BlockCallbacks) {
   }
 
   return {
-    block(key: string, duration: Period, options: BlockOptions = {}): MaybePromise<Decision> {
+    block(key, duration, options = {}) {
       checkText("block a key", "key", key);
       const length = readPeriod("block a key", "duration", duration);
       checkOptions<BlockOptions>("block a key", options, { reason: true });
       const reason = readReason(options.reason);
       return told(call(block, key, length), key, { duration: length, reason });
     },
-    unblock(key: string): MaybePromise<Decision> {
+    unblock(key) {
       checkText("unblock a key", "key", key);
       return told(call(unblock, key, 0), key, { duration: 0, reason: undefined });
     },

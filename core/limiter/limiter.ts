@@ -11,7 +11,7 @@ import { type Clock, passingTime, timerOf } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import { holdsPermits, requireNoPermits } from "../algorithms/holds_permits.ts";
-import { type PermitDesk, type PermitLimiter, permitOpenerOf } from "./permit_desks.ts";
+import type { PermitDesk, PermitLimiter } from "./permit_desk.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type {
   AsyncStore,
@@ -26,7 +26,8 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
-import { blockingOf, type BlockNote, type BlockOptions } from "./block_key.ts";
+import type { BlockNote, BlockOptions } from "./block_key.ts";
+import { blockDesk, permitDesk } from "./desks.ts";
 import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
@@ -290,6 +291,7 @@ export function limiterOn(
     tellsReleases: family.watch !== undefined,
   };
   const permits = permitDesk(waiting);
+  const blocks = blockDesk(algorithm, call, options);
 
   const made: LimiterOnAny = Object.freeze({
     algorithm,
@@ -316,7 +318,8 @@ export function limiterOn(
       checkCall("charge", key, cost);
       return reported(call(charge, key, cost), key, cost);
     },
-    ...blockingOf(call, options),
+    block: blocks.block,
+    unblock: blocks.unblock,
     reset(key: string): MaybePromise<void> {
       checkText("reset", "key", key);
       return wakeAfter(() => family.delete(key), key);
@@ -336,18 +339,6 @@ export function limiterOn(
   });
   // The answers of a store that answers at once are at hand, those of others promises.
   return made as Limiter | AsyncLimiter;
-}
-
-/** The permits of a limiter; those of an algorithm without any throw a `TypeError`. */
-function permitDesk(waiting: QueueLimiter): PermitDesk {
-  const { algorithm } = waiting;
-  const open = permitOpenerOf(algorithm);
-  if (open !== undefined) return open(waiting);
-  const hold = () => {
-    const rule = "its algorithm must be concurrency(...), or all of that and others";
-    throw typeError("hold a permit", rule, algorithm.id);
-  };
-  return { hold, withPermit: () => Promise.resolve().then(hold) };
 }
 
 /** Calls `onDecision`, if there is one; its failures go to `onFailure`. */

@@ -10,7 +10,7 @@ import { andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { release } from "../verbs/release.ts";
 import { renew } from "../verbs/renew.ts";
 import type { PermitArgument } from "../verbs/permit_steps.ts";
-import type { Held, Permit } from "./permit_desks.ts";
+import type { Held, Permit } from "./permit_desk.ts";
 import type { Renewals, Renewed } from "./renewals.ts";
 import type { QueueLimiter } from "./waiting_queue.ts";
 

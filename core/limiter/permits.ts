@@ -17,7 +17,7 @@ import { hold as holdVerb } from "../verbs/hold.ts";
 import { requirePermits } from "../verbs/permit_steps.ts";
 import { ACQUIRE_OPTIONS, look } from "./acquire.ts";
 import { heldOf, openPermit, permitTimes, releasePermit } from "./open_permit.ts";
-import type { Held, OpenPermits, PermitDesk, WaitingHoldOptions } from "./permit_desks.ts";
+import type { Held, OpenPermits, PermitDesk, WaitingHoldOptions } from "./permit_desk.ts";
 import { newPermitId, randomShare } from "./permit_ids.ts";
 import { renewalsOf } from "./renewals.ts";
 import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";

@@ -35,8 +35,11 @@ const PACKED = [
   /^([A-Z]+\.md|LICENSE|package\.json)$/,
 ];
 
-/** What a bundle of the first example may come to, in bytes of gzip: all of its checks and messages. */
-const MAX_BUNDLED = 16_500;
+/**
+ * The most that a bundle of the first example may come to, in bytes of gzip: waiting, verbs, snapshots,
+ * and all checks and messages. Blocks, permits and receipts come with what needs them.
+ */
+const MAX_BUNDLED = 18_000;
 
 for (const entry of entries) {
   test(`${entry} can be imported`, async () => {

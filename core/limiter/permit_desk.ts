@@ -1,9 +1,3 @@
-/*
- * How a limiter finds what holds permits for it. An algorithm with permits brings it along, so that
- * programs without such an algorithm carry nothing of it.
- */
-
-import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Period } from "../options/period.ts";
@@ -116,22 +110,3 @@ export interface PermitDesk {
 
 /** Opens the permits of a limiter. */
 export type OpenPermits = (limiter: QueueLimiter) => PermitDesk;
-
-const openers = new WeakMap<Algorithm, OpenPermits>();
-
-/** Says how limiters of an algorithm open their permits. */
-export function openPermitsBy(algorithm: object, open: OpenPermits): void {
-  openers.set(algorithm as Algorithm, open);
-}
-
-/** How limiters of an algorithm open their permits: as the first part of it that has some does. */
-export function permitOpenerOf(algorithm: Algorithm): OpenPermits | undefined {
-  const own = openers.get(algorithm);
-  if (own !== undefined) return own;
-  const { parts = [], blocks } = algorithm.internals ?? {};
-  for (const part of blocks === undefined ? parts : [blocks.inner]) {
-    const open = permitOpenerOf(part);
-    if (open !== undefined) return open;
-  }
-  return undefined;
-}
