@@ -176,7 +176,8 @@ export function singleCall<Argument, Answer>(
         const next = nextOf(state, now, argument);
         const answer = answerOf(state, next, now, argument);
         if (next === state) {
-          if (keepsOrder ? ints[slot] === word : isUnchanged(memory, slot, word)) return answer;
+          // An announced block is not rewritten; nodes may be, so their reads need a check after them.
+          if (isNumber || isUnchanged(memory, slot, word)) return answer;
         } else {
           const decision = decisionOf(answer);
           const head = ints[record + field.head]!;

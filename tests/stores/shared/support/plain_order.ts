@@ -1,45 +1,90 @@
 /*
- * Plain accesses of two threads to one array, as a call makes them on x86: what is written first is
- * never seen later, and a word is read again after a write at an index that nobody can foresee.
+ * Plain accesses of two threads to one array, in the three orders that a call relies on where reads and
+ * writes are plain. Each is tried by two threads that run the same rounds, in code that is hot enough for
+ * an engine's best compiler:
+ *
+ * - a read after a compare-and-swap: of two threads that each swap their own word and then read the
+ *   other's, one at least sees the other's swap;
+ * - a write after a read: a thread that reads a word and then writes another one never reads what was
+ *   written in answer to its write;
+ * - a read that is repeated after a write at an index that nobody can foresee is made again.
+ *
+ * Two reads with nothing between them are in no such order: V8 and JavaScriptCore make the first of them
+ * an operand of an instruction after the second.
  */
 
-/** Where the writer puts its number first, and where it does next; whether it is there; whether it stops. */
-const FIRST = 0;
-const NEXT = 1_024;
-const BEGUN = 2_048;
-const STOPPED = 3_072;
-/** Minutes of turns: a thread may take seconds to start on a busy machine. */
+/** Which words the two threads write; each alone on its cache line. */
+const OWN = [0, 256] as const;
+const ANSWER = 512;
+const ASKED = 768;
+const BEGUN = 1_024;
+const WORDS = 2_048;
+
+/** Turns of a thread that waits: another may take seconds to start on a busy machine. */
 const MAX_TURNS = 2 ** 36;
 
-/** Writes pairs of rising numbers by plain stores, until told to stop. */
-export function writePairs(ints: Int32Array): void {
-  ints[BEGUN] = 1;
-  for (let number = 1; Atomics.load(ints, STOPPED) === 0; number = (number + 1) | 0) {
-    for (let place = 0; place < 64; place++) {
-      ints[FIRST + place] = number;
-      ints[NEXT + place] = number;
-    }
+/** The memory of both threads. */
+export interface Pair {
+  readonly ints: Int32Array;
+  /** For each thread and round, the round in which it saw the other. */
+  readonly seen: readonly [Int32Array, Int32Array];
+}
+
+/** Makes the memory of two threads for so many rounds. */
+export function makePair(rounds: number): Pair {
+  const words = (length: number) => new Int32Array(new SharedArrayBuffer(4 * length));
+  return { ints: words(WORDS), seen: [words(rounds + 1), words(rounds + 1)] };
+}
+
+/** Swaps a thread's own word, then reads that of the other plainly, in each round. */
+export function swapAndRead({ ints, seen }: Pair, thread: 0 | 1): void {
+  const [own, other] = [OWN[thread], OWN[1 - thread]!];
+  const into = seen[thread];
+  for (let round = 1; round < into.length; round++) {
+    Atomics.compareExchange(ints, own, round - 1, round);
+    into[round] = ints[other]!;
   }
 }
 
-/** Waits for the writer by plain reads, each after a plain write; whether it came to see it. */
-export function waitPlainly(ints: Int32Array): boolean {
+/** How many rounds of one thread and of the other both came before each other. */
+export function missedEachOther({ seen: [ofFirst, ofSecond] }: Pair): number {
+  let count = 0;
+  for (let round = 1; round < ofFirst.length; round++) {
+    const unseen = ofFirst[round]! + 1;
+    if (unseen < ofSecond.length && ofSecond[unseen]! < round) count++;
+  }
+  return count;
+}
+
+/** Reads, then writes plainly, in each round; how often a read had the answer to the write after it. */
+export function readAndWrite({ ints, seen: [{ length: rounds }] }: Pair): number {
+  let count = 0;
+  for (let round = 1; round < rounds; round++) {
+    const answer = ints[ANSWER]!;
+    ints[ASKED] = round;
+    if (((answer - round) | 0) >= 0) count++;
+  }
+  return count;
+}
+
+/** Answers the writes of `readAndWrite`, as soon as it sees them. */
+export function answerWrites({ ints, seen: [{ length: rounds }] }: Pair): void {
+  for (let asked = 0; asked < rounds - 1;) {
+    asked = Atomics.load(ints, ASKED);
+    Atomics.store(ints, ANSWER, asked);
+  }
+}
+
+/** Says that this thread runs. */
+export function begin({ ints }: Pair): void {
+  ints[BEGUN] = 1;
+}
+
+/** Waits for the other thread by plain reads, each after a plain write; whether it came to see it. */
+export function waitPlainly({ ints }: Pair): boolean {
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     if (ints[BEGUN] !== 0) return true;
     ints[BEGUN + 1 + (turn & 511)] = turn;
   }
   return false;
-}
-
-/** How many of so many pairs, read the other way round, had the second number without the first. */
-export function sawOutOfOrder(ints: Int32Array, reads: number): number {
-  let count = 0;
-  for (let read = 0; read < reads; read++) {
-    const place = read & 63;
-    const next = ints[NEXT + place]!;
-    const first = ints[FIRST + place]!;
-    // Their difference, as numbers run round.
-    if (((first - next) | 0) < 0) count++;
-  }
-  return count;
 }

@@ -1,4 +1,7 @@
 import { workerData } from "node:worker_threads";
-import { writePairs } from "./plain_order.ts";
+import { answerWrites, begin, type Pair, swapAndRead } from "./plain_order.ts";
 
-writePairs(workerData as Int32Array);
+const pair = workerData as Pair;
+begin(pair);
+swapAndRead(pair, 1);
+answerWrites(pair);
