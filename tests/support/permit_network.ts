@@ -1,0 +1,166 @@
+/*
+ * Holders of permits and a network between them and whatever keeps the permits: it loses messages and
+ * answers, doubles them, and delivers some of them long after they were sent. Each message that arrives
+ * is put to a model, too: ids in a list.
+ */
+
+import assert from "node:assert/strict";
+
+import type { PermitStep, SendPermitStep } from "../../adapters/testing/permit_laws.ts";
+import { type PermitAct, permitModel } from "../../adapters/testing/models/permit_model.ts";
+
+/** What a network is to do. */
+export interface NetworkOptions {
+  /** Units that may be held at once. */
+  readonly limit: number;
+  /** Milliseconds for which a permit is held. */
+  readonly ttl: number;
+  /** Messages that arrive. */
+  readonly steps: number;
+  /** A whole number from which all that happens is drawn. */
+  readonly seed: number;
+  /** Where the permits are kept. */
+  readonly send: SendPermitStep;
+}
+
+/** What became of the messages. */
+export interface NetworkCounts {
+  arrived: number;
+  lost: number;
+  doubled: number;
+  late: number;
+  retried: number;
+  admitted: number;
+}
+
+interface Holder {
+  readonly id: number;
+  readonly cost: number;
+  /** By which it holds the permit for sure, as it counts from before it sent a message. */
+  heldUntil: number;
+  nextAt: number;
+  endsAt: number;
+  dies: boolean;
+}
+
+interface Message {
+  readonly act: PermitAct;
+  readonly holder: Holder;
+  readonly sentAt: number;
+}
+
+const ORIGIN = 1_790_000_000_000;
+
+/** Sends messages until so many have arrived; fails at the first answer that is not the model's. */
+export async function permitNetwork(options: NetworkOptions): Promise<NetworkCounts> {
+  const { limit, ttl, steps, send } = options;
+  const model = permitModel({ limit, ttl });
+  const random = numbersFrom(options.seed);
+  const below = (bound: number) => Math.floor(random() * bound);
+  const counts = { arrived: 0, lost: 0, doubled: 0, late: 0, retried: 0, admitted: 0 };
+  const most = limit + 3;
+  let now = ORIGIN;
+  let last = ORIGIN;
+  let holders: Holder[] = [];
+  /** What happens at each millisecond that has not come. */
+  const due = new Map<number, (() => void | Promise<void>)[]>();
+
+  /** Does something some time later, which is seldom long after. */
+  function later(work: () => void | Promise<void>): void {
+    const isLate = random() < 0.05;
+    if (isLate) counts.late++;
+    const at = now + 1 + below(isLate ? 3 * ttl : Math.ceil(ttl / 6));
+    const others = due.get(at);
+    if (others === undefined) due.set(at, [work]);
+    else others.push(work);
+  }
+
+  function post(act: PermitAct, holder: Holder): void {
+    const message = { act, holder, sentAt: now };
+    const copies = random() < 0.08 ? 0 : random() < 0.1 ? 2 : 1;
+    if (copies === 0) counts.lost++;
+    if (copies === 2) counts.doubled++;
+    for (let copy = 0; copy < copies; copy++) later(() => arrive(message));
+  }
+
+  async function arrive({ act, holder, sentAt }: Message): Promise<void> {
+    const { id, cost } = holder;
+    const step: PermitStep = { act, id, cost, passed: now - last };
+    last = now;
+    const wanted = model.act(act, now, id, cost);
+    const decision = await send(step, now);
+    const { remaining, retryAfter, resetAfter } = decision.parts?.[0] ?? decision;
+    const seen = { allowed: decision.allowed, remaining, retryAfter, resetAfter };
+    assert.deepEqual(seen, wanted, `${act} ${id} of ${cost} after ${now - ORIGIN} ms`);
+    counts.arrived++;
+    if (act === "hold" && wanted.allowed) counts.admitted++;
+    if (act !== "release" && random() >= 0.05) later(() => hear(holder, wanted.allowed, sentAt));
+  }
+
+  /** A holder hears that it holds the permit, or that it does not. */
+  function hear(holder: Holder, isHeld: boolean, sentAt: number): void {
+    if (!holders.includes(holder)) return;
+    if (isHeld) holder.heldUntil = Math.max(holder.heldUntil, sentAt + ttl);
+    // A hold that was retried may have been refused before it was admitted.
+    else if (holder.heldUntil > 0 || random() < 0.7) leave(holder);
+  }
+
+  function leave(holder: Holder): void {
+    holders = holders.filter((other) => other !== holder);
+    post("release", holder);
+    if (random() < 0.3) post("release", holder);
+  }
+
+  function act(holder: Holder): void {
+    if (now < holder.nextAt) return;
+    holder.nextAt = now + Math.max(1, Math.floor(ttl / 3));
+    if (now >= holder.endsAt) {
+      if (!holder.dies) return leave(holder);
+      holders = holders.filter((other) => other !== holder);
+    } else if (holder.heldUntil === 0) {
+      counts.retried++;
+      post("hold", holder);
+    } else if (now >= holder.heldUntil) leave(holder);
+    else post("renew", holder);
+  }
+
+  while (counts.arrived < steps) {
+    now++;
+    if (holders.length < most && random() < most / ttl) {
+      const holder: Holder = {
+        id: 1 + below(2 ** 53 - 1),
+        cost: random() < 0.7 ? 1 : 1 + below(limit + 1),
+        heldUntil: 0,
+        nextAt: now + Math.max(1, Math.floor(ttl / 3)),
+        endsAt: now + below(6 * ttl),
+        dies: random() < 0.2,
+      };
+      holders.push(holder);
+      post("hold", holder);
+    }
+    for (const work of due.get(now) ?? []) await work();
+    due.delete(now);
+    for (const holder of holders) act(holder);
+    const sure = holders.reduce(
+      (sum, { heldUntil, cost }) => heldUntil > now ? sum + cost : sum,
+      0,
+    );
+    assert.ok(sure <= limit, `${sure} of ${limit} in use after ${now - ORIGIN} ms`);
+  }
+  now += ttl;
+  const { remaining } = await send({ act: "release", id: 1, cost: 1, passed: now - last }, now);
+  assert.equal(remaining, limit, "what is free one ttl after the last message");
+  return counts;
+}
+
+/** Numbers from 0 to below 1, the same ones of the same seed. */
+function numbersFrom(seed: number): () => number {
+  let state = Math.imul(seed + 1, 0x9e3779b1) | 0;
+  // Source: T. Ettinger, mulberry32.
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
