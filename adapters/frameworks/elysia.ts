@@ -58,7 +58,7 @@ const SETTLE = Symbol("tidegate settle");
 const SIGNAL = Symbol("tidegate signal");
 const GONE = Symbol("tidegate gone");
 
-/** What the hooks use of the context. */
+/** The part of the context that the hooks use. */
 interface HookContext {
   readonly request: Request;
   server: unknown;
@@ -74,7 +74,7 @@ interface HookContext {
   [GONE]?: boolean;
 }
 
-/** What is used of the app. */
+/** The part of the app that is used. */
 interface ElysiaApp {
   readonly config?: { readonly aot?: boolean };
   readonly server?: unknown;

@@ -31,13 +31,13 @@ import {
 } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
-/** What is needed of Express's request. */
+/** The part of Express's request that is needed. */
 export interface ExpressRequest extends IncomingMessage {
   /** The client's address, by the app's setting `trust proxy`. */
   readonly ip?: string | undefined;
 }
 
-/** What is needed of Express's response. */
+/** The part of Express's response that is needed. */
 export interface ExpressResponse extends ServerResponse {
   /** Values for the handlers to come; the decision is put at `rateLimit`. */
   // deno-lint-ignore no-explicit-any

@@ -33,7 +33,7 @@ import {
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
-/** What is needed of Fastify's request. */
+/** The part of Fastify's request that is needed. */
 export interface FastifyRequestLike {
   /** Node's request. */
   readonly raw: IncomingMessage;
@@ -43,7 +43,7 @@ export interface FastifyRequestLike {
   readonly ip: string;
 }
 
-/** What is needed of Fastify's reply. */
+/** The part of Fastify's reply that is needed. */
 export interface FastifyReplyLike {
   /** Node's response. */
   readonly raw: ServerResponse;
@@ -66,7 +66,7 @@ export type FastifyHook<Request extends FastifyRequestLike> = (
   done: (error?: Error) => void,
 ) => void;
 
-/** What is needed of a Fastify server. */
+/** The part of a Fastify server that is needed. */
 export interface FastifyInstanceLike {
   /** Whether requests have a property of this name. */
   hasRequestDecorator(name: string): boolean;
@@ -108,7 +108,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
     done();
   }
 
-  // What fastify-plugin sets: the hook is for the scope that registers, not one of its own.
+  // As fastify-plugin sets it: the hook is for the scope that registers, not one of its own.
   return Object.assign(limitRate, {
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: "tidegate",
@@ -157,7 +157,7 @@ export function clientKey<Request extends FastifyRequestLike = FastifyRequestLik
   return clientKeyOf(options, source);
 }
 
-/** What @fastify/rate-limit needs of a store. */
+/** A store, as @fastify/rate-limit needs it. */
 export interface FastifyRateLimitStore {
   /** Counts a hit; times are in milliseconds. */
   incr(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
@@ -173,7 +173,7 @@ export type FastifyRateLimitDone = (
   result?: { current: number; ttl: number },
 ) => void;
 
-/** What @fastify/rate-limit hands to its stores: options that they are to heed, and the route. */
+/** The options that @fastify/rate-limit hands to its stores, and the route. */
 interface StoreParameters {
   readonly continueExceeding?: boolean;
   readonly exponentialBackoff?: boolean;
@@ -234,7 +234,7 @@ export function fastifyRateLimitStore(
     };
   }
 
-  // What `new` calls answers an object of its own.
+  // A constructor that returns an object answers that object to `new`.
   function Store(parameters: StoreParameters): FastifyRateLimitStore {
     return storeOf(parameters, "* ");
   }

@@ -21,15 +21,15 @@ import { type HitBlock, type HitWindow, hitWindow } from "./hit_window.ts";
 export interface HitStoreOptions {
   /** The store; without one a memory store of its own. */
   readonly store?: Store | undefined;
-  /** What its keys begin with in the store; required with a store. */
+  /** The beginning of its keys in the store; required with a store. */
   readonly prefix?: string | undefined;
   /** Where the time comes from; without it the store's own. */
   readonly clock?: Clock | undefined;
 }
 
-/** What express-rate-limit and hono-rate-limiter need of a store. */
+/** A store, as express-rate-limit and hono-rate-limiter need it. */
 export interface HitStore {
-  /** What the store's keys begin with. */
+  /** The beginning of the store's keys. */
   readonly prefix: string;
   /** Whether no other instance counts in the same place. */
   readonly localKeys: boolean;
@@ -47,7 +47,7 @@ export interface HitStore {
   resetAll(): Awaitable<void>;
 }
 
-/** What express-rate-limit and hono-rate-limiter receive. */
+/** The counts that express-rate-limit and hono-rate-limiter receive. */
 export interface HitInfo {
   /** Hits in the window. */
   readonly totalHits: number;
@@ -55,7 +55,7 @@ export interface HitInfo {
   readonly resetTime: Date;
 }
 
-/** What elysia-rate-limit needs of a context. */
+/** A context, as elysia-rate-limit needs it. */
 export interface HitContext {
   /** Receives the plugin's window, in milliseconds, or a function that chooses it. */
   // deno-lint-ignore no-explicit-any
@@ -84,9 +84,9 @@ const MAX_HITS = 1_000_000_000;
 const USUAL_WINDOW = 60_000;
 /** How many windows of different lengths are kept made. */
 const MAX_WINDOWS = 100;
-/** What stands for an empty key, which others count like any other and stores do not take. */
+/** Stands for an empty key, which others count like any other and stores do not take. */
 const EMPTY_KEY = "(empty)";
-/** What a hit counts as that the store had no room for; it may come again after a second. */
+/** The count of a hit that the store had no room for; it may come again after a second. */
 const OVERLOADED: Hits = { count: MAX_HITS, resetAfter: 1_000 };
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";

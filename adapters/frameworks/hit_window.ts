@@ -8,12 +8,12 @@ import { buildAlgorithm } from "../../core/algorithms/build_algorithm.ts";
 import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
 import { checkInteger, checkRange, LAST_INSTANT } from "../../core/options/checks.ts";
 
-/** What is kept of a key: its window's first millisecond, the first one after it, and its hits. */
+/** The state of a key: its window's first millisecond, the first one after it, and its hits. */
 export type HitWindow = readonly [start: number, end: number, hits: number];
 
 const INITIAL: HitWindow = Object.freeze([0, 0, 0] as const);
 
-/** What some middlewares do with a client that goes beyond their limit. */
+/** The treatment by some middlewares of a client that goes beyond their limit. */
 export interface HitBlock {
   /** The hits that a window holds; the next one begins the block. */
   readonly most: number;

@@ -29,13 +29,13 @@ import { gate } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_stores.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
-/** What the middleware puts on the context. */
+/** The variables that the middleware puts on the context. */
 export type RateLimitVariables = {
   /** The decision about the request; `undefined` if it was not limited. */
   rateLimit: Decision | undefined;
 };
 
-/** What is needed of Hono's context. */
+/** The part of Hono's context that is needed. */
 export interface HonoContext {
   /** The request. */
   readonly req: {
@@ -50,9 +50,9 @@ export interface HonoContext {
   };
   /** The response. */
   res: Response;
-  /** What a handler threw. */
+  /** The error that a handler threw. */
   readonly error: Error | undefined;
-  /** What the server handed over with the request. */
+  /** The values that the server handed over with the request. */
   readonly env: unknown;
   /** Puts a variable on the context. */
   // deno-lint-ignore no-explicit-any
@@ -156,7 +156,7 @@ export const honoRateLimiterStore: (options?: HitStoreOptions) => HitStore = hit
 
 export type { HitInfo, HitStore, HitStoreOptions } from "./hit_stores.ts";
 
-/** What @hono/node-server hands over, and some hand over Bun's server within. */
+/** The values that @hono/node-server hands over; some servers hand over Bun's within. */
 interface HonoServerInfo {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
   readonly server?: unknown;

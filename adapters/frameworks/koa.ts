@@ -27,7 +27,7 @@ import { gate } from "../http/gate/gate.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { closingOf, nodeHeader, nodeTarget, whenEnded } from "../http/servers/node_response.ts";
 
-/** What is needed of Koa's context. */
+/** The part of Koa's context that is needed. */
 export interface KoaContext {
   /** The request of node:http. */
   readonly req: IncomingMessage;

@@ -37,7 +37,7 @@ import { loadPackage } from "../optional_packages/load_package.ts";
 import type { Refusal } from "../http/gate/refusal.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
-/** What is needed of Nest's execution context. */
+/** The part of Nest's execution context that is needed. */
 export interface NestContext {
   /** The request and the response of the platform. */
   switchToHttp(): { getRequest(): unknown; getResponse(): unknown };
@@ -49,7 +49,7 @@ export interface NestGuard {
   canActivate(context: NestContext): Promise<boolean>;
 }
 
-/** What is needed of a request of Express or Fastify. */
+/** The part of a request of Express or Fastify that is needed. */
 export interface NestRequest {
   /** The client's address, by the platform's own setting of trusted proxies. */
   readonly ip?: string | undefined;
@@ -118,7 +118,7 @@ function dataOf(body: string): string | object {
   }
 }
 
-/** What @nestjs/throttler needs of a storage. */
+/** A storage, as @nestjs/throttler needs it. */
 export interface ThrottlerStorage {
   /** Counts a hit; all times in milliseconds, those of the answer in seconds. */
   increment(

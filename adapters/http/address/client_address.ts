@@ -8,7 +8,7 @@ import { hopsOfForwarded, hopsOfList } from "./forwarded_hops.ts";
 import { type Address, formatAddress, parseAddress } from "./ip_address.ts";
 import { trustedProxies } from "./trusted_proxies.ts";
 
-/** Whom to believe about the address of a client. */
+/** The sources that are believed about the address of a client. */
 export interface ForwardingOptions {
   /**
    * The proxies in front of the server: addresses, networks (`10.0.0.0/8`), or `loopback`,

@@ -19,7 +19,7 @@ export function* hopsOfList(field: string): Generator<string> {
   for (const element of elementsFromRight(field, false)) yield element.trim();
 }
 
-/** What the elements of a Forwarded field (RFC 7239) give as `for`, from the right; `""` for none. */
+/** The `for` of each element of a Forwarded field (RFC 7239), from the right; `""` for none. */
 export function* hopsOfForwarded(field: string): Generator<string> {
   for (const element of elementsFromRight(field, true)) yield forOf(element);
 }
@@ -58,7 +58,7 @@ function isEscaped(text: string, index: number): boolean {
 const PAIR_REGEXP =
   /(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^";,\\ \t]*)))?[ \t]*(?:;[ \t]*|$)/y;
 
-/** What a well-formed element gives as its only `for`; `""` if it is not so. */
+/** The only `for` of a well-formed element; `""` of any other. */
 function forOf(element: string): string {
   const text = element.trim();
   let found: string | undefined;

@@ -41,7 +41,7 @@ export function trustedProxies(list: readonly string[]): (address: Address) => b
   return (address) => networks.some((network) => holds(network, address));
 }
 
-/** What an address may have and a network may not: brackets, a zone, a port. */
+/** Matches parts that an address may have and a network may not: brackets, a zone, a port. */
 const MORE_REGEXP = /[[\]%]|\.\d+:/;
 
 function parseNetwork(text: string): Network | undefined {

@@ -5,7 +5,7 @@
 
 import type { HeaderField } from "./header_writer.ts";
 
-/** What holds header fields: `Headers`, or what an adapter makes of its framework's response. */
+/** Holds header fields: `Headers`, or an adapter's view of its framework's response. */
 export interface HeaderHolder {
   /** The field's value; `null` or `undefined` if there is none. */
   get(name: string): string | null | undefined;

@@ -28,7 +28,7 @@ export interface Outcome {
    * request's signal.
    */
   readonly status: number;
-  /** What the handler threw. */
+  /** The error that the handler threw. */
   readonly error?: unknown;
   /**
    * The response, on fetch-style servers; with Elysia only one that the handler made itself. Its
@@ -63,7 +63,7 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly rules?: RequestRules | undefined;
   /**
-   * Of `rules`: descriptors of a request beside those of the routes, as maps of key to value, such as
+   * For `rules`: descriptors of a request beside those of the routes, as maps of key to value, such as
    * `[{ user: "ann" }]` for a user that the application knows.
    */
   readonly descriptors?:
@@ -73,7 +73,7 @@ export interface RateLimitOptions<Request, Info = undefined>
     ) => Awaitable<readonly Readonly<Record<string, string>>[]>)
     | undefined;
   /**
-   * What to do with a request whose address is not known, or that has no key: `"refuse"` it with a
+   * The treatment of a request whose address is not known, or that has no key: `"refuse"` it with a
    * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and
    * a missing key a 400: such requests must not share one limit by accident.
    */
@@ -83,7 +83,7 @@ export interface RateLimitOptions<Request, Info = undefined>
   /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
   readonly exposeHeaders?: boolean | undefined;
   /**
-   * What distinguishes a client's quota from that of others in the fields (`pk`): a public name or
+   * Distinguishes a client's quota from that of others in the fields (`pk`): a public name or
    * a keyed hash, neither an address nor a secret. If it fails, the fields are sent without it.
    */
   readonly partition?: ((request: Request, info: Info) => string) | undefined;

@@ -41,7 +41,7 @@ export function settlement(
   isRefunded: (outcome: Outcome) => MaybePromise<boolean>,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
-  // What could not be given back stays charged: the safe side.
+  // Units that could not be given back stay charged: the safe side.
   const giveBackQuietly = guarded(giveBack, () => {});
   const decide = guarded((outcome: Outcome) => {
     const answer = isRefunded(outcome);

@@ -13,7 +13,7 @@ const MAX_KEYS = 100;
 /** How often in a row a key must be given a new limiter: some are made when they are first needed. */
 const TIMES = 3;
 
-/** What is remembered of a key. */
+/** The memory of a key. */
 interface LastLimiter {
   readonly store: WeakRef<Store>;
   readonly times: number;

@@ -10,7 +10,7 @@ import { BAD_KEY, GONE, KEY_TOO_LONG, type Refusal, UNKNOWN_ADDRESS } from "../g
 /** Stores keep text, and half a character is not text. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** What to do with a request whose address is not known. */
+/** The treatment of a request whose address is not known. */
 export type UnknownAddress = "refuse" | "admit" | undefined;
 
 /**

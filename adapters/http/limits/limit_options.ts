@@ -22,10 +22,10 @@ export type AnyLimiter = Limiter | AsyncLimiter;
 /** A value, or a promise of it. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** Whose units a request takes, and how many. */
+/** The key whose units a request takes, and how many. */
 export interface ChargeOptions<Request, Info = undefined> {
   /**
-   * Whose units: a function of the request; default the client's address. What a client says itself
+   * The key: a function of the request; default the client's address. What a client says itself
    * must be checked first: one that makes up a new key for each request has no limit. A request
    * without a key (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is
    * refused with a 400; one whose key is longer than 1,024 characters with a 431.
@@ -55,13 +55,13 @@ export interface RequestLimit<Request, Info = undefined> extends ChargeOptions<R
   readonly policy?:
     | ((request: Request, info: Info) => Awaitable<Algorithm | undefined>)
     | undefined;
-  /** Of `policy`: where use is kept; default a memory store of its own. */
+  /** For `policy`: where use is kept; default a memory store of its own. */
   readonly store?: Store | undefined;
-  /** Of `policy`: what the keys begin with in the store; required with `store`. */
+  /** For `policy`: the beginning of the keys in the store; required with `store`. */
   readonly prefix?: string | undefined;
-  /** Of `policy`: where `now` comes from; without it the store's own time. */
+  /** For `policy`: where `now` comes from; without it the store's own time. */
   readonly clock?: Clock | undefined;
-  /** Of `policy`: older options, whose use the algorithms take over. */
+  /** For `policy`: older options, whose use the algorithms take over. */
   readonly replaces?: LimiterOptions["replaces"];
 }
 

@@ -19,7 +19,7 @@ import { nativePromise } from "../native_promise.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
 import type { Awaitable, ClientKeyOptions, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
-/** What a handler answers; nothing when it has upgraded the request to a websocket, on Bun. */
+/** The answer of a handler; nothing when it has upgraded the request to a websocket, on Bun. */
 export type Answer = Response | undefined | void;
 
 /**

@@ -15,7 +15,7 @@ interface ServerInfo {
   readonly remoteAddr?: { readonly hostname?: string };
 }
 
-/** What stands before the path in a URL. */
+/** Matches the part of a URL before its path. */
 const ORIGIN_REGEXP = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
 
 /** How requests in the style of fetch are read. */
@@ -85,7 +85,7 @@ export function finishResponse(response: Response, headers: readonly HeaderField
   }
 }
 
-/** What runtimes decode as they fetch. They leave the fields as they came. */
+/** The encodings that runtimes decode as they fetch. They leave the fields as they came. */
 const DECODED_REGEXP = /^(?:gzip|br)$/i;
 
 /**

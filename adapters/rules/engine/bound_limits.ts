@@ -16,7 +16,7 @@ import type { Family, OlderOptions, Store, StoreBase } from "../../../core/store
 /** Where the counters of rules are, and what time it is there. */
 export interface RuleStore {
   readonly store: Store;
-  /** What all stored keys begin with; the domain follows it. */
+  /** The beginning of all stored keys; the domain follows it. */
   readonly prefix: string;
   /** The time here, for what is remembered of earlier limits. */
   readonly instant: () => number;
@@ -39,7 +39,7 @@ interface OlderLimit extends OlderOptions {
   readonly until: number;
 }
 
-/** What decides for a key: a rule's limits, or limits of the key's own. */
+/** The limits that decide for a key: a rule's, or limits of the key's own. */
 export interface BoundVerdict {
   readonly kind: RuleKind;
   readonly limits: readonly BoundLimit[];
@@ -51,7 +51,7 @@ export interface BoundVerdict {
 /** The most versions of a limit that are remembered. */
 export const MAX_OLDER_VERSIONS = 4;
 
-/** What decides by these limits, of which there are none unless it is "limited". */
+/** Decides by these limits, of which there are none unless it is "limited". */
 export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): BoundVerdict {
   const algorithms = limits.map(({ algorithm }) => algorithm);
   const capacity = Math.min(...algorithms.map((each) => each.capacity));

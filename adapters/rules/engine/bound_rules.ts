@@ -48,7 +48,7 @@ export function bindRules(
   return bound;
 }
 
-/** What decides by a rule. */
+/** Decides by a rule. */
 export function boundRule(on: RuleStore, bound: BoundRules, rule: Rule): BoundVerdict {
   return bound.rules[rule.index] ??= bindRule(on, bound, rule);
 }

@@ -34,7 +34,7 @@ export interface Charge {
   readonly verdict: BoundVerdict;
 }
 
-/** What is to be done with the units of a request. */
+/** The verb that the units of a request are for. */
 export type ChargeAction = "consume" | "charge" | "peek" | "refund";
 
 const VERBS: Readonly<Record<ChargeAction, DecisionVerb>> = { consume, charge, peek, refund };

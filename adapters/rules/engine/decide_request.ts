@@ -28,7 +28,7 @@ import {
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 
-/** What an engine decides by. */
+/** The parts by which an engine decides. */
 export interface RuleDecider {
   readonly on: RuleStore;
   /** The limits of keys of their own; `undefined` if there are none. */
@@ -124,7 +124,7 @@ export function blockRequest(
   });
 }
 
-/** What decides for each rule. */
+/** The limits that decide for each rule. */
 function chargesOf(
   decider: RuleDecider,
   domain: Domain,
@@ -133,7 +133,7 @@ function chargesOf(
   return allOf(all.map((applied) => chargeOf(decider, domain, applied)));
 }
 
-/** What decides for a rule: its limits, those of its key, or those of the descriptor. */
+/** The limits that decide for a rule: its own, those of its key, or those of the descriptor. */
 function chargeOf(
   { on, bound, keys }: RuleDecider,
   domain: Domain,

@@ -30,7 +30,7 @@ import {
   type RuleStore,
 } from "./bound_limits.ts";
 
-/** What a source knows of a key: limits of its own (at least one), a verdict, or nothing. */
+/** A source's answer about a key: limits of its own (at least one), a verdict, or nothing. */
 export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
 
 /** Looks up the limits of a key in a source: `user=42` in the domain `shop`. */
@@ -55,7 +55,7 @@ export interface KeyLimitsOptions {
    */
   readonly deadline?: number | undefined;
   /**
-   * What becomes of a call whose rule waits for limits that cannot be had: `"throw"` (default) rejects
+   * The outcome of a call whose rule waits for limits that cannot be had: `"throw"` (default) rejects
    * it with a `StoreUnavailableError`, `"default"` lets the rule's own limits decide.
    */
   readonly onFailure?: "throw" | "default" | undefined;
@@ -64,7 +64,7 @@ export interface KeyLimitsOptions {
 /** A lookup that failed is tried again after this long. */
 const RETRY_AFTER = 1_000;
 
-/** What is known of a key now. */
+/** The current knowledge of a key. */
 interface Entry {
   /** Limits of its own, or a verdict; `undefined` for the rule's. */
   known: BoundVerdict | undefined;
@@ -142,7 +142,7 @@ export function keyLimitsCache(
 
   return {
     /**
-     * What decides for a key: limits of its own, or `undefined` for the rule's; a promise only if the
+     * The limits of a key's own, or `undefined` for the rule's; a promise only if the
      * rule waits and nothing is known yet.
      *
      * @param limits Those of the rule.
@@ -219,7 +219,7 @@ function boundedLookup(lookup: KeyLookup, deadline: number) {
   };
 }
 
-/** What decides for a key by what the source found. */
+/** The limits of a key, by what the source found. */
 function ownVerdict(
   on: RuleStore,
   domain: Domain,

@@ -29,7 +29,7 @@ export interface RuleEngineOptions {
   readonly rules?: RuleFile | readonly RuleFile[] | RuleSet | undefined;
   /** Where use is kept; default a memory store of its own. */
   readonly store?: Store | undefined;
-  /** What all stored keys begin with; default `"rules"`. */
+  /** The beginning of all stored keys; default `"rules"`. */
   readonly prefix?: string | undefined;
   /** Where `now` comes from; without it the store's own time. */
   readonly clock?: Clock | undefined;
@@ -45,7 +45,7 @@ export interface RuleEngineOptions {
   readonly onVerdict?: ((verdict: Verdict, request: RuleRequest) => void) | undefined;
 }
 
-/** What a rule engine does. All of it answers at once where the store does. */
+/** The methods of a rule engine. All of them answer at once where the store does. */
 export interface RuleEngine {
   /** The configuration that holds now. */
   readonly rules: RuleSet;
@@ -53,7 +53,7 @@ export interface RuleEngine {
   readonly store: Store;
   /** Decides, and takes. @throws {TypeError} If the request is malformed. */
   consume(request: RuleRequest): Verdict | Promise<Verdict>;
-  /** What `consume` would answer; changes nothing. */
+  /** The answer that `consume` would give; changes nothing. */
   peek(request: RuleRequest): Verdict | Promise<Verdict>;
   /** Gives the units of a request back, to every rule that holds for it. */
   refund(request: RuleRequest): Verdict | Promise<Verdict>;

@@ -1,15 +1,15 @@
 /*
- * What a rule engine decides on, and how a request is refused that it cannot decide on.
+ * The request that a rule engine decides on, and the refusal of one that it cannot decide on.
  */
 
 import { checkCost, errorMessage } from "../../../core/options/checks.ts";
 import type { Descriptor } from "../../../core/rules/rules.ts";
 
-/** What a rule engine decides on. */
+/** A request to a rule engine. */
 export interface RuleRequest {
   /** The domain whose rules hold. */
   readonly domain: string;
-  /** What the request is about; at least one. */
+  /** The subjects of the request; at least one. */
   readonly descriptors: readonly Descriptor[];
   /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;

@@ -84,7 +84,7 @@ export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[
     faults.push({ path, message, atKey });
   }
 
-  /** What a reference stands for, and of several alternatives the one that the value chooses. */
+  /** The schema that a reference stands for, and of several alternatives the one that the value chooses. */
   function chosenOf(schema: Schema, value: unknown): Schema {
     const { $ref, anyOf } = schema;
     if ($ref !== undefined) return chosenOf(root.$defs![$ref.replace("#/$defs/", "")]!, value);
@@ -129,7 +129,7 @@ function isOfType({ type }: Schema, value: unknown): boolean {
   return type === undefined || TYPES[type][1](value);
 }
 
-/** What was expected in place of the value itself; `undefined` if it is as it should be. */
+/** The fault of the value itself, as what was expected; `undefined` if there is none. */
 function expectation(schema: Schema, value: unknown): string | undefined {
   if (schema.anyOf !== undefined) return `expected ${schema.description}`;
   if (!isOfType(schema, value)) {
@@ -172,7 +172,7 @@ function numberExpectation(
     : `expected an integer of at least ${minimum}`;
 }
 
-/** What messages call the types, and which values are of them. */
+/** The names of the types in messages, and which values are of them. */
 const TYPES: Readonly<
   Record<NonNullable<Schema["type"]>, readonly [name: string, fits: (value: unknown) => boolean]>
 > = {

@@ -19,14 +19,14 @@ export interface RouteOptions {
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
   /**
-   * What to ask for, as maps of key to value. In a value `{address}`, `{method}`, `{path}`,
+   * The descriptors to ask for, as maps of key to value. In a value `{address}`, `{method}`, `{path}`,
    * `{path.name}` (a part of the pattern) and `{header.name}` stand for the request's own; a
    * descriptor that asks for what the request has not is left out.
    */
   readonly descriptors: readonly Readonly<Record<string, string>>[];
 }
 
-/** What is known of an HTTP request. */
+/** The facts about an HTTP request. */
 export interface HttpCall {
   /** The method, in capitals. */
   readonly method: string;

@@ -1,5 +1,5 @@
 /*
- * What in valid rules is hardly meant, found before it surprises: nothing of it keeps them from being
+ * Finds what is hardly meant in valid rules before it surprises: nothing of it keeps them from being
  * used.
  */
 
@@ -18,7 +18,7 @@ import {
 import type { RouteOptions } from "./compile_routes.ts";
 import type { RuleFile } from "./rule_file.ts";
 
-/** What in a file is hardly meant: limits that never bind, patterns that nothing reaches, ... */
+/** The warnings about a file: limits that never bind, patterns that nothing reaches, ... */
 export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFault> {
   const names = new Set(domain.rules.flatMap(({ name }) => name ?? []));
   // Rules are compiled in the order in which this walk meets them.
@@ -75,7 +75,7 @@ function* routeWarnings(
 
 const NETWORK_REGEXP = /^(?:\d+\.\d+\.\d+\.\d+|[\da-f:]*:[\da-f:]*)\/(\d+)$/i;
 
-/** What is hardly meant in a rule for one value, among the rules of its level. */
+/** The warnings about a rule for one value, among the rules of its level. */
 function* valueWarnings(
   { key, value, limits, unlimited, blocked, rules = [] }: RuleOptions,
   level: readonly RuleOptions[],

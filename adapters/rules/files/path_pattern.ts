@@ -14,7 +14,7 @@ export type PathPattern = (
 const PIECES_REGEXP =
   /\\(.)|\{((?:[^{}\\]|\\.)*)\}([?*+]?)|(\/?)(?::([A-Za-z_$][\w$]*)(\((?:[^()\\]|\\.)+\))?|(\((?:[^()\\]|\\.)+\))|(\*))([?*+]?)|([^\\{}()?*+:])|(.)/gsu;
 
-/** What `:name` stands for, as URL patterns have it; and where servers let a name be empty. */
+/** Matches what `:name` stands for, as URL patterns have it; and where servers let a name be empty. */
 const NAME = "[^/]+?";
 const EMPTY_NAME = "[^/]*?";
 

@@ -40,11 +40,11 @@ export interface RuleSet {
   readonly rules: readonly Rule[];
   /** The routes of each domain that has any. */
   readonly routes: ReadonlyMap<string, Routes>;
-  /** What they were compiled from: plain data without a fault, which other threads can compile. */
+  /** The source that they were compiled from: plain data without a fault, which other threads can compile. */
   readonly files: readonly RuleFile[];
 }
 
-/** What documents come to. */
+/** The result of reading documents. */
 export interface ReadRules {
   /** `undefined` if there is an error. */
   readonly rules: RuleSet | undefined;
@@ -283,7 +283,7 @@ function readText(
   };
 }
 
-/** What the runtime says of a text that is no JSON. */
+/** The runtime's message about a text that is no JSON. */
 function jsonFault(text: string): string {
   try {
     JSON.parse(text);

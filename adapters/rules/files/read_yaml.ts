@@ -16,11 +16,11 @@ export interface TextPlace {
   readonly column: number;
 }
 
-/** What a YAML or JSON text says, and where. */
+/** The value of a YAML or JSON text, and where its parts are. */
 export interface ReadText {
   /** The text as data; `undefined` if it could not be read. */
   readonly data: unknown;
-  /** What kept the text from being read. */
+  /** The fault that kept the text from being read. */
   readonly errors: readonly { readonly message: string; readonly place: TextPlace | undefined }[];
   /** Where a path stands in the text: its value, or its key. */
   placeOf(path: DataPath, atKey: boolean): TextPlace | undefined;
@@ -99,7 +99,7 @@ function readText(yaml: Yaml, text: string, plain: boolean): ReadText {
 
 function readDocument(parsed: Parsed): ReadText {
   const { document, lines } = parsed;
-  // What is only a warning, such as an unknown tag, is hardly meant either.
+  // A mere warning, such as one of an unknown tag, is hardly meant either.
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
   const duplicate = duplicateKey(parsed);

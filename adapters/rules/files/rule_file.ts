@@ -7,7 +7,7 @@ import type { RouteOptions } from "./compile_routes.ts";
 
 /** The rules of a domain as a file holds them. */
 export interface RuleFile extends DomainOptions {
-  /** What HTTP requests ask for. */
+  /** The descriptors that HTTP requests ask for. */
   readonly routes?: readonly RouteOptions[] | undefined;
   /** Bits of a client's IPv6 address that count in routes, 32 to 128; default the service's, 64. */
   readonly ipv6Prefix?: number | undefined;
@@ -18,7 +18,7 @@ export type RuleDocument =
   | {
     readonly name: string;
     readonly text: string;
-    /** What the text is held in, such as a file's inode: in another one it was put there whole. */
+    /** The place that holds the text, such as a file's inode: in another one it was put there whole. */
     readonly holder?: string | undefined;
   }
   | { readonly name: string; readonly data: unknown };

@@ -12,7 +12,7 @@ export interface RuleProblem {
   readonly column: number | undefined;
   /** The place in the data: `rules[0].limits[1].period`; empty for the whole file. */
   readonly path: string;
-  /** What is required, and what was found. */
+  /** The requirement, and what was found. */
   readonly message: string;
   /** An error keeps the rules from being used; a warning does not. */
   readonly severity: "error" | "warning";

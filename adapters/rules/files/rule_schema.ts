@@ -92,7 +92,7 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   },
 };
 
-/** What limits require beside their algorithm: limit and period, unless it says otherwise. */
+/** The fields that limits require beside their algorithm: limit and period, unless it says otherwise. */
 const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   calendarWindow: ["limit", "every", "zone"],
   slidingWindow: ["limit", "period", "precision"],

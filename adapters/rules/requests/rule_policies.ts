@@ -7,7 +7,7 @@ import type { Policy } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { RuleVerdict } from "../../../core/rules/rules.ts";
 
-/** What answers show of the rules that hold for a request: one policy for each limit. */
+/** The policies that answers show of the rules that hold for a request: one for each limit. */
 export interface ShownPolicies {
   /** The same text for the same policies. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface ShownPolicies {
 }
 
 /**
- * What answers show of the rules that were enforced. A failure policy's answers say nothing about a
+ * The part of the rules enforced that answers show. A failure policy's answers say nothing about a
  * limit.
  *
  * @example

@@ -17,7 +17,7 @@ import { checkSource, type RuleSource } from "./rule_source.ts";
 /** The longest wait for a load under way at the end, in milliseconds. */
 const LAST_LOAD = 1_000;
 
-/** What happened to the rules. */
+/** An event of the rules. */
 export type RulesEvent =
   | {
     /** Other rules hold now; `problems` are warnings. */
@@ -107,7 +107,7 @@ export async function followRules(
   let closed = false;
   /** Why the last load failed; empty if it did not. */
   let refusal = "";
-  /** What was wrong with the rules of that load, if it found any. */
+  /** The problems of the rules of that load, if it found any. */
   let refused: readonly RuleProblem[] = [];
 
   function reload(isWhole = false): Promise<boolean> {
@@ -173,7 +173,7 @@ export async function followRules(
     throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
   }
   const stop = source.watch?.(() => void reload(), guarded(onLimitsChanged, print));
-  // What changed between the first load and the watcher's start.
+  // A change between the first load and the watcher's start.
   if (stop !== undefined) void reload();
   return {
     get refusal(): string {

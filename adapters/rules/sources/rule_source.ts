@@ -1,5 +1,5 @@
 /*
- * What a source of rules is: files, Redis, objects in code, or one of the caller's own.
+ * A source of rules: files, Redis, objects in code, or one of the caller's own.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -8,7 +8,7 @@ import type { RuleDocument } from "../files/rule_file.ts";
 
 /** Where rules come from. Decisions never wait for it: what it says is cached by the engine. */
 export interface RuleSource {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   /** Reads all documents, whole; rejects if they cannot be had. */
   load(): Promise<readonly RuleDocument[]>;
