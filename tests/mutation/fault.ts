@@ -16,8 +16,10 @@ export interface Fault {
 export type SuiteName =
   | `tests/${string}.test.ts`
   | "all"
+  | "calendarWindow"
   | "fixedWindow"
   | "gcra"
+  | "growingLockout"
   | "leakyBucket"
   | "leakyQueue"
   | "slidingCounter"

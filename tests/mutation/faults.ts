@@ -7,6 +7,7 @@ import { OVERLOOKED_FAULTS } from "./faults/overlooked.ts";
 import { RATE_FAULTS } from "./faults/rates.ts";
 import { SHARED_FAULTS } from "./faults/shared.ts";
 import { STORE_FAULTS } from "./faults/stores.ts";
+import { TIME_FAULTS } from "./faults/time.ts";
 import { WINDOW_FAULTS } from "./faults/windows.ts";
 
 /** All faults. */
@@ -20,4 +21,5 @@ export const FAULTS: readonly Fault[] = [
   ...SHARED_FAULTS,
   ...OVERLOOKED_FAULTS,
   ...ADVICE_FAULTS,
+  ...TIME_FAULTS,
 ];

@@ -1,0 +1,73 @@
+import { type Fault, faultsIn } from "../fault.ts";
+
+/** Faults of windows by the calendar, locks that grow, queues with a burst, blocks and snapshots. */
+export const TIME_FAULTS: readonly Fault[] = [
+  ...faultsIn("core/algorithms/calendar_window.ts", ["calendarWindow"], {
+    "A clock that mints: a step back opens an earlier window of the calendar":
+      "current: (now, place) => {~~now < place * 1_000 ? place : ~>~~}calendar(now).end / 1_000,",
+    "A window of the calendar that lasts a millisecond too long":
+      "now <{~~~>=~~} place * 1_000 ? place",
+  }),
+  ...faultsIn("core/algorithms/growing_locks.ts", ["growingLockout"], {
+    "Each lock is as long as the first": "locks[{~~Math.min(strikes, locks.length - 1)~>0~~}]!;",
+    "A lock that is remembered from its start, not from its end":
+      "{~~Math.max(open, strikes === 0 ? 0 : until + forget - now)~>open~~};",
+    "A lock undone that still makes the next one longer":
+      "return { ...state, strikes: state.strikes{~~ - 1~>~~}, until: state.before, before: 0 };",
+  }),
+  ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
+    "A burst that takes the places of the queue": "burst: queue{~~ + burst~> + 1~~},",
+  }),
+  ...faultsIn("core/algorithms/blockable.ts", ["tests/core/algorithms/blockable.test.ts"], {
+    "A block that ends a millisecond late":
+      "if (cost > 0 && now <{~~~>=~~} state.blockedUntil) return state;",
+    "A block that a charge takes back":
+      "return isOver ? next : {~~{ blockedUntil, covered: next }~>next~~};",
+    "A shorter block takes the place of a longer one":
+      "if (isBlocked(state) && {~~state.blockedUntil >= end~>false~~}) return state;",
+    "A block of a block: unblock leaves the first one":
+      "return { blockedUntil: end, covered: {~~coveredBy(state)~>state as never~~} };",
+    "A retryAfter to the end of the block alone": "allowed ? 0 : wait{~~ + retryAfter~>~~},",
+    "A block that is lost as words": "if (count < maxWords{~~~> + 1~~}) return inner.read(",
+    "Use under a block expires with it": "{~~wait + then.resetAfter~>wait~~},",
+  }),
+  ...faultsIn("core/verbs/block.ts", ["tests/core/algorithms/blockable.test.ts"], {
+    "A block that begins at 0": "blocks.block(state, {~~now + ~>~~}duration);",
+    "A part of all that is not unblocked": "{~~each[index]?.(own, now, argument) ?? ~>~~}own);",
+  }),
+  ...faultsIn("stores/layered/fallback.ts", ["tests/stores/blocked_keys.test.ts"], {
+    "A fallback that unblocks one of its stores":
+      "if ((verb as unknown) === {~~unblock~>undefined~~}) {",
+  }),
+  ...faultsIn("stores/layered/lease.ts", ["tests/stores/blocked_keys.test.ts"], {
+    "A lease that gives its units on a blocked key":
+      "if ((verb as unknown) === {~~block~>undefined~~}) {",
+  }),
+  ...faultsIn("core/carry_over.ts", ["tests/core/algorithms/blockable.test.ts"], {
+    "A changed limit forgets blocks":
+      "return until > now && after !== undefined ? {~~after.block(state, until)~>state~~} : state;",
+  }),
+  ...faultsIn("stores/memory/snapshot.ts", ["tests/stores/memory/snapshot.test.ts"], {
+    "An older snapshot takes use back":
+      'if ({~~freshAtOf(slots.queue, slot) >= freshAt~>false~~}) return "outdated";',
+    "Keys that are fresh are restored": 'if (freshAt {~~<=~>===~~} now) return "outdated";',
+    "A snapshot evicts keys that are held":
+      'if ({~~slots.queue.size >= slots.maxKeys~>false~~}) return "full";',
+  }),
+  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/snapshot.test.ts"], {
+    "Text of a snapshot that is taken for a state":
+      "if (held{~~?.codec ~>~~}!== undefined) return held;",
+  }),
+  ...faultsIn("core/stored_key.ts", ["tests/stores/memory/snapshot.test.ts"], {
+    "A key of a snapshot with a brace is another one":
+      '? escaped.replaceAll("%7D", "}"){~~.replaceAll("%7B", "{")~>~~}.replaceAll("%25", "%")',
+  }),
+  ...faultsIn(
+    "adapters/service/snapshot_file.ts",
+    ["tests/adapters/service/snapshot_file.test.ts"],
+    {
+      "A file that is no snapshot is written over": "return {~~!isForeign~>true~~};",
+      "No snapshot at the end": "    {~~return write();~>~~}\n  };",
+    },
+  ),
+];
