@@ -61,6 +61,14 @@ function charged(rate: ArrivalRate, tat: number, now: number, cost: number): num
   return units > 0 ? from + units * interval : tat;
 }
 
+/** Whether a cost above 0 is free: what `lookAt` would find, without its decision. */
+export function freeIn(rate: ArrivalRate, tat: number, now: number, cost: number): boolean {
+  const { perMillisecond, interval, burst } = rate;
+  const ahead = tat - now * perMillisecond;
+  const tolerance = burst * interval;
+  return (ahead > 0 ? tolerance - ahead : tolerance) - cost * interval >= 0;
+}
+
 /** The decision about a cost of 0 or more, from the state alone. */
 export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number): Decision {
   const { perMillisecond, interval, burst, queue } = rate;

@@ -13,7 +13,7 @@ import { chargeInPlace, lookAt, takeInPlace } from "../../core/arithmetic/whole_
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import { processTime } from "../process_time.ts";
-import type { Algorithm } from "../../core/algorithm.ts";
+import type { Algorithm, ArrivalRate } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
@@ -54,6 +54,8 @@ interface Place {
 /** A verb bound to keys in memory. */
 export interface MemoryBoundVerb<Argument, Answer> extends BoundVerb<Argument, Answer, "sync"> {
   readonly keys: MemoryKeys;
+  /** If it takes units of keys whose states are arrival times: their rate. */
+  readonly rate: ArrivalRate | undefined;
 }
 
 /** Opens a family in the memory store. */
@@ -73,7 +75,9 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
     bind: bindOnce<"sync">(<Argument, Answer>(verb: Verb<Argument, Answer>) => {
       const steps = verb.on(algorithm);
       const call = callOf(slots, keys, verb, steps);
-      const bound: MemoryBoundVerb<Argument, Answer> = { family, verb, steps, call, keys };
+      const takes = (verb as unknown) === consume && keys.table.numeric;
+      const rate = takes ? algorithm.internals?.arrival : undefined;
+      const bound: MemoryBoundVerb<Argument, Answer> = { family, verb, steps, call, keys, rate };
       return Object.freeze(bound);
     }),
     delete(key: string) {

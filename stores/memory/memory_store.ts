@@ -19,6 +19,7 @@ import { keyFamily } from "../../core/stored_key.ts";
 import { memoryFamily } from "./memory_family.ts";
 import { runTogether } from "./run_together.ts";
 import { dumpLines, type RestoredLines, restoreLine } from "./snapshot.ts";
+import { togetherIn } from "./take_together.ts";
 import { dropSlot, openSlots, requireOpen, type Slots } from "./slots.ts";
 import { allSlots, type Table } from "./table.ts";
 import { noteProcessStore } from "./warn_of_processes.ts";
@@ -134,6 +135,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     throw typeError("create memoryStore", "perProcess must be true or false", perProcess);
   }
   const slots = openSlots(maxKeys, onFull);
+  const takeTogether = togetherIn(slots);
   const { onClose, announce } = closeNotice();
 
   function close(): void {
@@ -146,7 +148,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     open: (spec) => memoryFamily(slots, spec),
     run(operations, at) {
       requireOpen(slots);
-      return runTogether(slots, operations, at ?? processTime());
+      const now = checkNow(at ?? processTime());
+      return takeTogether(operations, now) ?? runTogether(slots, operations, now);
     },
     deleteAll(prefix) {
       requireOpen(slots);

@@ -110,7 +110,9 @@ export function headerWriter(
 
   return function write(quotas, now, partition) {
     const fields: HeaderField[] = [];
-    for (const writeForm of writers) writeForm(fields, quotas, now, partition);
+    for (let index = 0; index < writers.length; index++) {
+      writers[index]!(fields, quotas, now, partition);
+    }
     return fields;
   };
 }

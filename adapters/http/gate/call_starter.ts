@@ -8,10 +8,10 @@ import { guarded } from "../../../core/guarded.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { sleep } from "../../../core/sleep.ts";
 import type { RequestSource } from "../address/client_key.ts";
-import type { AnyDecider, Decided } from "./decider.ts";
+import type { AnyDecider, Asked, Decided } from "./decider.ts";
 import type { Awaitable, GateOptions } from "./rate_limit_options.ts";
 import { GONE, type Refusal, UNAVAILABLE } from "./refusal.ts";
-import { type GateCall, judge, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
+import { judge, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
 
 type Report = (error: unknown, request: unknown) => void;
 
@@ -28,18 +28,18 @@ export function callStarter(
   source: Pick<RequestSource<unknown, unknown>, "signal">,
   report: Report,
   notice: Report,
-): (call: GateCall) => Awaitable<Verdict> {
+): (call: Asked) => Awaitable<Verdict> {
   const verdictOn = judge(options, decider.refundOf, report);
   const onDecision = options.onDecision &&
     guarded(options.onDecision, (error, _decision, request) => report(error, request));
 
-  function take(call: GateCall): Awaitable<Verdict> {
-    const { request, info, asked, shadowed } = call;
+  function take(call: Asked): Awaitable<Verdict> {
+    const { request, info, delays, shadowed } = call;
     // Some servers never abort a signal that is first read when the client has gone.
-    const signal = asked.delays && !shadowed ? source.signal(request, info) : undefined;
+    const signal = delays && !shadowed ? source.signal(request, info) : undefined;
     if (signal?.aborted) return refuse(GONE);
     try {
-      const answer = decider.take(asked, shadowed);
+      const answer = decider.take(call);
       // A library may have replaced Promise: async functions still answer by the runtime's own.
       return isPromise(answer)
         ? Promise.resolve(answer).then((decided) => start(call, decided, signal)).catch((error) =>
@@ -51,14 +51,14 @@ export function callStarter(
     }
   }
 
-  function failed({ request, shadowed }: GateCall, error: unknown): Verdict {
+  function failed({ request, shadowed }: Asked, error: unknown): Verdict {
     if (!isStoreError(error)) throw error;
     notice(error, request);
     return shadowed ? UNLIMITED : refuse(UNAVAILABLE);
   }
 
   function start(
-    call: GateCall,
+    call: Asked,
     decided: Decided | Refusal | undefined,
     signal: AbortSignal | undefined,
   ): Awaitable<Verdict> {
@@ -78,12 +78,12 @@ export function callStarter(
    * stays charged.
    */
   async function waitForTurn(
-    call: GateCall,
+    call: Asked,
     decided: Decided,
     known: AbortSignal | undefined,
   ): Promise<Verdict> {
-    const { request, info, asked } = call;
-    const giveBack = asked.delays ? decider.refundOf(decided) : undefined;
+    const { request, info, delays } = call;
+    const giveBack = delays ? decider.refundOf(decided) : undefined;
     const signal = known ?? source.signal(request, info);
     if (await sleep(decided.clock, decided.decision.delay, signal)) {
       return verdictOn(call, decided, giveBack);

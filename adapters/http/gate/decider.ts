@@ -14,12 +14,17 @@ export interface PolicyPlan {
   /** The names of the policies. */
   readonly names: readonly string[];
   readonly write: HeaderWriter;
+  /** Whether the fields depend on the time. */
+  readonly timed: boolean;
   /** The answer where all policies refuse. */
   readonly refusal: Refusal;
 }
 
-/** What a request is to be charged for. */
+/** A request, and what it is to be charged for. */
 export interface Asked {
+  readonly request: unknown;
+  readonly info: unknown;
+  readonly shadowed: boolean;
   /** Why it cannot be charged for anything: an address that is not known, a key that is no text. */
   readonly refusal: Refusal | undefined;
   /** Whether an admitted request may have to wait for its start, and gives its place back if it leaves. */
@@ -37,7 +42,7 @@ export interface Decided {
   /** What lets the time of a delay pass. */
   readonly clock: Clock | undefined;
   /** The answer to a refused client, where it does not follow from the policies. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal: Refusal | undefined;
 }
 
 /**
@@ -53,7 +58,7 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    * Decides, and takes the units. `undefined` if the request is not limited after all, a refusal if
    * nothing can be decided about it.
    */
-  take(call: Call, shadowed: boolean): MaybePromise<Answer | Refusal | undefined>;
+  take(call: Call): MaybePromise<Answer | Refusal | undefined>;
   /**
    * Makes the function that gives units back as far as they still count, once; to be made when they
    * were taken. `undefined` if there is nothing to be given back.

@@ -14,12 +14,12 @@
  * options change no verdict by failing.
  */
 import { failureReport, guarded } from "../../../core/guarded.ts";
-import { andThen, isPromise } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
 import { rulesDecider } from "../limits/rules_decider.ts";
 import { requestLimits } from "../limits/request_limits.ts";
-import { nativePromise } from "../native_promise.ts";
+import { answerInTime } from "./answer_in_time.ts";
 import type { AnyDecider, Asked } from "./decider.ts";
 import {
   type Awaitable,
@@ -91,28 +91,24 @@ function gateOf(
   function limit(request: unknown, info: unknown): Awaitable<Verdict> {
     // A promise is not the answer `true`, and nobody is let through for one.
     const shadowed = isShadowed(request, info) === true;
-    const asked = decider.ask(request, info, shadowed);
-    return isPromise(asked)
-      ? Promise.resolve(asked).then((asked) => begin(request, info, shadowed, asked))
-      : begin(request, info, shadowed, asked);
+    const call = decider.ask(request, info, shadowed);
+    return isPromise(call) ? Promise.resolve(call).then(begin) : begin(call);
   }
 
-  function begin(
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    asked: Asked | undefined,
-  ): Awaitable<Verdict> {
-    if (asked === undefined) return UNLIMITED;
-    if (asked.refusal === undefined) return start({ request, info, asked, shadowed });
-    return shadowed ? UNLIMITED : refuse(asked.refusal);
+  function begin(call: Asked | undefined): Awaitable<Verdict> {
+    if (call === undefined) return UNLIMITED;
+    if (call.refusal === undefined) return start(call);
+    return call.shadowed ? UNLIMITED : refuse(call.refusal);
   }
 
   return function decide(request, info) {
     if (skip === undefined) return limit(request, info);
-    return nativePromise(
-      andThen(skip(request, info), (skipped) => skipped ? UNLIMITED : limit(request, info)),
-    );
+    const skipped = skip(request, info);
+    if (isPromise(skipped)) {
+      return answerInTime("skip", skipped)
+        .then((skipped) => skipped ? UNLIMITED : limit(request, info));
+    }
+    return skipped ? UNLIMITED : limit(request, info);
   };
 }
 

@@ -25,14 +25,6 @@ export interface Verdict {
   readonly settle: ((outcome: Outcome) => void) | undefined;
 }
 
-/** A request of which is known what it is to be charged for. */
-export interface GateCall {
-  readonly request: unknown;
-  readonly info: unknown;
-  readonly asked: Asked;
-  readonly shadowed: boolean;
-}
-
 type Options = GateOptions;
 
 /** Refusals are never cached. */
@@ -70,10 +62,11 @@ export function judge(
   const forms = readHeaderForms("create rateLimit", options.headers);
   const now = options.now ?? Date.now;
 
-  function limitFields({ request, info }: GateCall, decided: Decided): HeaderField[] {
-    const { decision: { allowed, retryAfter }, policies: { names, write }, lefts } = decided;
+  function limitFields({ request, info }: Asked, decided: Decided): HeaderField[] {
+    const { decision: { allowed, retryAfter }, policies, lefts } = decided;
+    const { names, write, timed } = policies;
     const headers = names.length > 0 && lefts.length === names.length && areKnown(lefts)
-      ? write(lefts, now(), partition?.(request, info))
+      ? write(lefts, timed ? now() : 0, partition?.(request, info))
       : [];
     if (!allowed && retryAfter !== Infinity && forms.length > 0) {
       headers.push(retryAfterField(retryAfter + (jitter === 0 ? 0 : jitter * random())));
@@ -85,7 +78,7 @@ export function judge(
     return headers;
   }
 
-  function refusalFor({ request, info }: GateCall, decided: Decided): MaybePromise<Refusal> {
+  function refusalFor({ request, info }: Asked, decided: Decided): MaybePromise<Refusal> {
     const { decision } = decided;
     const usual = refusalBy(decided);
     if (respond === undefined) return usual;
@@ -101,7 +94,7 @@ export function judge(
 
   /** What settles an admitted request at its end; `undefined` if it has nothing to be given back. */
   function settleOf(
-    { request, info }: GateCall,
+    { request, info }: Asked,
     decided: Decided,
     given: (() => unknown) | undefined,
   ): Verdict["settle"] {
@@ -121,7 +114,7 @@ export function judge(
    * @param giveBack What gives the units back, if that was made when they were taken.
    */
   return function verdictOn(
-    call: GateCall,
+    call: Asked,
     decided: Decided,
     giveBack?: () => unknown,
   ): Awaitable<Verdict> {

@@ -16,52 +16,38 @@ import {
 import { checkCost, checkText } from "../../../core/options/checks.ts";
 import type { Operation } from "../../../core/store.ts";
 import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
-import { consume } from "../../../core/verbs/consume.ts";
 import { peek } from "../../../core/verbs/peek.ts";
-import type { Refusal } from "../gate/refusal.ts";
 import { refundOf } from "../gate/refunds.ts";
-import type { AnyLimiter } from "./limit_options.ts";
-import type { LimiterGroup, LimitPlan, PlannedLimiter } from "./limit_plan.ts";
+import type { Charge } from "./charge.ts";
+import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
 
-/** What a request takes from one limit. */
-export interface Charge {
-  readonly limiter: AnyLimiter;
-  readonly key: string;
-  readonly units: number;
-  /** Why it cannot be taken; the same shape for both, because this is the hot path. */
-  readonly refusal: Refusal | undefined;
-}
-
-/** What one limit decided. */
-export interface Taken {
-  readonly decision: Decision;
-  /** When the key is fresh after the call, if that took a place in a queue. */
-  readonly freshAt: number | undefined;
-}
+/**
+ * What one limit answered: a decision, or an attempt, which knows the place in a queue that it took.
+ */
+export type Answer = Decision | Attempt;
 
 /** What is done to limits. */
 type Action = "take" | "look" | "look at nothing";
 
-type Answers = readonly Taken[];
+type Answers = readonly Answer[];
 
 /**
- * Takes a request's units.
+ * Takes a request's units: its charges, in the order of the limits. One that is not in the shadow waits out a delay, and gives its place back if
+ * it cannot.
  *
- * @param charges What it takes from each limiter of the plan.
- * @param waits Whether the request will wait out a delay, and give its place back if it cannot.
- * @returns What each limiter decided, in order: if one refuses, those that would admit are answered
+ * @returns What each limiter answered, in order: if one refuses, those that would admit are answered
  * by a look, as `all` answers for its parts.
  */
 export function chargeLimits(
-  { groups }: LimitPlan,
+  { plan: { groups, together, limiters }, shadowed }: Charge,
   charges: readonly Charge[],
-  waits: boolean,
 ): MaybePromise<Answers> {
-  if (groups.length === 1) return runGroup(groups[0]!, charges, waits, "take");
+  if (together) return takeTogether(limiters, charges);
+  if (groups.length === 1) return runGroup(groups[0]!, charges, !shadowed, "take");
   return chargeStores(
     groups,
     charges,
-    (group, action) => runGroup(group, charges, waits, action),
+    (group, action) => runGroup(group, charges, !shadowed, action),
   );
 }
 
@@ -121,8 +107,8 @@ function untilRefused(
   });
 }
 
-function isAllowed({ decision }: Taken): boolean {
-  return decision.allowed;
+function isAllowed(answer: Answer): boolean {
+  return decisionOf(answer).allowed;
 }
 
 function undoOf(
@@ -141,11 +127,25 @@ function undoOf(
  * there is nothing to be given back.
  */
 export function refundCharge(
-  { limiter, key, units }: Charge,
-  { decision, freshAt }: Taken,
+  { limiter, key, argument: units }: Charge,
+  answer: Answer,
 ): (() => unknown) | undefined {
+  const decision = decisionOf(answer);
   if (units <= 0 || decision.source === "policy") return undefined;
-  return refundOf(limiter, key, units, decision, freshAt);
+  return refundOf(limiter, key, units, decision, freshAtOf(answer));
+}
+
+/** The decision in an answer. */
+export function decisionOf(answer: Answer): Decision {
+  return "decision" in answer ? answer.decision : answer;
+}
+
+/**
+ * When the key is fresh after the call, if that took a place in a queue. A failure policy answers
+ * without the state: there is no place to give back then.
+ */
+function freshAtOf(answer: Answer): number | undefined {
+  return "decision" in answer ? answer.sight?.freshAt ?? 0 : undefined;
 }
 
 /** Gives back what was taken, once. What cannot be given back stays charged: the safe side. */
@@ -157,11 +157,27 @@ function giveBack(undos: (() => unknown)[]): MaybePromise<unknown> {
 }
 
 function inOrder(groups: readonly LimiterGroup[], answers: readonly Answers[]): Answers {
-  const ordered: Taken[] = [];
+  const ordered: Answer[] = [];
   groups.forEach((group, index) =>
     group.forEach(({ place }, at) => ordered[place] = answers[index]![at]!)
   );
   return ordered;
+}
+
+/** Takes from limits of one store and clock, none of which delays: the charges are the operations. */
+function takeTogether(
+  limiters: readonly PlannedLimiter[],
+  charges: readonly Charge[],
+): MaybePromise<Answers> {
+  for (let index = 0; index < charges.length; index++) {
+    const { key, argument } = charges[index]!;
+    checkCall(key, argument);
+  }
+  const { limiter: { store }, internals } = limiters[0]!;
+  const answers = store.run(charges as readonly Operation[], internals!.now());
+  return isPromise(answers)
+    ? answers.then((answers) => reported(limiters, charges, answers as Answers))
+    : reported(limiters, charges, answers as Answers);
 }
 
 /** Charges limits of one store and clock, or looks at them. */
@@ -176,56 +192,48 @@ function runGroup(
     const taken = runOne(only, charges[only.place]!, waits, action);
     return isPromise(taken) ? taken.then((taken) => [taken]) : [taken];
   }
-  const operations = group.map((each) => operationOf(each, charges[each.place]!, waits, action));
+  const operations: Operation[] = [];
+  for (let index = 0; index < group.length; index++) {
+    const each = group[index]!;
+    operations.push(operationOf(each, charges[each.place]!, waits, action));
+  }
   const { limiter: { store }, internals } = group[0]!;
-  const answers = store.run(operations, internals!.now()) as MaybePromise<readonly unknown[]>;
-  const take = action === "take";
+  const answers = store.run(operations, internals!.now()) as MaybePromise<Answers>;
+  if (action !== "take") return answers;
   return isPromise(answers)
-    ? answers.then((answers) => groupTaken(group, charges, answers, take))
-    : groupTaken(group, charges, answers, take);
+    ? answers.then((answers) => reported(group, charges, answers))
+    : reported(group, charges, answers);
 }
 
-function groupTaken(
-  group: LimiterGroup,
-  charges: readonly Charge[],
-  answers: readonly unknown[],
-  reports: boolean,
-): Answers {
-  const all: Taken[] = [];
+/** Reports what limits decided to their own `onDecision`. */
+function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answers): Answers {
   for (let index = 0; index < group.length; index++) {
     const { internals, place } = group[index]!;
-    const taken = takenBy(answers[index] as Decision | Attempt);
-    const { key, units } = charges[place]!;
-    if (reports) internals!.report(taken.decision, key, units);
-    all.push(taken);
+    const { key, argument } = charges[place]!;
+    internals!.report(decisionOf(answers[index]!), key, argument);
   }
-  return all;
+  return answers;
 }
 
 /** One limit: a single call on the store. */
 function runOne(
   { limiter, internals, delays }: PlannedLimiter,
-  { key, units }: Charge,
+  { key, argument: units }: Charge,
   waits: boolean,
   action: Action,
-): MaybePromise<Taken> {
-  if (action !== "take") {
-    return andThen(limiter.peek(key, action === "look" ? units : 0), takenBy);
-  }
-  if (!delays || !waits) {
-    const answer = limiter.consume(key, units);
-    return isPromise(answer) ? answer.then(decided) : decided(answer);
-  }
+): MaybePromise<Answer> {
+  if (action !== "take") return limiter.peek(key, action === "look" ? units : 0);
+  if (!delays || !waits) return limiter.consume(key, units);
   checkCall(key, units);
   return andThen(internals!.call(attempt, key, { cost: units, maxDelay: Infinity }), (answer) => {
     internals!.report(answer.decision, key, units);
-    return takenBy(answer);
+    return answer;
   });
 }
 
 function operationOf(
-  { internals, delays }: PlannedLimiter,
-  { key, units }: Charge,
+  { internals, takes, delays }: PlannedLimiter,
+  { key, argument: units }: Charge,
   waits: boolean,
   action: Action,
 ): Operation {
@@ -234,22 +242,14 @@ function operationOf(
   if (action === "look") return { bound: internals!.bind(peek), key, argument: units };
   return delays && waits
     ? { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay: Infinity } }
-    : { bound: internals!.bind(consume), key, argument: units };
+    : { bound: takes!, key, argument: units };
 }
 
 function checkCall(key: unknown, units: number): void {
+  // The common case, inlined: this is the hot path.
+  if (typeof key === "string" && key !== "" && units >>> 0 === units) return;
   checkText("consume", "key", key);
   checkCost("consume", units, 0);
-}
-
-/** Of an attempt, a failure policy answers without the state: there is no place to give back then. */
-function takenBy(answer: Decision | Attempt): Taken {
-  if (!("decision" in answer)) return decided(answer);
-  return { decision: answer.decision, freshAt: answer.sight?.freshAt ?? 0 };
-}
-
-function decided(decision: Decision): Taken {
-  return { decision, freshAt: undefined };
 }
 
 function noOne(): void {}

@@ -5,9 +5,16 @@
 
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
 import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
+import type { Decision } from "../../../core/decision.ts";
 import { rangeError } from "../../../core/options/checks.ts";
+import type { BoundVerb } from "../../../core/store.ts";
+import { consume } from "../../../core/verbs/consume.ts";
 import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
-import { headerWriter, type HeaderWriterOptions } from "../fields/header_writer.ts";
+import {
+  headerWriter,
+  type HeaderWriterOptions,
+  readHeaderForms,
+} from "../fields/header_writer.ts";
 import type { PolicyPlan } from "../gate/decider.ts";
 import { quotaExceeded } from "../gate/refusal.ts";
 import type { AnyLimiter } from "./limit_options.ts";
@@ -17,6 +24,8 @@ export interface PlannedLimiter {
   readonly limiter: AnyLimiter;
   /** `undefined` of a limiter that was not made by `limiter(...)`. */
   readonly internals: LimiterInternals | undefined;
+  /** What takes units of it together with others. */
+  readonly takes: BoundVerb<number, Decision> | undefined;
   /** Whether its admitted calls may have to wait, and their places can be given back. */
   readonly delays: boolean;
   /** How many policies it has. */
@@ -35,8 +44,12 @@ export interface LimitPlan {
   /** The largest cost that all of them admit. */
   readonly capacity: number;
   readonly policies: PolicyPlan;
+  /** Whether all of them are charged by one call of their store that answers with decisions. */
+  readonly together: boolean;
+  /** Whether each of them has a single policy. */
+  readonly simple: boolean;
   /** The limiter that leads here. */
-  readonly last: AnyLimiter | undefined;
+  readonly last: PlannedLimiter | undefined;
   /** The plan that came next the last time. */
   recent: LimitPlan | undefined;
   readonly nexts: WeakMap<AnyLimiter, LimitPlan>;
@@ -47,7 +60,7 @@ export type NextPlan = (plan: LimitPlan, limiter: AnyLimiter) => LimitPlan;
 
 /** The plan of no limiter. */
 export function emptyPlan(options: HeaderWriterOptions): LimitPlan {
-  return planOf([], undefined, options);
+  return planOf([], options);
 }
 
 /**
@@ -59,11 +72,11 @@ export function emptyPlan(options: HeaderWriterOptions): LimitPlan {
 export function nextPlan(options: HeaderWriterOptions): NextPlan {
   return function next(plan, limiter) {
     const { recent } = plan;
-    if (recent?.last === limiter) return recent;
+    if (recent?.last!.limiter === limiter) return recent;
     let found = plan.nexts.get(limiter);
     if (found === undefined) {
       const place = plan.limiters.length;
-      found = planOf([...plan.limiters, plannedLimiter(limiter, place)], limiter, options);
+      found = planOf([...plan.limiters, plannedLimiter(limiter, place)], options);
       plan.nexts.set(limiter, found);
     }
     plan.recent = found;
@@ -75,21 +88,22 @@ function plannedLimiter(limiter: AnyLimiter, place: number): PlannedLimiter {
   const { algorithm } = limiter;
   const internals = internalsOf(limiter);
   const delays = internals !== undefined && mayDelay(algorithm);
-  return { limiter, internals, delays, policies: algorithm.policies.length, place };
+  const takes = internals?.bind(consume);
+  return { limiter, internals, takes, delays, policies: algorithm.policies.length, place };
 }
 
-function planOf(
-  limiters: readonly PlannedLimiter[],
-  last: AnyLimiter | undefined,
-  options: HeaderWriterOptions,
-): LimitPlan {
+function planOf(limiters: readonly PlannedLimiter[], options: HeaderWriterOptions): LimitPlan {
+  const groups = groupsOf(limiters);
+  const delays = limiters.some(({ delays }) => delays);
   return {
     limiters,
-    groups: groupsOf(limiters),
-    delays: limiters.some(({ delays }) => delays),
+    groups,
+    delays,
+    together: groups.length === 1 && limiters.length > 1 && !delays,
+    simple: limiters.every(({ policies }) => policies === 1),
     capacity: Math.min(...limiters.map(({ limiter }) => limiter.algorithm.capacity)),
     policies: policyPlan(limiters.flatMap(({ limiter }) => limiter.algorithm.policies), options),
-    last,
+    last: limiters.at(-1),
     recent: undefined,
     nexts: new WeakMap(),
   };
@@ -108,6 +122,8 @@ export function policyPlan(
   return {
     names,
     write: headerWriter(policies, options),
+    timed: readHeaderForms("create rateLimit", options.headers).includes("legacy") ||
+      policies.some(({ periodAt }) => periodAt !== undefined),
     // Of most limiters the only refusal by a decision; JSON takes a fifth of the time of refusing.
     refusal: quotaExceeded(names),
   };

@@ -1,55 +1,33 @@
 /*
- * Limits as the gate uses them: from a request to what it takes from which limiter.
- *
- * Each step calls an option's function, which may answer by a promise, and goes on with its answer.
- * One comes after the other: if two ran at once and both failed, nobody would handle the second
- * failure, and it would end the process.
+ * Limits as the gate uses them: what a request takes from each, what they decided, and what gives the
+ * units back.
  */
 
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
-import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
-import { withTimeout } from "../../../core/with_timeout.ts";
-import type { RequestSource } from "../address/client_key.ts";
+import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
-import type { Asked, Decided, Decider } from "../gate/decider.ts";
-import type { Refusal } from "../gate/refusal.ts";
-import { type Charge, chargeLimits, refundCharge, type Taken } from "./charge_limits.ts";
-import { freshLimiterNotice } from "./fresh_limiters.ts";
-import { type KeyCheck, keyCheck, type UnknownAddress } from "./key_faults.ts";
-import { type AnyLimiter, type GivenLimit, type GivenLimits, limitsOf } from "./limit_options.ts";
-import { emptyPlan, type LimitPlan, nextPlan } from "./limit_plan.ts";
-import { policyLimiter } from "./policy_limiter.ts";
+import type { Decided, Decider } from "../gate/decider.ts";
+import { type Charge, chargesOf } from "./charge.ts";
+import { type Answer, chargeLimits, decisionOf, refundCharge } from "./charge_limits.ts";
+import { chargeReader, type LimitsSource, type ReaderContext } from "./charge_reader.ts";
+import type { UnknownAddress } from "./key_faults.ts";
+import { type GivenLimits, limitsOf } from "./limit_options.ts";
+import { emptyPlan, nextPlan } from "./limit_plan.ts";
 
-/** What a request takes from its limits. */
-export interface LimitCall extends Asked {
-  readonly plan: LimitPlan;
-  /** What it takes from each limiter of the plan. */
-  readonly charges: readonly Charge[];
-}
-
-/** What its limits decided. */
+/** What the limits of a request decided. */
 export interface LimitsDecided extends Decided {
-  readonly charges: readonly Charge[];
-  readonly taken: readonly Taken[];
+  /** What it took from them. */
+  readonly call: Charge;
+  /** What each answered, in order; `undefined` if a single limit answered by the decision. */
+  readonly answers: readonly Answer[] | undefined;
 }
 
 /** What the limits of a gate are made of. */
 export interface RequestLimitsOptions extends GivenLimits, HeaderWriterOptions {
   readonly unknownAddress?: UnknownAddress;
 }
-
-/** How a gate reads what limits need of a request. */
-export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "signal"> {
-  /** The key of a request without an own one; `undefined` if it is not known. */
-  clientKey(request: unknown, info: unknown): string | undefined;
-}
-
-type Report = (error: unknown, request: unknown) => void;
-
-/** Milliseconds for which a request waits for its key. */
-const KEY_WITHIN = 10_000;
 
 /**
  * Makes the limits of a gate.
@@ -62,221 +40,100 @@ export function requestLimits(
   action: string,
   options: RequestLimitsOptions,
   source: LimitsSource,
-  notice: Report,
-): Decider<LimitCall, LimitsDecided> {
-  const readers = limitsOf(action, options)
-    .map((limit) => chargeReader(action, limit, options.unknownAddress, source, notice));
+  notice: ReaderContext["notice"],
+): Decider<Charge, LimitsDecided> {
+  const { unknownAddress } = options;
   const next = nextPlan(options);
   const empty = emptyPlan({ headers: false });
+  const readers = limitsOf(action, options)
+    .map((limit) => chargeReader(action, limit, { source, unknownAddress, empty, next, notice }));
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
+  const { read } = readers[0]!;
 
   function askFrom(
     first: number,
-    plan: LimitPlan,
-    charges: readonly Charge[],
+    before: Charge | undefined,
     request: unknown,
     info: unknown,
     shadowed: boolean,
-  ): MaybePromise<LimitCall | undefined> {
+  ): MaybePromise<Charge | undefined> {
+    let last = before;
     for (let index = first; index < readers.length; index++) {
-      const found = readers[index]!.read(request, info, shadowed);
+      const found = readers[index]!.read(request, info, shadowed, last);
       if (isPromise(found)) {
-        return askLater(found, index, plan, charges, request, info, shadowed);
+        return found.then((found) =>
+          found?.refusal === undefined ? askFrom(index + 1, found, request, info, shadowed) : found
+        );
       }
-      if (found === undefined) continue;
-      if (found.refusal !== undefined) return refusedCall(found.refusal, plan);
-      const joined = joinedCharges(charges, found);
-      if (joined === undefined) plan = next(plan, found.limiter);
-      charges = joined ?? (charges.length === 0 ? [found] : [...charges, found]);
+      if (found?.refusal !== undefined) return found;
+      last = found;
     }
-    return charges.length === 0 ? undefined : callOf(plan, charges);
-  }
-
-  /** Goes on when the answer of a limit's functions is there. */
-  function askLater(
-    later: PromiseLike<Charge | undefined>,
-    index: number,
-    plan: LimitPlan,
-    charges: readonly Charge[],
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-  ): MaybePromise<LimitCall | undefined> {
-    return Promise.resolve(later).then((found) => {
-      if (found?.refusal !== undefined) return refusedCall(found.refusal, plan);
-      const joined = found && joinedCharges(charges, found);
-      const grown = found !== undefined && joined === undefined;
-      return askFrom(
-        index + 1,
-        grown ? next(plan, found.limiter) : plan,
-        joined ?? (grown ? [...charges, found] : charges),
-        request,
-        info,
-        shadowed,
-      );
-    });
+    return last;
   }
 
   return {
-    ask: (request, info, shadowed) => askFrom(0, empty, NO_CHARGES, request, info, shadowed),
-    take(call, shadowed) {
-      const taken = chargeLimits(call.plan, call.charges, !shadowed);
-      return isPromise(taken)
-        ? taken.then((taken) => decidedBy(call, taken))
-        : decidedBy(call, taken);
+    ask: readers.length === 1
+      ? (request, info, shadowed) => read(request, info, shadowed, undefined)
+      : (request, info, shadowed) => askFrom(0, undefined, request, info, shadowed),
+    take(call) {
+      const { plan, limiter, key, argument, shadowed } = call;
+      if (plan.limiters.length > 1 || (plan.delays && !shadowed)) {
+        const charges = chargesOf(call);
+        const answers = chargeLimits(call, charges);
+        return isPromise(answers)
+          ? answers.then((answers) => decidedBy(call, charges, answers))
+          : decidedBy(call, charges, answers);
+      }
+      const decision = limiter.consume(key, argument);
+      return isPromise(decision)
+        ? decision.then((decision) => decidedAlone(call, decision, undefined))
+        : decidedAlone(call, decision, undefined);
     },
-    refundOf({ charges, taken }) {
-      const refunds = charges.flatMap((charge, index) => refundCharge(charge, taken[index]!) ?? []);
+    refundOf({ call, decision, answers = [decision] }) {
+      const refunds = chargesOf(call)
+        .flatMap((charge, index) => refundCharge(charge, answers[index]!) ?? []);
       if (refunds.length < 2) return refunds[0];
       return () => allOf(refunds.map((refund) => refund() as MaybePromise<unknown>));
     },
   };
 }
 
-const NO_CHARGES: readonly Charge[] = [];
-
-function callOf(plan: LimitPlan, charges: readonly Charge[]): LimitCall {
-  return { refusal: undefined, delays: plan.delays, plan, charges };
+/** What a single limit decided. */
+function decidedAlone(
+  call: Charge,
+  decision: Decision,
+  answers: readonly Answer[] | undefined,
+): LimitsDecided {
+  const { plan: { policies, simple }, key } = call;
+  const lefts = simple && decision.source === undefined
+    ? [decision]
+    : flatParts(decision, policies.names.length);
+  const clock = decision.delay === 0 ? undefined : clockOf(call);
+  return { decision, key, policies, lefts, clock, refusal: undefined, call, answers };
 }
 
-function refusedCall(refusal: Refusal, plan: LimitPlan): LimitCall {
-  return { refusal, delays: false, plan, charges: NO_CHARGES };
-}
-
-/** Reads what a request takes from one limit: `undefined` if nothing. */
-interface ChargeReader {
-  /** The limiter, unless it is chosen for each request. */
-  readonly fixed: AnyLimiter | undefined;
-  read(
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-  ): MaybePromise<Charge | undefined>;
-}
-
-function chargeReader(
-  action: string,
-  limit: GivenLimit,
-  unknownAddress: UnknownAddress,
-  source: LimitsSource,
-  notice: Report,
-): ChargeReader {
-  const { cost = 1 } = limit;
-  const limiter = limit.policy === undefined ? limit.limiter! : policyLimiter(action, limit);
-  const isChosen = typeof limiter === "function";
-  const keyOf = limit.key ?? source.clientKey;
-  const faultOf: KeyCheck = keyCheck(limit.key !== undefined, unknownAddress, source, notice);
-  const noticeFresh = isChosen && limit.policy === undefined ? freshLimiterNotice() : undefined;
-
-  function readKey(
-    limiter: AnyLimiter | undefined,
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-  ): MaybePromise<Charge | undefined> {
-    if (limiter === undefined) return undefined;
-    const key = keyOf(request, info);
-    return isPromise(key)
-      ? withTimeout(Promise.resolve(key), KEY_WITHIN, keyIsLate)
-        .then((key) => readCost(limiter, key, request, info, shadowed))
-      : readCost(limiter, key, request, info, shadowed);
-  }
-
-  function readCost(
-    limiter: AnyLimiter,
-    key: string | null | undefined,
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-  ): MaybePromise<Charge | undefined> {
-    const fault = faultOf(key, request, info, shadowed);
-    if (fault !== undefined) {
-      return fault === "admit" ? undefined : { limiter, key: "", units: 0, refusal: fault };
-    }
-    noticeFresh?.(limiter, key!);
-    const units = typeof cost === "number" ? cost : cost(request, info);
-    return isPromise(units)
-      ? Promise.resolve(units).then((units): Charge => ({
-        limiter,
-        key: key!,
-        units,
-        refusal: undefined,
-      }))
-      : { limiter, key: key!, units, refusal: undefined };
-  }
-
-  return {
-    fixed: isChosen ? undefined : limiter,
-    read: isChosen
-      ? (request, info, shadowed) =>
-        andThen(limiter(request, info), (chosen) => readKey(chosen, request, info, shadowed))
-      : (request, info, shadowed) => readKey(limiter, request, info, shadowed),
-  };
-}
-
-function keyIsLate(): never {
-  throw new Error(`Cannot limit the rate as key must answer within ${KEY_WITHIN} ms`);
-}
-
-/**
- * The charges with one more on a stored key that is among them: its units are added. Clients may
- * choose their keys so that two are the same. `undefined` if the key is another one.
- */
-function joinedCharges(charges: readonly Charge[], more: Charge): readonly Charge[] | undefined {
-  if (charges.length === 0) return undefined;
-  const twin = charges.findIndex((each) => isSameCharge(each, more));
-  if (twin === -1) return undefined;
-  const joined = { ...more, units: charges[twin]!.units + more.units };
-  return charges.with(twin, joined);
-}
-
-function isSameCharge(one: Charge, other: Charge): boolean {
-  if (one.key !== other.key) return false;
-  const { limiter: { store, prefix, algorithm } } = one;
-  const { limiter } = other;
-  if (one.limiter === limiter) return true;
-  return store === limiter.store && prefix === limiter.prefix &&
-    algorithm.id === limiter.algorithm.id;
-}
-
-function decidedBy({ plan, charges }: LimitCall, taken: readonly Taken[]): LimitsDecided {
-  const { policies, capacity } = plan;
-  if (taken.length === 1) {
-    const { decision } = taken[0]!;
-    const { key } = charges[0]!;
-    const lefts = flatParts(decision, policies.names.length);
-    return {
-      decision,
-      key,
-      policies,
-      lefts,
-      clock: clockOf(charges[0]!, decision),
-      charges,
-      taken,
-    };
-  }
-  const decisions: Decision[] = [];
-  const lefts: (Decision | undefined)[] = [];
-  let refusing = -1;
-  for (let index = 0; index < taken.length; index++) {
-    const { decision } = taken[index]!;
-    decisions.push(decision);
-    const { policies } = plan.limiters[index]!;
-    if (policies === 1 && decision.source !== "policy") lefts.push(decision);
-    else lefts.push(...flatParts(decision, policies));
-    if (refusing === -1 && !decision.allowed) refusing = index;
-  }
+/** What several limits decided. */
+function decidedBy(
+  call: Charge,
+  charges: readonly Charge[],
+  answers: readonly Answer[],
+): LimitsDecided {
+  const { limiters, policies, capacity, delays, simple } = call.plan;
+  if (answers.length === 1) return decidedAlone(call, decisionOf(answers[0]!), answers);
+  const decisions = delays ? answers.map(decisionOf) : answers as readonly Decision[];
   const decision = combineDecisions(decisions, capacity);
-  const { key } = charges[Math.max(0, refusing)]!;
-  const slowest = decision.delay === 0
-    ? 0
-    : decisions.findIndex(({ delay }) => delay === decision.delay);
-  const clock = clockOf(charges[slowest]!, decision);
-  return { decision, key, policies, lefts, clock, charges, taken };
+  const lefts = simple && decision.source === undefined
+    ? decisions
+    : decisions.flatMap((decision, index) => flatParts(decision, limiters[index]!.policies));
+  const { key } = charges[decision.allowed ? 0 : decisions.findIndex(({ allowed }) => !allowed)]!;
+  const clock = decision.delay === 0 ? undefined : clockOf(
+    charges[decisions.findIndex(({ delay }) => delay === decision.delay)]!,
+  );
+  return { decision, key, policies, lefts, clock, refusal: undefined, call, answers };
 }
 
-function clockOf({ limiter }: Charge, { delay }: Decision): Decided["clock"] {
-  return delay === 0 ? undefined : internalsOf(limiter)?.clock;
+function clockOf({ limiter }: Charge): Decided["clock"] {
+  return internalsOf(limiter)?.clock;
 }
 
 /**

@@ -8,6 +8,7 @@ import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promi
 import { checkFunction, typeError } from "../../../core/options/checks.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
 import type { Asked, Decided, Decider, PolicyPlan } from "../gate/decider.ts";
+import { answerInTime } from "../gate/answer_in_time.ts";
 import type { GateOptions } from "../gate/rate_limit_options.ts";
 import { BAD_KEY, quotaExceeded, type Refusal, UNAVAILABLE } from "../gate/refusal.ts";
 import type { RuleCall, RulesDecision } from "../gate/request_rules.ts";
@@ -86,8 +87,10 @@ export function rulesDecider(
       };
       const refusal = fault === "admit" ? undefined : fault;
       const more = refusal === undefined ? descriptors?.(request, info) ?? [] : [];
-      const asked = (more: RulesAsked["more"]) => ({ refusal, delays: false, call, more });
-      return isPromise(more) ? more.then(asked) : asked(more);
+      const asked = (more: RulesAsked["more"]): RulesAsked => (
+        { request, info, shadowed, refusal, delays: false, call, more }
+      );
+      return isPromise(more) ? answerInTime("descriptors", more).then(asked) : asked(more);
     },
     take({ call, more }) {
       const answer: MaybePromise<RulesDecision | "unreadable" | undefined> = rules!.decide(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { headerWriter, rateLimit } from "../../../../adapters/http/http.ts";
-import { keyInTime } from "../../../../adapters/http/gate/key_in_time.ts";
+import { answerInTime } from "../../../../adapters/http/gate/answer_in_time.ts";
 import { gcra, limiter } from "../../../../mod.ts";
 
 const one = () => limiter(gcra({ limit: 1, period: "1m" }));
@@ -33,9 +33,12 @@ test("on Workers, which know no addresses, a missing key is an error at once", (
 
 test("a key that never comes is an error in time", async () => {
   const never = new Promise<string>(() => {});
-  await assert.rejects(keyInTime(never, 5), /^Error: .* as key must answer within 5 ms$/);
-  assert.equal(await keyInTime(Promise.resolve("a"), 1_000), "a");
-  await assert.rejects(keyInTime(Promise.reject(new Error("own")), 1_000), /^Error: own$/);
+  await assert.rejects(answerInTime("key", never, 5), /^Error: .* as key must answer within 5 ms$/);
+  assert.equal(await answerInTime("key", Promise.resolve("a"), 1_000), "a");
+  await assert.rejects(
+    answerInTime("key", Promise.reject(new Error("own")), 1_000),
+    /^Error: own$/,
+  );
 });
 
 test("a window of less than a second is not published as a second", () => {

@@ -1,0 +1,21 @@
+import { withTimeout } from "../../../core/with_timeout.ts";
+
+/** Milliseconds for which a request waits for each function of the options. */
+const ANSWER_WITHIN = 10_000;
+
+/**
+ * What a function of the options answers later, waited for that long: requests that wait without end
+ * fill a server.
+ *
+ * @param option The name of the option.
+ * @throws {Error} If the answer does not come in time.
+ */
+export function answerInTime<Value>(
+  option: string,
+  answer: PromiseLike<Value>,
+  within: number = ANSWER_WITHIN,
+): Promise<Value> {
+  return withTimeout(Promise.resolve(answer), within, () => {
+    throw new Error(`Cannot limit the rate as ${option} must answer within ${within} ms`);
+  });
+}

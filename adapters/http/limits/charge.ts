@@ -1,0 +1,82 @@
+/*
+ * What a request takes from its limits: a list, which grows by one charge for each limit. The plan of a
+ * charge is that of all limiters up to its own, so the last charge stands for the whole call.
+ */
+
+import type { Asked } from "../gate/decider.ts";
+import type { Refusal } from "../gate/refusal.ts";
+import type { AnyLimiter } from "./limit_options.ts";
+import type { LimitPlan, PlannedLimiter } from "./limit_plan.ts";
+
+/**
+ * What a request takes from one limit, and from those before it. Where limits of one store take units
+ * together, it is the operation of its limit.
+ */
+export interface Charge extends Asked {
+  readonly plan: LimitPlan;
+  readonly limiter: AnyLimiter;
+  /** What takes its units; `undefined` of a limiter that was not made by `limiter(...)`. */
+  readonly bound: PlannedLimiter["takes"];
+  readonly key: string;
+  /** The units. */
+  readonly argument: number;
+  readonly before: Charge | undefined;
+}
+
+/** The charge of a request that is refused before anything is decided. */
+export function refusedCharge(
+  request: unknown,
+  info: unknown,
+  shadowed: boolean,
+  plan: LimitPlan,
+  limiter: AnyLimiter,
+  refusal: Refusal,
+): Charge {
+  return {
+    request,
+    info,
+    shadowed,
+    refusal,
+    delays: false,
+    plan,
+    limiter,
+    bound: undefined,
+    key: "",
+    argument: 0,
+    before: undefined,
+  };
+}
+
+/** All charges, in the order of the limits. */
+export function chargesOf(last: Charge): readonly Charge[] {
+  const charges: Charge[] = last.before === undefined ? [] : chargesOf(last.before) as Charge[];
+  charges.push(last);
+  return charges;
+}
+
+/** Whether one of the charges is on this stored key. */
+export function isCharged(last: Charge, limiter: AnyLimiter, key: string): boolean {
+  let charge: Charge | undefined = last;
+  for (; charge !== undefined; charge = charge.before) {
+    if (isOn(charge, limiter, key)) return true;
+  }
+  return false;
+}
+
+/**
+ * The charges with more units on a stored key that is among them. Clients may choose their keys so that
+ * two are the same.
+ */
+export function withMore(last: Charge, limiter: AnyLimiter, key: string, units: number): Charge {
+  return isOn(last, limiter, key)
+    ? { ...last, argument: last.argument + units }
+    : { ...last, before: withMore(last.before!, limiter, key, units) };
+}
+
+function isOn(charge: Charge, limiter: AnyLimiter, key: string): boolean {
+  if (charge.key !== key) return false;
+  const own = charge.limiter;
+  if (own === limiter) return true;
+  return own.store === limiter.store && own.prefix === limiter.prefix &&
+    own.algorithm.id === limiter.algorithm.id;
+}

@@ -1,0 +1,146 @@
+/*
+ * From a request to what it takes from one limit.
+ *
+ * Each step calls an option's function, which may answer by a promise, and goes on with its answer.
+ * One comes after the other: if two ran at once and both failed, nobody would handle the second
+ * failure, and it would end the process.
+ */
+
+import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import type { RequestSource } from "../address/client_key.ts";
+import { answerInTime } from "../gate/answer_in_time.ts";
+import { type Charge, isCharged, refusedCharge, withMore } from "./charge.ts";
+import { freshLimiterNotice } from "./fresh_limiters.ts";
+import { type KeyCheck, keyCheck, type UnknownAddress } from "./key_faults.ts";
+import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
+import type { LimitPlan, NextPlan } from "./limit_plan.ts";
+import { policyLimiter } from "./policy_limiter.ts";
+
+/** How a gate reads what limits need of a request. */
+export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "signal"> {
+  /** The key of a request without an own one; `undefined` if it is not known. */
+  clientKey(request: unknown, info: unknown): string | undefined;
+}
+
+/** What the readers of a gate share. */
+export interface ReaderContext {
+  readonly source: LimitsSource;
+  readonly unknownAddress: UnknownAddress;
+  /** The plan of no limiter, and what finds the others. */
+  readonly empty: LimitPlan;
+  readonly next: NextPlan;
+  /** Given the error of an unknown address in shadow mode. */
+  notice(error: unknown, request: unknown): void;
+}
+
+/** Reads what a request takes from one limit. */
+export interface ChargeReader {
+  /** The limiter, unless it is chosen for each request. */
+  readonly fixed: AnyLimiter | undefined;
+  /**
+   * Adds what a request takes from the limit to what it takes from those before; nothing if the limit
+   * does not hold for it.
+   */
+  read(
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+    before: Charge | undefined,
+  ): MaybePromise<Charge | undefined>;
+}
+
+/** Makes the reader of one limit. */
+export function chargeReader(
+  action: string,
+  limit: GivenLimit,
+  { source, unknownAddress, empty, next, notice }: ReaderContext,
+): ChargeReader {
+  const { cost = 1 } = limit;
+  const limiter = limit.policy === undefined ? limit.limiter! : policyLimiter(action, limit);
+  const isChosen = typeof limiter === "function";
+  const keyOf = limit.key ?? source.clientKey;
+  const faultOf: KeyCheck = keyCheck(limit.key !== undefined, unknownAddress, source, notice);
+  const noticeFresh = isChosen && limit.policy === undefined ? freshLimiterNotice() : undefined;
+
+  function choose(
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+    before: Charge | undefined,
+  ): MaybePromise<Charge | undefined> {
+    const chosen = (limiter as Exclude<typeof limiter, AnyLimiter>)(request, info);
+    return isPromise(chosen)
+      ? answerInTime(limit.policy === undefined ? "limiter" : "policy", chosen)
+        .then((chosen) => readKey(chosen, request, info, shadowed, before))
+      : readKey(chosen, request, info, shadowed, before);
+  }
+
+  function readKey(
+    limiter: AnyLimiter | undefined,
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+    before: Charge | undefined,
+  ): MaybePromise<Charge | undefined> {
+    if (limiter === undefined) return before;
+    const key = keyOf(request, info);
+    return isPromise(key)
+      ? answerInTime("key", key)
+        .then((key) => readCost(limiter, key, request, info, shadowed, before))
+      : readCost(limiter, key, request, info, shadowed, before);
+  }
+
+  function readCost(
+    limiter: AnyLimiter,
+    key: string | null | undefined,
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+    before: Charge | undefined,
+  ): MaybePromise<Charge | undefined> {
+    const fault = faultOf(key, request, info, shadowed);
+    if (fault === "admit") return before;
+    if (fault !== undefined) {
+      return refusedCharge(request, info, shadowed, empty, limiter, fault);
+    }
+    noticeFresh?.(limiter, key!);
+    const units = typeof cost === "number" ? cost : cost(request, info);
+    return isPromise(units)
+      ? answerInTime("cost", units)
+        .then((units) => charged(limiter, key!, units, request, info, shadowed, before))
+      : charged(limiter, key!, units, request, info, shadowed, before);
+  }
+
+  function charged(
+    limiter: AnyLimiter,
+    key: string,
+    units: number,
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+    before: Charge | undefined,
+  ): Charge {
+    if (before !== undefined && isCharged(before, limiter, key)) {
+      return withMore(before, limiter, key, units);
+    }
+    const plan = next(before === undefined ? empty : before.plan, limiter);
+    return {
+      request,
+      info,
+      shadowed,
+      refusal: undefined,
+      delays: plan.delays,
+      plan,
+      limiter,
+      bound: plan.last!.takes,
+      key,
+      argument: units,
+      before,
+    };
+  }
+
+  return isChosen ? { fixed: undefined, read: choose } : {
+    fixed: limiter,
+    read: (request, info, shadowed, before) => readKey(limiter, request, info, shadowed, before),
+  };
+}
