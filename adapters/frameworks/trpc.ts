@@ -24,8 +24,11 @@
 
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import { checkFunction, checkInteger, checkOptions, typeError } from "../../core/options/checks.ts";
-import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
+import { checkOptions, typeError } from "../../core/options/checks.ts";
+import type { RequestSource } from "../http/address/client_key.ts";
+import { gate } from "../http/gate/gate.ts";
+import { GATE_OPTIONS, type RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+import { GONE_STATUS } from "../http/gate/refunds.ts";
 
 /** What is needed of what tRPC hands over to a middleware. */
 export interface TrpcCall<Context> {
@@ -35,17 +38,42 @@ export interface TrpcCall<Context> {
   readonly path: string;
   /** Whether it is a query, a mutation or a subscription. */
   readonly type: string;
+  /** Aborted when the client goes away; tRPC 10 has none. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** The options of `rateLimit`; the functions among them are given the call. */
-export interface TrpcRateLimitOptions<Call> {
-  /** The limiter, or a function that chooses it; `undefined` leaves the call unlimited. */
-  readonly limiter: AnyLimiter | ((call: Call) => Awaitable<AnyLimiter | undefined>);
-  /** Whom a call is counted for: a user, a tenant, an address of the context. */
-  readonly key: (call: Call) => Awaitable<string>;
-  /** The units that a call takes; default 1. */
-  readonly cost?: number | ((call: Call) => Awaitable<number>) | undefined;
-}
+/**
+ * The options of `rateLimit`, which mean what they mean in every HTTP adapter; the functions among them
+ * are given the call.
+ *
+ * A limit is required, and `key`, or a `key` of each of several `limits`, unless `rules` decide. To
+ * rules a call is a request of its type in capitals (`QUERY`, `MUTATION`) to `/` and the procedure's
+ * path; its address is what `address` finds, if that is given. An error of the procedure counts as a
+ * status of 500 where `refund` asks for one.
+ */
+export interface TrpcRateLimitOptions<Call> extends
+  Pick<
+    RateLimitOptions<Call>,
+    | "address"
+    | "clock"
+    | "cost"
+    | "descriptors"
+    | "ipv6Prefix"
+    | "key"
+    | "limiter"
+    | "limits"
+    | "onDecision"
+    | "onFailure"
+    | "policy"
+    | "prefix"
+    | "refund"
+    | "replaces"
+    | "rules"
+    | "shadow"
+    | "skip"
+    | "store"
+    | "unknownAddress"
+  > {}
 
 /** What the middleware puts on the context; the context's own type names it, to be read. */
 export interface TrpcRateLimitContext {
@@ -58,49 +86,108 @@ export type TrpcNext<Result> = (
   options: { readonly ctx: TrpcRateLimitContext },
 ) => Promise<Result>;
 
+const ACTION = "limit procedures";
+const {
+  trustedProxies: _trustedProxies,
+  forwardedHeader: _forwardedHeader,
+  headers: _headers,
+  unit: _unit,
+  exposeHeaders: _exposeHeaders,
+  partition: _partition,
+  jitter: _jitter,
+  respond: _respond,
+  onRefused: _onRefused,
+  random: _random,
+  now: _now,
+  ...OPTIONS
+} = GATE_OPTIONS;
+
+// deno-lint-ignore no-explicit-any
+type AnyCall = TrpcCall<any>;
+
+/** How calls are read. */
+const callSource: RequestSource<AnyCall> = {
+  address: () => undefined,
+  header: () => undefined,
+  signal: ({ signal }) => signal,
+  method: ({ type }) => type,
+  target: ({ path }) => `/${path}`,
+};
+
 /**
  * Makes a middleware that limits the rate. A refused call fails with the code `TOO_MANY_REQUESTS`,
- * whose `cause` is a `RateLimitedError` with the decision.
+ * whose `cause` is a `RateLimitedError` with the decision; one that cannot be decided with
+ * `SERVICE_UNAVAILABLE`, one whose key cannot be used with `BAD_REQUEST`.
  *
- * @param options `limiter` and `key` are required.
- * @throws {TypeError} If an option is of the wrong type.
+ * @throws {TypeError} If an option is of the wrong type, or a limit or its key is missing.
  * @throws {RangeError} If `cost` is no integer of at least 0.
  */
 export function rateLimit<
-  // deno-lint-ignore no-explicit-any
-  Call extends TrpcCall<any>,
+  Call extends AnyCall,
 >(
   options: TrpcRateLimitOptions<Call>,
 ): <Result>(call: Call & { readonly next: TrpcNext<Result> }) => Promise<Result> {
-  const action = "limit procedures";
-  checkOptions<TrpcRateLimitOptions<Call>>(action, options, {
-    limiter: true,
-    key: true,
-    cost(action, option, value) {
-      if (typeof value !== "function") checkInteger(action, option, value, 0);
-    },
-  });
-  const { limiter, key, cost = 1 } = options;
-  checkFunction(action, "key", key);
-  if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
-    throw typeError(action, "limiter must be a limiter or a function", limiter);
+  checkOptions<TrpcRateLimitOptions<AnyCall>>(ACTION, options, OPTIONS);
+  const { key, address, rules, limits } = options;
+  const isKeyed = limits?.every((limit) => limit?.key !== undefined);
+  if ((key ?? address ?? rules) === undefined && !isKeyed) {
+    throw typeError(ACTION, "key must be a function", key);
   }
+  const decide = gate<Call>({ ...options, headers: false }, callSource as RequestSource<Call>);
 
   return async function limitRate(call) {
-    const chosen = typeof limiter === "function" ? await limiter(call) : limiter;
-    if (chosen === undefined) return await call.next({ ctx: { rateLimit: undefined } });
-    const units = typeof cost === "function" ? await cost(call) : cost;
-    const decision = await chosen.consume(await key(call), units);
-    if (!decision.allowed) throw refusal(call.path, decision);
-    return await call.next({ ctx: { rateLimit: decision } });
+    const { decision, refusal, settle } = await decide(call, undefined);
+    if (refusal !== undefined) throw refusedCall(call.path, refusal.status, decision);
+    try {
+      const result = await call.next({ ctx: { rateLimit: decision } });
+      settle?.(outcomeOf(call, result as { readonly ok?: boolean; readonly error?: unknown }));
+      return result;
+    } catch (error) {
+      settle?.(outcomeOf(call, { ok: false, error }));
+      throw error;
+    }
   };
 }
 
+/** How a call ended. */
+function outcomeOf(
+  { signal }: AnyCall,
+  { ok, error }: { readonly ok?: boolean; readonly error?: unknown },
+) {
+  if (signal?.aborted) return { status: GONE_STATUS };
+  return ok === false ? { status: 500, error } : { status: 200 };
+}
+
+/** The codes of tRPC, by status. */
+const CODES: Readonly<Record<number, string>> = {
+  400: "BAD_REQUEST",
+  403: "FORBIDDEN",
+  429: "TOO_MANY_REQUESTS",
+  431: "BAD_REQUEST",
+  499: "CLIENT_CLOSED_REQUEST",
+  503: "SERVICE_UNAVAILABLE",
+};
+
 /** tRPC knows its errors by their name, so that there may be several copies of it. */
-function refusal(path: string, decision: Decision): Error {
-  const wait = Math.ceil(decision.retryAfter / 1_000);
-  const again = wait === Infinity ? "it costs more than the limit" : `try again in ${wait} s`;
-  const message = `Cannot call ${path} as its limit is used up: ${again}`;
-  const error = new Error(message, { cause: new RateLimitedError(message, decision) });
-  return Object.assign(error, { name: "TRPCError", code: "TOO_MANY_REQUESTS" });
+function refusedCall(path: string, status: number, decision: Decision | undefined): Error {
+  const code = CODES[status] ?? "INTERNAL_SERVER_ERROR";
+  const isUsedUp = status === 429 && decision !== undefined;
+  const message = isUsedUp
+    ? `Cannot call ${path} as its limit is used up: ${again(decision)}`
+    : `Cannot call ${path} as its limit must decide: ${REASONS[status] ?? "it does not"}`;
+  const cause = isUsedUp ? new RateLimitedError(message, decision) : undefined;
+  return Object.assign(new Error(message, { cause }), { name: "TRPCError", code });
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "the call has no key, or one that is no text",
+  403: "the address of the client is not known",
+  431: "the key of the call is too long",
+  499: "the client has gone away",
+  503: "the store does not answer",
+};
+
+function again({ retryAfter }: Decision): string {
+  const wait = Math.ceil(retryAfter / 1_000);
+  return wait === Infinity ? "it costs more than the limit" : `try again in ${wait} s`;
 }

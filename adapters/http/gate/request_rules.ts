@@ -35,8 +35,11 @@ export interface RulesDecision {
   readonly lefts: readonly Decision[];
   /** The names of the policies that refuse. */
   readonly violated: readonly string[];
-  /** Gives the units back as far as they still count. */
-  refund(passed: number): unknown;
+  /**
+   * Makes the function that gives the units back as far as they still count; to be made when they were
+   * taken.
+   */
+  refund(): () => unknown;
 }
 
 /** Rules that limit requests: what `requestRules` of `tidegate/rules` makes. */

@@ -72,7 +72,7 @@ export function emptyPlan(options: HeaderWriterOptions): LimitPlan {
 export function nextPlan(options: HeaderWriterOptions): NextPlan {
   return function next(plan, limiter) {
     const { recent } = plan;
-    if (recent?.last!.limiter === limiter) return recent;
+    if (recent !== undefined && recent.last!.limiter === limiter) return recent;
     let found = plan.nexts.get(limiter);
     if (found === undefined) {
       const place = plan.limiters.length;

@@ -103,9 +103,7 @@ export function rulesDecider(
       });
     },
     refundOf({ rules, decision }) {
-      if (decision.source === "policy") return undefined;
-      const takenAt = performance.now();
-      return () => rules.refund(performance.now() - takenAt);
+      return decision.source === "policy" ? undefined : rules.refund();
     },
   };
 }

@@ -170,7 +170,8 @@ function descriptorOf(entries: Readonly<Record<string, string>>): Descriptor {
   return { entries: Object.entries(entries) };
 }
 
-type Refund = (rules: readonly RuleVerdict[], domain: string, passed: number) => unknown;
+/** Makes what gives back the units that rules have just taken. */
+type Refund = (rules: readonly RuleVerdict[], domain: string) => () => unknown;
 
 function decisionOf(
   { decision, rules }: Verdict,
@@ -187,25 +188,38 @@ function decisionOf(
     policies,
     lefts: decisions,
     violated: decision.allowed ? [] : [...new Set(rules.flatMap(violatedPolicies))],
-    refund: (passed) => refund(rules, domain, passed),
+    refund: () => refund(rules, domain),
   };
 }
 
-/** Makes what gives back the units that rules have taken, as far as they still count. */
+/**
+ * Makes what gives back the units that rules have taken, as far as they still count: by the clock that
+ * decided, or by one that nobody sets where the store's own time did.
+ */
 function refunds(store: Store, prefix: string, clock: Clock | undefined): Refund {
-  return (rules, domain, passed) =>
-    allOf(
-      rules.flatMap(({ decision, key, cost, limits }): MaybePromise<unknown>[] => {
-        if (decision === undefined || !decision.allowed || decision.source === "policy") return [];
-        if (cost <= 0) return [];
-        return limits.map((algorithm, index) => {
-          const spec = { prefix: `${prefix}/${domain}`, algorithm, older: [] };
-          const own = limits.length === 1 ? decision : decision.parts?.[index] ?? decision;
-          const taken = { units: cost, decision: own, passed };
-          return (store as StoreBase).open(spec).bind(refundUnexpired).call(key, taken, clock?.());
-        });
-      }),
-    );
+  const time = () => clock?.() ?? performance.now();
+  return (rules, domain) => {
+    const takenAt = time();
+    return () => {
+      const passed = time() - takenAt;
+      return allOf(rules.flatMap((rule) => refundsOf(rule, domain, passed)));
+    };
+  };
+
+  function refundsOf(
+    { decision, key, cost, limits }: RuleVerdict,
+    domain: string,
+    passed: number,
+  ): readonly MaybePromise<unknown>[] {
+    if (decision === undefined || !decision.allowed || decision.source === "policy") return [];
+    if (cost <= 0) return [];
+    return limits.map((algorithm, index) => {
+      const spec = { prefix: `${prefix}/${domain}`, algorithm, older: [] };
+      const own = limits.length === 1 ? decision : decision.parts?.[index] ?? decision;
+      const taken = { units: cost, decision: own, passed };
+      return (store as StoreBase).open(spec).bind(refundUnexpired).call(key, taken, clock?.());
+    });
+  }
 }
 
 async function noOne(): Promise<void> {}

@@ -8,7 +8,16 @@ import {
   type TrpcCall,
   type TrpcRateLimitContext,
 } from "../../../adapters/frameworks/trpc.ts";
-import { gcra, limiter, RateLimitedError } from "../../../mod.ts";
+import { objectSource, requestRules, type RuleFile } from "../../../adapters/rules/rules.ts";
+import {
+  type Decision,
+  gcra,
+  limiter,
+  memoryStore,
+  RateLimitedError,
+  type Store,
+} from "../../../mod.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
 interface Context extends TrpcRateLimitContext {
   readonly user: string;
@@ -27,6 +36,24 @@ function routerOf(options: Partial<Parameters<typeof rateLimit<Call>>[0]> = {}) 
     hello: limited.query(({ ctx }) => `${ctx.user}: ${ctx.rateLimit?.remaining}`),
     write: limited.mutation(() => "written"),
   });
+}
+
+function storePairs(): readonly (readonly [Store, Store])[] {
+  const [one, other] = [memoryStore(), asyncMemoryStore()];
+  return [[one, one], [other, other], [memoryStore(), asyncMemoryStore()]];
+}
+
+/** Two limits, of an address and of a user; on one store or on two. */
+function twoLimits(one: Store, other: Store) {
+  const clock = () => 1_764_000_000_000;
+  const policy = { limit: 10, period: "1m" } as const;
+  const wide = limiter(gcra({ ...policy, burst: 5 }), { store: one, prefix: "wide", clock });
+  const narrow = limiter(gcra({ ...policy, burst: 2 }), { store: other, prefix: "narrow", clock });
+  const limits = [
+    { limiter: wide, key: () => "192.0.2.7" },
+    { limiter: narrow, key: ({ ctx }: Call) => Promise.resolve(ctx.user) },
+  ];
+  return { wide, narrow, limits };
 }
 
 describe("tidegate/trpc", () => {
@@ -78,12 +105,125 @@ describe("tidegate/trpc", () => {
     assert.equal((await response.json()).error.data.code, "TOO_MANY_REQUESTS");
   });
 
+  test("charges several limits all or none, and gives the decision of all", async () => {
+    for (const [one, other] of storePairs()) {
+      const { wide, limits } = twoLimits(one, other);
+      const caller = t.createCallerFactory(routerOf({ limiter: undefined, limits }))({
+        user: "ann",
+      });
+      assert.equal(await caller.hello(), "ann: 1");
+      assert.equal(await caller.hello(), "ann: 0");
+      for (let refused = 0; refused < 2; refused++) {
+        await assert.rejects(caller.hello(), ({ code, cause }) => {
+          assert.equal(code, "TOO_MANY_REQUESTS");
+          assert.deepEqual(cause.decision.parts.map(({ allowed }: Decision) => allowed), [
+            true,
+            false,
+          ]);
+          return true;
+        });
+      }
+      // Nothing of the first limit was spent on calls that the second one refused.
+      assert.equal((await wide.peek("192.0.2.7", 0)).remaining, 3);
+    }
+  });
+
+  test("gives the units of all limits back to procedures that fail", async () => {
+    for (const [one, other] of storePairs()) {
+      const { wide, narrow, limits } = twoLimits(one, other);
+      const limited = t.procedure.use(rateLimit<Call>({ limits, refund: "failed" }));
+      const router = t.router({
+        bad: limited.query(() => {
+          throw new Error("boom");
+        }),
+        good: limited.query(() => "good"),
+      });
+      const caller = t.createCallerFactory(router)({ user: "ann" });
+      await assert.rejects(caller.bad(), /boom/);
+      await new Promise((resolve) => setTimeout(resolve));
+      const left = async () => [
+        (await wide.peek("192.0.2.7", 0)).remaining,
+        (await narrow.peek("ann", 0)).remaining,
+      ];
+      assert.deepEqual(await left(), [5, 2]);
+      assert.equal(await caller.good(), "good");
+      assert.deepEqual(await left(), [4, 1]);
+    }
+  });
+
+  test("limits by the policy that a call has, all of them on one store", async () => {
+    const plans: Record<string, number> = { ann: 1, bob: 2 };
+    const caller = t.createCallerFactory(routerOf({
+      limiter: undefined,
+      policy: ({ ctx: { user } }) =>
+        plans[user] && gcra({ limit: plans[user], period: "1h" }) ||
+        undefined,
+      store: memoryStore(),
+      prefix: "plan",
+    }));
+    assert.equal(await caller({ user: "ann" }).hello(), "ann: 0");
+    await assert.rejects(caller({ user: "ann" }).hello(), { code: "TOO_MANY_REQUESTS" });
+    assert.equal(await caller({ user: "bob" }).hello(), "bob: 1");
+    assert.equal(await caller({ user: "eve" }).hello(), "eve: undefined");
+  });
+
+  test("limits by rules, which change while they are used", async () => {
+    const rulesFor = (limit: number): RuleFile => ({
+      domain: "calls",
+      routes: [{ method: "QUERY", path: "/hello", descriptors: [{ procedure: "hello" }] }],
+      rules: [
+        { key: "procedure", value: "hello", limits: [{ limit, period: "1h" }] },
+        { key: "user", limits: [{ limit: 3, period: "1h" }] },
+      ],
+    });
+    const source = objectSource(rulesFor(1));
+    const rules = await requestRules(source, { clock: () => 1_764_000_000_000 });
+    const caller = t.createCallerFactory(routerOf({
+      limiter: undefined,
+      key: undefined,
+      rules,
+      unknownAddress: "admit",
+      descriptors: ({ ctx: { user } }) => Promise.resolve([{ user }]),
+    }));
+    assert.equal(await caller({ user: "ann" }).hello(), "ann: 0");
+    await assert.rejects(caller({ user: "ann" }).hello(), { code: "TOO_MANY_REQUESTS" });
+    // The route's limit is spent; mutations have only the user's, and nothing of that was spent on
+    // what the route refused.
+    assert.equal(await caller({ user: "ann" }).write(), "written");
+    source.set(rulesFor(3));
+    assert.ok(await rules.reload());
+    assert.equal(await caller({ user: "ann" }).hello(), "ann: 0");
+    await assert.rejects(caller({ user: "ann" }).write(), { code: "TOO_MANY_REQUESTS" });
+    await rules.close();
+  });
+
+  test("answers for a store that cannot decide, and for keys that cannot be used", async () => {
+    const store = memoryStore();
+    const failures: unknown[] = [];
+    const create = t.createCallerFactory(routerOf({
+      limiter: limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "a" }),
+      key: ({ ctx: { user } }) => user === "nobody" ? undefined : user,
+      onFailure: (error) => void failures.push(error),
+    }));
+    await assert.rejects(create({ user: "nobody" }).hello(), { code: "BAD_REQUEST" });
+    await assert.rejects(create({ user: "a".repeat(2_000) }).hello(), { code: "BAD_REQUEST" });
+    assert.deepEqual(failures, []);
+    store.close();
+    await assert.rejects(create({ user: "ann" }).hello(), { code: "SERVICE_UNAVAILABLE" });
+    assert.equal(failures.length, 1);
+  });
+
   test("refuses options of the wrong type", () => {
     const api = limiter(gcra({ limit: 2, period: "1h" }));
     const make = rateLimit as (options: unknown) => unknown;
     assert.throws(() => make(undefined), TypeError);
     assert.throws(() => make({ limiter: api }), /key/);
+    assert.throws(
+      () => make({ limits: [{ limiter: api, key: () => "a" }, { limiter: api }] }),
+      /key/,
+    );
     assert.throws(() => make({ limiter: {}, key: () => "a" }), /limiter/);
+    assert.throws(() => make({ limiter: api, key: () => "a", headers: false }), /headers/);
     assert.throws(() => make({ limiter: api, key: () => "a", cost: -1 }), RangeError);
   });
 });
