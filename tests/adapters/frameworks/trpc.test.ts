@@ -170,7 +170,7 @@ describe("tidegate/trpc", () => {
   test("limits by rules, which change while they are used", async () => {
     const rulesFor = (limit: number): RuleFile => ({
       domain: "calls",
-      routes: [{ method: "QUERY", path: "/hello", descriptors: [{ procedure: "hello" }] }],
+      routes: [{ methods: ["QUERY"], path: "/hello", descriptors: [{ procedure: "hello" }] }],
       rules: [
         { key: "procedure", value: "hello", limits: [{ limit, period: "1h" }] },
         { key: "user", limits: [{ limit: 3, period: "1h" }] },
