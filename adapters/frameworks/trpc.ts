@@ -123,7 +123,8 @@ const callSource: RequestSource<AnyCall> = {
  * @throws {RangeError} If `cost` is no integer of at least 0.
  */
 export function rateLimit<
-  Call extends AnyCall,
+  // deno-lint-ignore no-explicit-any
+  Call extends TrpcCall<any>,
 >(
   options: TrpcRateLimitOptions<Call>,
 ): <Result>(call: Call & { readonly next: TrpcNext<Result> }) => Promise<Result> {
