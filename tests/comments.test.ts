@@ -7,7 +7,7 @@ import { filesOf, type SourceFile } from "./support/tree.ts";
 const CLAUSE_REGEXP = /^\s*(?:\/\/|\/?\*\*?)\s*(?:Of|What|Those|Who|Whose|Whom) /;
 
 /** The lines that may still begin so: a tree's count only falls, so lower its number with it. */
-const MOST: Readonly<Record<string, number>> = { core: 0, stores: 0, adapters: 39, bench: 0 };
+const MOST: Readonly<Record<string, number>> = { core: 0, stores: 0, adapters: 0, bench: 0 };
 
 describe("comments begin with the thing that they describe", () => {
   for (const [tree, most] of Object.entries(MOST)) {

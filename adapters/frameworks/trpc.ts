@@ -30,7 +30,7 @@ import { gate } from "../http/gate/gate.ts";
 import { GATE_OPTIONS, type RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../http/gate/refunds.ts";
 
-/** What is needed of what tRPC hands over to a middleware. */
+/** The part of tRPC's arguments to a middleware that is needed. */
 export interface TrpcCall<Context> {
   /** The context of the call. */
   readonly ctx: Context;
@@ -75,13 +75,13 @@ export interface TrpcRateLimitOptions<Call> extends
     | "unknownAddress"
   > {}
 
-/** What the middleware puts on the context; the context's own type names it, to be read. */
+/** The variables that the middleware puts on the context; the context's own type names it, to be read. */
 export interface TrpcRateLimitContext {
   /** The decision about the call; `undefined` if it was not limited. */
   readonly rateLimit?: Decision | undefined;
 }
 
-/** What the middleware calls to go on. */
+/** The function that the middleware calls to go on. */
 export type TrpcNext<Result> = (
   options: { readonly ctx: TrpcRateLimitContext },
 ) => Promise<Result>;

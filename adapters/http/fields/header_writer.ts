@@ -30,17 +30,17 @@ export type HeaderForm = "draft-11" | "draft-7" | "draft-6" | "legacy";
 /** A header field: its name and its value. */
 export type HeaderField = readonly [name: string, value: string];
 
-/** What a quota counts; clients take it to be requests if it is not said. */
+/** The unit of a quota; clients take it to be requests if it is not said. */
 export type QuotaUnit = "requests" | "content-bytes" | "concurrent-requests";
 
-/** What the fields need of a decision. */
+/** The part of a decision that the fields need. */
 export type QuotaLeft = Pick<Decision, "remaining" | "nextAfter" | "resetAfter">;
 
 /** The options of `headerWriter`. */
 export interface HeaderWriterOptions {
   /** Which fields to write; default `"draft-11"`; `false` for none. */
   readonly headers?: HeaderForm | readonly HeaderForm[] | false | undefined;
-  /** What a unit of cost is; default `"requests"`. */
+  /** The name of a unit of cost; default `"requests"`. */
   readonly unit?: QuotaUnit | undefined;
 }
 
@@ -173,7 +173,7 @@ function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
 /** Writes the field of the policies; what it says of each ends with the client's key. */
 type PolicyField = (now: number, key: string) => HeaderField;
 
-/** What writes the policies: once for all, unless windows differ in length. */
+/** Writes the policies: once for all, unless windows differ in length. */
 function policyFieldOf(
   policies: readonly Policy[],
   textOf: (policy: Policy, index: number, window: string) => string,

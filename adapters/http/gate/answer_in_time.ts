@@ -4,7 +4,7 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 const ANSWER_WITHIN = 10_000;
 
 /**
- * What a function of the options answers later, waited for that long: requests that wait without end
+ * The later answer of a function of the options, waited for that long: requests that wait without end
  * fill a server.
  *
  * @param option The name of the option.

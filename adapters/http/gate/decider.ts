@@ -1,5 +1,5 @@
 /*
- * What decides about requests: limits, or rules. The gate asks what a request is to be charged for,
+ * Decides about requests: limits, or rules. The gate asks what a request is to be charged for,
  * takes the units, and may give them back; how that is done is the decider's.
  */
 
@@ -9,7 +9,7 @@ import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import type { HeaderWriter } from "../fields/header_writer.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** What answers say of the policies that a request met: worked out once, not for each request. */
+/** The texts of answers about the policies that a request met: worked out once, not for each request. */
 export interface PolicyPlan {
   /** The names of the policies. */
   readonly names: readonly string[];
@@ -31,7 +31,7 @@ export interface Asked {
   readonly delays: boolean;
 }
 
-/** What was decided about a request. */
+/** The decision about a request. */
 export interface Decided {
   readonly decision: Decision;
   /** The key that decided: of the first limit that refuses, or else of the first. */
@@ -39,7 +39,7 @@ export interface Decided {
   readonly policies: PolicyPlan;
   /** The decision of each policy; `undefined` of those that a failure policy answered for. */
   readonly lefts: readonly (Decision | undefined)[];
-  /** What lets the time of a delay pass. */
+  /** Lets the time of a delay pass. */
   readonly clock: Clock | undefined;
   /** The answer to a refused client, where it does not follow from the policies. */
   readonly refusal: Refusal | undefined;
@@ -52,7 +52,7 @@ export interface Decided {
  * @typeParam Answer What was decided about it.
  */
 export interface Decider<Call extends Asked, Answer extends Decided> {
-  /** What a request is to be charged for; `undefined` if it is not limited. */
+  /** The charges of a request; `undefined` if it is not limited. */
   ask(request: unknown, info: unknown, shadowed: boolean): MaybePromise<Call | undefined>;
   /**
    * Decides, and takes the units. `undefined` if the request is not limited after all, a refusal if

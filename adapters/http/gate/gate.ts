@@ -82,7 +82,7 @@ function gateOf(
   const { skip, shadow = false } = options;
   checkAddress(options);
   const report = failureReport(options.onFailure);
-  // What is answered anyway is not printed.
+  // A failure that is answered anyway is not printed.
   const notice = options.onFailure === undefined ? () => {} : report;
   const isShadowed = typeof shadow === "function" ? guarded(shadow, report) : () => shadow;
   const decider = deciderOf(options, source, notice);

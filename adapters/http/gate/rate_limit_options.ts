@@ -125,7 +125,7 @@ export interface RateLimitOptions<Request, Info = undefined>
   /**
    * Called by the adapter in place of the usual answer to a refused client, when the header fields
    * are set. It may answer: by a `Response` that it returns, or on Node's servers by what it sends.
-   * What it throws or rejects with goes the framework's own way of errors, such as `next(error)` of
+   * An error that it throws or rejects with goes the framework's own way, such as `next(error)` of
    * Express or `setErrorHandler` of Fastify. If it does neither, the usual answer is sent.
    */
   readonly onRefused?:

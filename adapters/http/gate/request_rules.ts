@@ -1,5 +1,5 @@
 /*
- * What rules are to the gate: `requestRules` of the room of rules makes them. The gate knows nothing of
+ * Rules, as the gate sees them: `requestRules` of the room of rules makes them. The gate knows nothing of
  * files and sources, so that who uses no rules bundles none.
  */
 
@@ -7,7 +7,7 @@ import type { Policy } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Awaitable } from "../limits/limit_options.ts";
 
-/** What rules must know of an HTTP request. */
+/** The facts about an HTTP request that rules must know. */
 export interface RuleCall {
   /** The method, in capitals. */
   readonly method: string;
@@ -21,7 +21,7 @@ export interface RuleCall {
   header(name: string): string | null | undefined;
 }
 
-/** What rules decided about a request. */
+/** The decision of rules about a request. */
 export interface RulesDecision {
   /** The decision of all limits together. */
   readonly decision: Decision;

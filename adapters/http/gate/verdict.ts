@@ -1,5 +1,5 @@
 /*
- * What the gate decides about a request, for the adapter to carry out: the header fields, the
+ * The gate's verdict about a request, for the adapter to carry out: the header fields, the
  * refusal, and what settles an admitted request at its end.
  */
 import type { Decision } from "../../../core/decision.ts";
@@ -13,13 +13,13 @@ import type { Awaitable, GateOptions, Outcome } from "./rate_limit_options.ts";
 import { refundRule, settlement } from "./refunds.ts";
 import { changedRefusal, quotaExceeded, type Refusal, UNAVAILABLE } from "./refusal.ts";
 
-/** What becomes of a request. */
+/** The outcome of a request. */
 export interface Verdict {
   /** The decision; `undefined` if the request was not limited. */
   readonly decision: Decision | undefined;
   /** Header fields for the response, be it the handler's or the refusal. */
   readonly headers: readonly HeaderField[];
-  /** What to answer in place of the handler; `undefined` lets the request through. */
+  /** The answer in place of the handler's; `undefined` lets the request through. */
   readonly refusal: Refusal | undefined;
   /** To be called with how an admitted request ended; `undefined` if nothing depends on it. */
   readonly settle: ((outcome: Outcome) => void) | undefined;
@@ -92,7 +92,7 @@ export function judge(
     });
   }
 
-  /** What settles an admitted request at its end; `undefined` if it has nothing to be given back. */
+  /** Settles an admitted request at its end; `undefined` if it has nothing to be given back. */
   function settleOf(
     { request, info }: Asked,
     decided: Decided,

@@ -1,5 +1,5 @@
 /*
- * What a request takes from its limits: a list, which grows by one charge for each limit. The plan of a
+ * The charges of a request on its limits: a list, which grows by one charge for each limit. The plan of a
  * charge is that of all limiters up to its own, so the last charge stands for the whole call.
  */
 
@@ -9,13 +9,13 @@ import type { AnyLimiter } from "./limit_options.ts";
 import type { LimitPlan, PlannedLimiter } from "./limit_plan.ts";
 
 /**
- * What a request takes from one limit, and from those before it. Where limits of one store take units
+ * The charge of a request on one limit, and on those before it. Where limits of one store take units
  * together, it is the operation of its limit.
  */
 export interface Charge extends Asked {
   readonly plan: LimitPlan;
   readonly limiter: AnyLimiter;
-  /** What takes its units; `undefined` of a limiter that was not made by `limiter(...)`. */
+  /** The verb that takes its units; `undefined` of a limiter that was not made by `limiter(...)`. */
   readonly bound: PlannedLimiter["takes"];
   readonly key: string;
   /** The units. */

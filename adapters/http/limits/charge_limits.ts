@@ -22,11 +22,11 @@ import type { Charge } from "./charge.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
 
 /**
- * What one limit answered: a decision, or an attempt, which knows the place in a queue that it took.
+ * The answer of one limit: a decision, or an attempt, which knows the place in a queue that it took.
  */
 export type Answer = Decision | Attempt;
 
-/** What is done to limits. */
+/** The verbs of limits. */
 type Action = "take" | "look" | "look at nothing";
 
 type Answers = readonly Answer[];

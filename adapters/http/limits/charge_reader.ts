@@ -22,7 +22,7 @@ export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "sig
   clientKey(request: unknown, info: unknown): string | undefined;
 }
 
-/** What the readers of a gate share. */
+/** The parts that the readers of a gate share. */
 export interface ReaderContext {
   readonly source: LimitsSource;
   readonly unknownAddress: UnknownAddress;

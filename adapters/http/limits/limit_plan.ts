@@ -1,5 +1,5 @@
 /*
- * What is worked out once for the limiters that meet in a request. Limiters may be chosen for each
+ * The facts that are worked out once for the limiters that meet in a request. Limiters may be chosen for each
  * request, so plans form a tree: each limiter leads from the plan of those before it to the next.
  */
 
@@ -24,7 +24,7 @@ export interface PlannedLimiter {
   readonly limiter: AnyLimiter;
   /** `undefined` of a limiter that was not made by `limiter(...)`. */
   readonly internals: LimiterInternals | undefined;
-  /** What takes units of it together with others. */
+  /** The verb that takes units of it together with others. */
   readonly takes: BoundVerb<number, Decision> | undefined;
   /** Whether its admitted calls may have to wait, and their places can be given back. */
   readonly delays: boolean;
@@ -110,7 +110,7 @@ function planOf(limiters: readonly PlannedLimiter[], options: HeaderWriterOption
 }
 
 /**
- * What answers say of some policies.
+ * The texts of answers about some policies.
  *
  * @throws {RangeError} If a policy cannot stand in header fields.
  */
@@ -124,7 +124,7 @@ export function policyPlan(
     write: headerWriter(policies, options),
     timed: readHeaderForms("create rateLimit", options.headers).includes("legacy") ||
       policies.some(({ periodAt }) => periodAt !== undefined),
-    // Of most limiters the only refusal by a decision; JSON takes a fifth of the time of refusing.
+    // Most limiters refuse by decisions with this text alone; JSON takes a fifth of the time of refusing.
     refusal: quotaExceeded(names),
   };
 }

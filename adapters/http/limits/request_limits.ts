@@ -16,15 +16,15 @@ import type { UnknownAddress } from "./key_faults.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
 
-/** What the limits of a request decided. */
+/** The decisions of a request's limits. */
 export interface LimitsDecided extends Decided {
-  /** What it took from them. */
+  /** Its charges on them. */
   readonly call: Charge;
-  /** What each answered, in order; `undefined` if a single limit answered by the decision. */
+  /** The answer of each, in order; `undefined` if a single limit answered by the decision. */
   readonly answers: readonly Answer[] | undefined;
 }
 
-/** What the limits of a gate are made of. */
+/** The options of a gate's limits. */
 export interface RequestLimitsOptions extends GivenLimits, HeaderWriterOptions {
   readonly unknownAddress?: UnknownAddress;
 }
@@ -98,7 +98,7 @@ export function requestLimits(
   };
 }
 
-/** What a single limit decided. */
+/** The decision of a single limit. */
 function decidedAlone(
   call: Charge,
   decision: Decision,
@@ -112,7 +112,7 @@ function decidedAlone(
   return { decision, key, policies, lefts, clock, refusal: undefined, call, answers };
 }
 
-/** What several limits decided. */
+/** The decisions of several limits. */
 function decidedBy(
   call: Charge,
   charges: readonly Charge[],

@@ -15,13 +15,13 @@ import type { RuleCall, RulesDecision } from "../gate/request_rules.ts";
 import { keyCheck } from "./key_faults.ts";
 import { policyPlan } from "./limit_plan.ts";
 
-/** What rules are asked about a request. */
+/** The question to rules about a request. */
 interface RulesAsked extends Asked {
   readonly call: RuleCall;
   readonly more: readonly Readonly<Record<string, string>>[];
 }
 
-/** What rules decided. */
+/** The decision of rules. */
 interface RulesDecided extends Decided {
   readonly rules: RulesDecision;
 }

@@ -3,7 +3,7 @@
  * from.
  *
  * A stored key holds the options of its limit, so that a changed limit starts with keys of its own.
- * What a key had used lies under the older options, and is carried over on the key's first call
+ * The use of a key lies under the older options, and is carried over on the key's first call
  * (`FamilySpec.older`). A key that stays idle over two changes has its use under the version
  * before the last, so a limit remembers several, each until nothing under it can still be in use.
  */

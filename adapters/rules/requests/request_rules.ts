@@ -29,7 +29,7 @@ export interface RequestRulesOptions
   readonly domain?: string | undefined;
   /** Where use is kept; default a memory store of its own. */
   readonly store?: Store | undefined;
-  /** What all stored keys begin with; default `"rules"`. */
+  /** The beginning of all stored keys; default `"rules"`. */
   readonly prefix?: string | undefined;
   /** Where `now` comes from; without it the store's own time. */
   readonly clock?: Clock | undefined;
@@ -39,7 +39,7 @@ export interface RequestRulesOptions
 
 /** Rules for the option `rules` of the HTTP adapters, which follow their source. */
 export interface FollowedRequestRules extends RequestRules {
-  /** What decides. */
+  /** The engine that decides. */
   readonly engine: RuleEngine;
   /** Reads the source now; whether its rules hold. */
   reload(): Promise<boolean>;
