@@ -10,7 +10,7 @@ import type { SendPermitStep } from "../../../adapters/testing/permit_laws.ts";
 import { type Algorithm, all, concurrency, gcra, memoryStore, type Store } from "../../../mod.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
-import { permitNetwork } from "../../support/permit_network.ts";
+import { permitNetwork } from "../../support/permits/permit_network.ts";
 import { fcOptions, isLong, seed } from "../../support/seed.ts";
 
 /** Messages of one key; then come other options. */

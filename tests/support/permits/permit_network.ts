@@ -6,8 +6,8 @@
 
 import assert from "node:assert/strict";
 
-import type { PermitStep, SendPermitStep } from "../../adapters/testing/permit_laws.ts";
-import { type PermitAct, permitModel } from "../../adapters/testing/models/permit_model.ts";
+import type { PermitStep, SendPermitStep } from "../../../adapters/testing/permit_laws.ts";
+import { type PermitAct, permitModel } from "../../../adapters/testing/models/permit_model.ts";
 
 /** What a network is to do. */
 export interface NetworkOptions {

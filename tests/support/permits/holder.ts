@@ -1,0 +1,45 @@
+/*
+ * A process or a thread that holds permits. Started by tests/stores/permits.test.ts.
+ */
+import process from "node:process";
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
+
+import { jobsOn, LANES, LIMIT, type Place, storeAt } from "./jobs.ts";
+import { enterBy } from "./resource.ts";
+
+/** What a holder is to do. */
+export interface HolderTask {
+  readonly place: Place;
+  /** The port of the resource. */
+  readonly port: number;
+  /** Permits held one after the other in each lane; none of them is ever released if it is 0. */
+  readonly holds: number;
+}
+
+async function work({ place, port, holds }: HolderTask): Promise<void> {
+  const store = storeAt(place);
+  const jobs = jobsOn(store);
+  const entrance = await enterBy(port);
+  if (holds === 0) {
+    const { permit } = await jobs.hold("key", { cost: LIMIT });
+    if (permit === undefined) throw new Error("no permit was free");
+    await entrance.enter();
+    return await new Promise<void>((resolve) => parentPort?.once("message", () => resolve()));
+  }
+  await Promise.all(Array.from({ length: LANES }, async () => {
+    for (let hold = 0; hold < holds; hold++) {
+      await jobs.withPermit("key", async (signal) => {
+        await entrance.enter();
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        signal.throwIfAborted();
+        await entrance.leave();
+      }, { maxWait: "1m" });
+    }
+  }));
+  entrance.close();
+  await store.close();
+}
+
+await work(isMainThread ? JSON.parse(process.argv[2]!) as HolderTask : workerData as HolderTask);
+// What still waits for an answer is to keep nobody alive.
+process.exit();
