@@ -1,10 +1,13 @@
 import { test } from "node:test";
 import { createClient } from "redis";
 
+import { permitsInStore } from "../../../adapters/testing/permit_laws.ts";
 import { permitLaws, storeLaws } from "../../../adapters/testing/testing.ts";
+import type { Algorithm } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { permitNetworks } from "../../support/permits/permit_network.ts";
+import { fcOptions, isLong } from "../../support/seed.ts";
 
 for (const commit of ["watch", "cas", "script"] as const) {
   withRedis(`redisStore by ${commit}`, (redis) => {
@@ -16,6 +19,11 @@ for (const commit of ["watch", "cas", "script"] as const) {
     for (const law of permitLaws(make)) {
       test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 10 })));
     }
+    test(`${commit}: permits whose messages are lost, late and doubled are ids in a list`, async () => {
+      await using store = make();
+      const sendTo = (algorithm: Algorithm) => permitsInStore(store, algorithm);
+      await permitNetworks(sendTo, { keys: 1, perKey: isLong() ? 2_000 : 150 });
+    });
   });
 }
 

@@ -6,8 +6,10 @@
 
 import assert from "node:assert/strict";
 
+import { type Algorithm, concurrency } from "../../../mod.ts";
 import type { PermitStep, SendPermitStep } from "../../../adapters/testing/permit_laws.ts";
 import { type PermitAct, permitModel } from "../../../adapters/testing/models/permit_model.ts";
+import { fcOptions, isLong, seed } from "../seed.ts";
 
 /** What a network is to do. */
 export interface NetworkOptions {
@@ -151,6 +153,33 @@ export async function permitNetwork(options: NetworkOptions): Promise<NetworkCou
   const { remaining } = await send({ act: "release", id: 1, cost: 1, passed: now - last }, now);
   assert.equal(remaining, limit, "what is free one ttl after the last message");
   return counts;
+}
+
+/** What networks are to do. */
+export interface NetworksOptions {
+  /** Keys of different limits and times, or 50 of them if the run may take long. */
+  readonly keys: number;
+  /** Messages of each key; default 2,000. */
+  readonly perKey?: number;
+  /** Makes the algorithm; `concurrency` without it. */
+  make?(limit: number, ttl: number): Algorithm;
+}
+
+/** Sends messages for several keys, one after the other; a long run prints how many. */
+export async function permitNetworks(
+  sendTo: (algorithm: Algorithm) => SendPermitStep,
+  { keys, perKey = 2_000, make = (limit, ttl) => concurrency({ limit, ttl }) }: NetworksOptions,
+): Promise<void> {
+  const total: Record<string, number> = {};
+  const { numRuns } = fcOptions({ numRuns: isLong() ? 50 : keys });
+  for (let key = 0; key < numRuns; key++) {
+    const limit = [3, 1, 8, 5, 2, 20, 0][key % 7]!;
+    const ttl = [30, 10, 100, 1_000][key % 4]!;
+    const send = sendTo(make(limit, ttl));
+    const counts = await permitNetwork({ limit, ttl, steps: perKey, seed: seed() + key, send });
+    for (const [name, count] of Object.entries(counts)) total[name] = (total[name] ?? 0) + count;
+  }
+  if (isLong()) console.log(JSON.stringify(total));
 }
 
 /** Numbers from 0 to below 1, the same ones of the same seed. */

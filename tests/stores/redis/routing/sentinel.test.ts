@@ -4,8 +4,8 @@ import process from "node:process";
 import { createSentinel } from "redis";
 import * as redis5 from "redis5";
 
-import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
-import { redisStore } from "../../../../stores/redis/redis_store.ts";
+import { concurrency, gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
+import { type RedisStore, redisStore } from "../../../../stores/redis/redis_store.ts";
 import { tell, until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
 import { share } from "../../../support/seed.ts";
@@ -62,12 +62,36 @@ async function storesOf(port: number, silent: number) {
   };
 }
 
+/** Longer than it takes a replica to take over. */
+const TTL = 60_000;
+
+/** Holds two permits, one of which is released while there is no master. */
+async function holdTwo(store: RedisStore) {
+  const options = { store, prefix: "jobs" };
+  const algorithm = concurrency({ limit: 2, ttl: TTL });
+  const jobs = limiter(algorithm, options);
+  const later = limiter(algorithm, { ...options, clock: () => Date.now() + TTL });
+  const kept = await jobs.hold("key");
+  const dropped = await jobs.hold("key");
+  assert.equal((await jobs.hold("key")).permit, undefined);
+  return {
+    drop: () => dropped.permit!.release(),
+    /** Checks that the replica knows both of them, and that a release that was lost costs one ttl. */
+    async check(wasDropped: boolean): Promise<void> {
+      assert.equal((await jobs.peek("key", 0)).remaining, wasDropped ? 1 : 0);
+      assert.equal(await kept.permit!.release(), true);
+      assert.equal((await later.peek("key", 0)).remaining, 2);
+    },
+  };
+}
+
 async function outlive(ending: (typeof ENDINGS)[number], silent: number) {
   const servers = await startSentinel();
   const { stores, close } = await storesOf(servers.port, silent);
   try {
     const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "one" }));
     const passing = limiters.pop()!;
+    const permits = await holdTwo(stores[0]!);
     for (let calls = 0; calls < 10; calls++) {
       for (const api of limiters) assert.equal((await api.consume("a")).source, undefined);
     }
@@ -84,6 +108,7 @@ async function outlive(ending: (typeof ENDINGS)[number], silent: number) {
 
     if (ending === "SIGKILL") await servers.master.kill();
     else servers.master.signal(ending);
+    const dropped = permits.drop();
     await until(async () =>
       (await tell<string>(servers.replica, "INFO", "replication").catch(() => ""))
         .includes("role:master")
@@ -91,6 +116,7 @@ async function outlive(ending: (typeof ENDINGS)[number], silent: number) {
     const start = performance.now();
     for (const api of limiters) await untilServed(api, "a");
     await untilServed(passing, "b");
+    await permits.check(await dropped);
     if (process.env.TIDEGATE_CHAOS !== undefined) {
       console.log(`back ${performance.now() - start} ms after the replica took over`);
     }
