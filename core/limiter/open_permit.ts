@@ -99,9 +99,9 @@ export function openPermit(given: GivenPermit): Permit {
   function lose(why: string): void {
     renewals.drop(renewed);
     loss = lostError(key, why);
-    controller?.abort(loss);
     // Others may have it sooner, if it is still there.
     released = releasePermit(limiter, given);
+    controller?.abort(loss);
   }
 
   function release(): MaybePromise<boolean> {

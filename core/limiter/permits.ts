@@ -10,7 +10,13 @@
 import type { Decision } from "../decision.ts";
 import { RateLimitedError, StoreUnavailableError } from "../errors.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
-import { checkInteger, checkOptions, checkText, errorMessage } from "../options/checks.ts";
+import {
+  checkFunction,
+  checkInteger,
+  checkOptions,
+  checkText,
+  errorMessage,
+} from "../options/checks.ts";
 import { readLongestWait } from "../options/period.ts";
 import type { Attempt } from "../verbs/attempt.ts";
 import { hold as holdVerb } from "../verbs/hold.ts";
@@ -107,6 +113,7 @@ export const openPermits: OpenPermits = (limiter) => {
   const desk: PermitDesk = {
     hold,
     async withPermit(key, work, options) {
+      checkFunction("hold a permit", "work", work);
       const { decision, permit } = await hold(key, options);
       if (permit === undefined) throw refused(key, options?.cost ?? 1, decision);
       const { signal } = options ?? {};
