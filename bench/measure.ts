@@ -61,8 +61,8 @@ export async function bytesInUse(): Promise<number> {
   collect();
   if ("Bun" in globalThis) {
     const { heapStats } = await import("bun:jsc");
-    const { heapSize, extraMemorySize } = heapStats();
-    return heapSize + extraMemorySize;
+    // Buffers and long strings are part of it.
+    return heapStats().heapSize;
   }
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;

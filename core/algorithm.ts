@@ -151,6 +151,11 @@ export interface AlgorithmInternals<State = unknown> {
   /** The same state as a value, where a store may pass a view of memory that it reuses. */
   detach?(state: State): State;
   /**
+   * About how many bytes a state takes in the engine's memory. Without it a store takes that from the
+   * words that the codec writes, which costs a call as long as those are many.
+   */
+  bytes?(state: State): number;
+  /**
    * The use that a state holds, the oldest first: charged at their instants, these units make it again,
    * also under another limit. Absent where a charge at `now` ends when the use itself would.
    */

@@ -55,7 +55,7 @@ export function layerStoreScoped<E, R>(
 /**
  * The service on a memory store of its own: one process.
  *
- * @param options `maxKeys` and `onFull` of `memoryStore`; a bad one is a defect.
+ * @param options Those of `memoryStore`; a bad one is a defect.
  */
 export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateLimiter> {
   return layerStoreScoped(Effect.sync(() => memoryStore(options)));

@@ -46,7 +46,10 @@ export interface ServeOptions {
   readonly tls?: TlsFiles | undefined;
   /** Threads that serve: workers, or this thread if 1 (default); 1 on Node before 22.12. */
   readonly threads?: number | undefined;
-  /** The most keys of the embedded store; default 1,000,000. */
+  /**
+   * The most keys of the embedded store; default 1,000,000. With one thread a quarter of its heap bounds
+   * them as well (`maxBytes` of `memoryStore`).
+   */
   readonly capacity?: number | undefined;
   /** Keeps counters in Redis, in place of the embedded store. */
   readonly redis?: RedisOptions | undefined;

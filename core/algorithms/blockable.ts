@@ -16,6 +16,7 @@ import { all } from "./all.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { splitReducer } from "./split_reducer.ts";
+import { stateBytes } from "./state_bytes.ts";
 
 /** The state of a key that was blocked. */
 interface BlockedState<State = unknown> {
@@ -70,6 +71,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
   }
   const halves = blockableReducer(algorithm);
   const { detach, uses, permits } = internals ?? {};
+  const bytes = stateBytes(algorithm);
   const made: Algorithm = {
     ...fieldsOf(algorithm),
     id: `${algorithm.id}/blockable`,
@@ -84,6 +86,9 @@ export function blockable(algorithm: Algorithm): Algorithm {
         detach: (state: unknown) =>
           isBlocked(state) ? { ...state, covered: detach(state.covered) } : detach(state),
       }),
+      ...(typeof bytes !== "number" && {
+        bytes: (state: unknown) => BLOCK_BYTES + bytes(coveredBy(state)),
+      }),
       ...(uses && {
         uses: (state: unknown, now: number) => uses(coveredBy(state), now),
       }),
@@ -92,6 +97,9 @@ export function blockable(algorithm: Algorithm): Algorithm {
   bringDesks(made, { blocks: openBlocks });
   return Object.freeze(made);
 }
+
+/** A block, beside the state that it covers. */
+const BLOCK_BYTES = 44;
 
 /** Whether a state has a block, over or not. */
 function isBlocked<State>(state: State | BlockedState<State>): state is BlockedState<State> {

@@ -81,6 +81,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly slots?: number;
   /** A state that depends on no store's memory, where a store may pass a view. */
   detach?(state: State): State;
+  /** About how many bytes a state takes in the engine's memory, where states differ in size. */
+  bytes?(state: State): number;
   /** The use that a state holds, the oldest first, where the instants matter. */
   uses?(state: State, now: number): readonly UnitsAt[];
   /** How permits are held, where units are given back by whoever took them. */
@@ -126,6 +128,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       halves: split,
       slots: parts.slots,
       ...(parts.detach && { detach: parts.detach }),
+      ...(parts.bytes && { bytes: parts.bytes }),
       ...(parts.uses && { uses: parts.uses }),
       ...(parts.permits && { permits: parts.permits }),
       formula: parts.formula,

@@ -44,6 +44,8 @@ export interface ConcurrencyOptions {
 const MAX_LIMIT = 1_000;
 /** The shortest time to live: a third of it is a timer. */
 const MIN_TTL = 10;
+/** An array, beside its numbers. */
+const PERMITS_BYTES = 48;
 const HOUR = 3_600_000;
 /** The id of a permit that nobody can release: a look asks whether it would be held. */
 const NOBODY = 0;
@@ -105,6 +107,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
     initial: NO_PERMITS,
     accounting,
     codec: permitCodec(limit),
+    bytes: (permits) => PERMITS_BYTES + 8 * permits.length,
     permits: {
       ttl,
       maxHold,

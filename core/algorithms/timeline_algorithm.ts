@@ -41,6 +41,7 @@ export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> 
     accounting: slotAccounting(limit, precision, slots),
     codec: timelineCodec(most, mostEntries(slots, limit), slots),
     slots,
+    bytes: (timeline) => timeline.bytes ?? 0,
     uses(timeline, now) {
       const newest = Math.max(Math.floor(now / precision), timeline.newest);
       const buckets = bucketsOf(timeline, newest - slots + 1);

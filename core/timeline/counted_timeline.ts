@@ -49,6 +49,11 @@ class CountedTimeline implements Timeline {
     this.#tape = tape;
   }
 
+  /** Its fields, and a tape that grows by halves, and by sixteen numbers: as V8 was seen to do. */
+  get bytes(): number {
+    return this.#tail === 0 ? 120 : 250 + 18 * this.#tail;
+  }
+
   since(slot: number): number {
     if (slot > this.newest) return 0;
     return this.#total - this.#totalBefore(this.#firstAtOrAfter(slot));

@@ -8,6 +8,8 @@
 export interface Timeline {
   /** The newest slot that holds units; `-Infinity` when none does. */
   readonly newest: number;
+  /** About how many bytes it takes in the engine's memory; absent where it lies elsewhere. */
+  readonly bytes?: number;
   /** Units at `slot` and later. */
   since(slot: number): number;
   /** The first slot after which at most `units` lie; `-Infinity` if no more are held at all. */

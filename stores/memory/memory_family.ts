@@ -21,12 +21,13 @@ import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { numberIn, WIDTH } from "./expiry_queue.ts";
+import { addKey, keepNumber, keepState } from "./keep_state.ts";
 import {
-  addKey,
   dropSlot,
-  keepNumber,
-  keepState,
+  heldBytes,
+  makeRoom,
   refreshLevel,
+  requiredBytes,
   requireOpen,
   type Slots,
   stateIn,
@@ -136,10 +137,14 @@ function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number
   const taken = olderState(slots, keys, key, now);
   if (taken === undefined) return undefined;
   const { table, older, spec: { algorithm } } = keys;
-  // Before the older state goes: a custom algorithm may throw here, and no use may be lost.
+  // Before the older state goes: all that may throw, because no use may be lost.
   const look = consume.on(algorithm).uncharged(taken.state, now, 0);
   const freshAt = freshInstant(now, look, algorithm);
-  dropSlot(slots, findIn(slots, older[taken.index]!, key)!);
+  const place = older[taken.index]!;
+  const slot = findIn(slots, place, key)!;
+  const bytes = requiredBytes(slots, table, key, taken.state) - heldBytes(slots, place.table, slot);
+  if (slots.onFull === "throw") makeRoom(slots, () => ({ keys: 0, bytes }), now);
+  dropSlot(slots, slot);
   addKey(slots, table, key, taken.state, freshAt, now);
   return slotOf(table, key);
 }

@@ -11,11 +11,13 @@ import {
   checkInteger,
   checkNow,
   checkOptions,
+  integerFrom,
   rangeError,
   typeError,
 } from "../../core/options/checks.ts";
 import type { SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
+import { defaultBytes } from "./default_bytes.ts";
 import { memoryFamily } from "./memory_family.ts";
 import { runTogether } from "./run_together.ts";
 import { dumpLines, type RestoredLines, restoreLine } from "./snapshot.ts";
@@ -29,9 +31,16 @@ export interface MemoryStoreOptions {
   /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
-   * The treatment of a new key when all `maxKeys` hold use: `"evict"` (default) forgets, of those
-   * looked at, one that has the smallest share of its capacity in use, and counts it; `"throw"`
-   * throws a `StoreFullError`.
+   * The most bytes of all keys and states together, at least 1,024; one key may take half of them, and
+   * a longer one is a `StoreFullError`. The bytes are counted as V8 was seen to take them, to about a
+   * fifth. Default: a quarter of what the runtime says its heap may take, and 64 MiB where it does not
+   * say.
+   */
+  readonly maxBytes?: number | undefined;
+  /**
+   * The treatment of a new key when the store is full of keys that hold use: `"evict"` (default)
+   * forgets, of those looked at, ones that have the smallest share of their capacity in use, and counts
+   * them; `"throw"` throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
   /**
@@ -47,6 +56,10 @@ export interface MemoryStoreStatistics {
   readonly keys: number;
   /** The most keys it holds. */
   readonly maxKeys: number;
+  /** Bytes that they are counted for. */
+  readonly bytes: number;
+  /** The most bytes it holds. */
+  readonly maxBytes: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
   /** States of a snapshot that were dropped because no algorithm here has them. */
@@ -91,8 +104,8 @@ export interface MemoryStore extends SyncStore {
 /**
  * A store in the memory of one process: the store of a limiter that is given none.
  *
- * It never holds more than `maxKeys` keys, sets no timer, and drops keys that are fresh again as
- * others come; a key that holds use goes only when all of them do. It looks for those that do not at a
+ * It never holds more than `maxKeys` keys or `maxBytes` bytes, sets no timer, and drops keys that are
+ * fresh again as others come; a key that holds use goes only when all of them do. It looks for those that do not at a
  * few keys in each call, so that no call takes long: after a rush of calls on very many keys, a full
  * store may miss one that has just become fresh. Its time is that of
  * `Date.now`; where the wall clock is set back, it goes on. Limiters that share a store
@@ -102,7 +115,7 @@ export interface MemoryStore extends SyncStore {
  * 150 to 320 with a log of one entry; more on Bun than on V8, and more just after the store has grown.
  * A call takes constant time; a new key O(log n) for n keys held.
  *
- * @param options `maxKeys` and `onFull`, as above.
+ * @param options `maxKeys`, `maxBytes` and `onFull`, as above.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -122,10 +135,12 @@ export interface MemoryStore extends SyncStore {
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions<MemoryStoreOptions>("create memoryStore", options, {
     maxKeys: true,
+    maxBytes: integerFrom(1_024),
     onFull: true,
     perProcess: true,
   });
-  const { maxKeys = 1_000_000, onFull = "evict", perProcess = false } = options;
+  const { maxKeys = 1_000_000, maxBytes = defaultBytes(), onFull = "evict", perProcess = false } =
+    options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
   if (maxKeys > 2 ** 30) {
     throw rangeError("create memoryStore", "maxKeys must be at most 2^30", maxKeys);
@@ -134,7 +149,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   if (typeof perProcess !== "boolean") {
     throw typeError("create memoryStore", "perProcess must be true or false", perProcess);
   }
-  const slots = openSlots(maxKeys, onFull);
+  const slots = openSlots({ maxKeys, maxBytes, onFull });
   const takeTogether = togetherIn(slots);
   const { onClose, announce } = closeNotice();
 
@@ -170,6 +185,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     statistics: () => ({
       keys: slots.queue.size,
       maxKeys,
+      bytes: slots.bytes,
+      maxBytes,
       evictions: slots.evictions,
       unreadable: slots.unreadable,
       clockSteps: clockSteps(),

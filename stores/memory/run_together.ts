@@ -9,8 +9,9 @@ import { freshInstant } from "../../core/arithmetic/fresh_instant.ts";
 import { checkNow } from "../../core/options/checks.ts";
 import type { Operation } from "../../core/store.ts";
 import { checkUnits, transact, type Transaction } from "../../core/transact.ts";
+import { keepState } from "./keep_state.ts";
 import { absentState, findKey, type MemoryBoundVerb, type MemoryKeys } from "./memory_family.ts";
-import { keepState, makeRoom, type Slots, stateIn } from "./slots.ts";
+import { type Addition, heldBytes, makeRoom, requiredBytes, type Slots, stateIn } from "./slots.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
@@ -37,7 +38,7 @@ export function runTogether(
   const { answers, nexts } = transact(operations, states, now);
   if (nexts === states) return answers;
   const freshAts = freshInstants(own, states, { answers, nexts }, now);
-  if (slots.onFull === "throw") requireRoom(slots, own, nexts, now);
+  requireRoom(slots, own, states, nexts, now);
   for (let index = 0; index < own.length; index++) {
     const next = nexts[index];
     if (next === states[index]) continue;
@@ -82,21 +83,26 @@ function holds(
   return slot !== undefined && held[slot] === key && owners[slot] === table;
 }
 
-/** Makes room for all new keys, or throws before any state is replaced. */
+/** Throws, before any state is replaced, if a key does not fit, or if keys may not go for others. */
 function requireRoom(
   slots: Slots,
   operations: readonly MemoryOperation[],
+  states: readonly unknown[],
   nexts: readonly unknown[],
   now: number,
 ): void {
-  const isNew = ({ bound: { keys }, key }: { bound: { keys: MemoryKeys }; key: string }) =>
-    findKey(slots, keys, key, now, false) === undefined;
-  makeRoom(
-    slots,
-    () =>
-      operations.filter((operation, index) =>
-        nexts[index] !== operation.bound.keys.spec.algorithm.initial && isNew(operation)
-      ).length,
-    now,
-  );
+  function added(): Addition {
+    let [newKeys, bytes] = [0, 0];
+    for (let index = 0; index < operations.length; index++) {
+      const { bound: { keys }, key } = operations[index]!;
+      const next = nexts[index];
+      if (next === states[index] || next === keys.spec.algorithm.initial) continue;
+      const held = heldBytes(slots, keys.table, findKey(slots, keys, key, now, false));
+      if (held === 0) newKeys++;
+      bytes += requiredBytes(slots, keys.table, key, next) - held;
+    }
+    return { keys: newKeys, bytes };
+  }
+  if (slots.onFull === "throw") makeRoom(slots, added, now);
+  else added();
 }

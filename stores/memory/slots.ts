@@ -2,34 +2,30 @@
  * Where the memory store keeps its keys. Each limiter has a table of its own from key to slot, so
  * that a call looks its key up as it was given, without building the stored one. A slot's state lies
  * in a cell of the expiry queue if the algorithm's states are numbers, and in a plain array
- * otherwise. All slots together are bounded by `maxKeys`.
+ * otherwise. All slots together are bounded by `maxKeys`, and by `maxBytes` as `key_bytes.ts` counts
+ * them.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { leavesLevel, levelOf } from "../../core/arithmetic/fresh_instant.ts";
+import { levelOf } from "../../core/arithmetic/fresh_instant.ts";
+import { stateBytes } from "../../core/algorithms/state_bytes.ts";
 import { StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import {
-  addSlot,
-  BOUND,
   dueAt,
   type ExpiryQueue,
   expiryQueue,
   firstSlot,
-  FRESH_AT,
   freshAtOf,
-  growQueue,
-  moveUp,
   refreshFirst,
   removeSlot,
   STATE,
   WIDTH,
 } from "./expiry_queue.ts";
-import { allSlots, emptyTable, forgetKey, isEmpty, keepKey, type Table } from "./table.ts";
+import { SLOT_BYTES, textBytes } from "./key_bytes.ts";
+import { allSlots, emptyTable, forgetKey, isEmpty, type Table } from "./table.ts";
 import {
-  addToLevel,
   anySlot,
-  growLevels,
   moveToLevel,
   removeFromLevel,
   slotOfLowest,
@@ -37,22 +33,31 @@ import {
   useLevels,
 } from "./use_levels.ts";
 
-/** The keys of a memory store, and their states. */
-export interface Slots {
+/** What bounds a memory store. */
+export interface SlotBounds {
   readonly maxKeys: number;
+  readonly maxBytes: number;
   readonly onFull: "evict" | "throw";
+}
+
+/** The keys of a memory store, and their states. */
+export interface Slots extends SlotBounds {
   readonly tables: Map<string, Table>;
   /** The key, the table and the state of each slot; the state if it is not in a cell. */
   readonly keys: (string | undefined)[];
   readonly owners: Table[];
   readonly objects: unknown[];
+  /** How many bytes each slot's key is counted for, without its state. */
+  texts: Int32Array;
   /** Slots that were used, and are free again. */
   readonly freed: number[];
   readonly queue: ExpiryQueue;
   /** Decides which key to forget when all of them hold use. */
   readonly use: UseLevels;
-  /** For how many slots the queue and the levels have room. */
+  /** For how many slots there is room. */
   capacity: number;
+  /** Bytes counted: of the room for slots, and of all keys and states. */
+  bytes: number;
   /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
   sweepAt: number;
   /** Keys that were dropped although they held use. */
@@ -66,7 +71,7 @@ export interface Slots {
  * For how many milliseconds a key that is fresh again stays while there is room: one that is called
  * now and then would otherwise be dropped and added anew at each call.
  */
-const FRESH_GRACE = 5_000;
+export const FRESH_GRACE = 5_000;
 
 /**
  * How many slots a call looks at, of those that may be fresh: more than it can add or leave outdated,
@@ -74,20 +79,21 @@ const FRESH_GRACE = 5_000;
  */
 const STEPS = 8;
 
-/** Makes slots for at most `maxKeys` keys. */
-export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
-  const capacity = Math.min(maxKeys, 64);
+/** Makes slots within bounds. */
+export function openSlots(bounds: SlotBounds): Slots {
+  const capacity = Math.min(mostSlots(bounds), 64);
   return {
-    maxKeys,
-    onFull,
+    ...bounds,
     tables: new Map(),
     keys: [],
     owners: [],
     objects: [],
+    texts: new Int32Array(capacity),
     freed: [],
     queue: expiryQueue(capacity),
     use: useLevels(capacity),
     capacity,
+    bytes: capacity * SLOT_BYTES,
     sweepAt: Infinity,
     evictions: 0,
     unreadable: 0,
@@ -107,8 +113,9 @@ export function tableOf(slots: Slots, family: string, algorithm: Algorithm): Tab
   const held = slots.tables.get(family);
   if (held?.codec !== undefined) return held;
   const numeric = typeof initial === "number" && codec.maxWords === 1;
-  const table = emptyTable(family, numeric, codec);
-  return held === undefined ? table : claim(slots, held, { ...held, numeric, codec });
+  const bytes = stateBytes(algorithm);
+  if (held === undefined) return emptyTable(family, numeric, codec, bytes);
+  return claim(slots, held, { ...held, numeric, codec, stateBytes: bytes });
 }
 
 /** Makes states of the text that a snapshot had for the keys of a family. */
@@ -117,11 +124,14 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
   tables.set(table.family, table);
   for (const slot of allSlots(texts)) {
     const state = table.codec!.decode(objects[slot] as string);
-    owners[slot] = table;
     if (state === undefined) {
       slots.unreadable++;
       dropSlot(slots, slot);
-    } else if (table.numeric) {
+      continue;
+    }
+    slots.bytes += bytesOf(table, state) - bytesOf(texts, objects[slot]);
+    owners[slot] = table;
+    if (table.numeric) {
       objects[slot] = undefined;
       queue.cells[WIDTH * slot + STATE] = state as number;
     } else objects[slot] = state;
@@ -134,82 +144,6 @@ export function stateIn({ queue, objects }: Slots, table: Table, slot: number): 
   return table.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
 }
 
-/**
- * Keeps a key's next state, in its slot if it has one; a fresh key is forgotten.
- *
- * @param freshAt When the key is fresh, by `freshInstant`: with the share that its call left.
- */
-export function keepState(
-  slots: Slots,
-  table: Table,
-  key: string,
-  slot: number | undefined,
-  state: unknown,
-  initial: unknown,
-  freshAt: number,
-  now: number,
-): void {
-  if (state === initial) {
-    if (slot !== undefined) dropSlot(slots, slot);
-  } else if (slot === undefined) addKey(slots, table, key, state, freshAt, now);
-  else replaceState(slots, table, slot, state, freshAt, now);
-}
-
-/** Adds a key that was not held. */
-export function addKey(
-  slots: Slots,
-  table: Table,
-  key: string,
-  state: unknown,
-  freshAt: number,
-  now: number,
-): void {
-  const slot = freeSlot(slots, now);
-  const { tables, keys, owners, objects, queue, use } = slots;
-  tables.set(table.family, table);
-  keepKey(table, key, slot);
-  keys[slot] = key;
-  owners[slot] = table;
-  if (!table.numeric) {
-    // Filled up to the slot, because an array with gaps would become a dictionary.
-    while (objects.length <= slot) objects.push(undefined);
-  }
-  addSlot(queue, slot, freshAt);
-  addToLevel(use, slot, levelOf(freshAt));
-  if (freshAt + FRESH_GRACE < slots.sweepAt) slots.sweepAt = freshAt + FRESH_GRACE;
-  replaceState(slots, table, slot, state, freshAt, now);
-}
-
-/** Replaces the state of a key that is held. */
-export function replaceState(
-  slots: Slots,
-  table: Table,
-  slot: number,
-  state: unknown,
-  freshAt: number,
-  now: number,
-): void {
-  if (!table.numeric) slots.objects[slot] = state;
-  keepNumber(slots, slot, table.numeric ? state as number : 0, freshAt, now);
-}
-
-/** Replaces a state that is a number. */
-export function keepNumber(
-  slots: Slots,
-  slot: number,
-  state: number,
-  freshAt: number,
-  now: number,
-): void {
-  const { cells } = slots.queue;
-  const cell = WIDTH * slot;
-  cells[cell + STATE] = state;
-  cells[cell + FRESH_AT] = freshAt;
-  if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
-  if (leavesLevel(freshAt, slots.use.levels[slot]!)) refreshLevel(slots, slot);
-  if (now >= slots.sweepAt) sweep(slots, now);
-}
-
 /** Moves a slot to the level of its last call. */
 export function refreshLevel({ queue, use }: Slots, slot: number): void {
   moveToLevel(use, slot, levelOf(freshAtOf(queue, slot)));
@@ -219,6 +153,7 @@ export function refreshLevel({ queue, use }: Slots, slot: number): void {
 export function dropSlot(slots: Slots, slot: number): void {
   const { tables, keys, owners, objects, queue, use, freed } = slots;
   const table = owners[slot]!;
+  slots.bytes -= heldBytes(slots, table, slot);
   forgetKey(table, keys[slot]!);
   if (isEmpty(table)) tables.delete(table.family);
   keys[slot] = undefined;
@@ -228,18 +163,88 @@ export function dropSlot(slots: Slots, slot: number): void {
   freed.push(slot);
 }
 
+/** What is to be added: keys, and bytes of keys and states. */
+export interface Addition {
+  readonly keys: number;
+  readonly bytes: number;
+}
+
+/** Nothing to add: only what is too much goes. */
+export const NOTHING = (): Addition => ({ keys: 0, bytes: 0 });
+
 /** Makes room for new keys; or throws before any that holds use is dropped, if it may not go. */
-export function makeRoom(slots: Slots, newKeys: () => number, now: number): void {
-  const { queue, maxKeys, onFull } = slots;
-  while (queue.size + newKeys() > maxKeys) {
+export function makeRoom(slots: Slots, added: () => Addition, now: number): void {
+  const { queue, onFull } = slots;
+  for (let { keys, bytes } = added(); lacksRoom(slots, keys, bytes); { keys, bytes } = added()) {
     const fresh = freshSlot(queue, now);
     if (fresh !== undefined) dropSlot(slots, fresh);
-    else if (queue.size === 0 || onFull === "throw") throw full(maxKeys);
+    else if (queue.size === 0 || onFull === "throw") throw full(slots);
     else {
       slots.evictions++;
       dropSlot(slots, leastUsed(slots));
     }
   }
+}
+
+/** The bytes of a key with a state. Throws if they are more than half of the store's. */
+export function requiredBytes(
+  slots: Slots,
+  table: Table,
+  key: string,
+  state: unknown,
+): number {
+  return requireFit(slots, textBytes(key) + bytesOf(table, state));
+}
+
+/** The bytes of a key that is held; 0 without a slot. */
+export function heldBytes(
+  { texts, objects }: Slots,
+  table: Table,
+  slot: number | undefined,
+): number {
+  return slot === undefined ? 0 : texts[slot]! + bytesOf(table, objects[slot]);
+}
+
+/** Whether a key and its state take more than half of a store's bytes. */
+export function takesTooMuch({ maxBytes }: SlotBounds, bytes: number): boolean {
+  return bytes > maxBytes / 2;
+}
+
+/** Throws a `StoreFullError` if a key and its state take more than half of a store's bytes. */
+export function requireFit(bounds: SlotBounds, bytes: number): number {
+  if (!takesTooMuch(bounds, bytes)) return bytes;
+  throw new StoreFullError(
+    errorMessage(
+      "keep a key",
+      `its text and state must take at most half of maxBytes (${bounds.maxBytes})`,
+      bytes,
+    ),
+  );
+}
+
+/** The bytes of a state outside of its cell. */
+export function bytesOf({ numeric, stateBytes }: Table, state: unknown): number {
+  if (numeric || state === undefined) return 0;
+  return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
+}
+
+/** Whether keys can be added only when others go. */
+export function lacksRoom(slots: Slots, keys: number, bytes: number): boolean {
+  const { maxKeys, maxBytes, queue, capacity } = slots;
+  const held = queue.size + keys;
+  const room = held <= capacity ? 0 : (nextCapacity(slots) - capacity) * SLOT_BYTES;
+  return held > maxKeys || slots.bytes + bytes + room > maxBytes ||
+    (held > capacity && room === 0);
+}
+
+/** The most slots: they take up to half of `maxBytes`, so that there is room for keys. */
+function mostSlots({ maxKeys, maxBytes }: SlotBounds): number {
+  return Math.min(maxKeys, Math.floor(maxBytes / 2 / SLOT_BYTES));
+}
+
+/** For how many slots there is room once that has grown. */
+export function nextCapacity(slots: Slots): number {
+  return Math.min(mostSlots(slots), Math.ceil(slots.capacity * 1.5));
 }
 
 /** Drops keys that have been fresh for a while. */
@@ -280,21 +285,9 @@ function leastUsed(slots: Slots): number {
   return least;
 }
 
-/** A slot for a new key. */
-function freeSlot(slots: Slots, now: number): number {
-  makeRoom(slots, () => 1, now);
-  const { freed, queue, maxKeys, capacity } = slots;
-  const free = freed.pop() ?? queue.size;
-  if (free === capacity) {
-    slots.capacity = Math.min(maxKeys, Math.ceil(capacity * 1.5));
-    growQueue(queue, slots.capacity);
-    growLevels(slots.use, slots.capacity);
-  }
-  return free;
-}
-
-function full(maxKeys: number): StoreFullError {
-  return new StoreFullError(
-    errorMessage("keep a new key", "memoryStore must hold fewer than maxKeys keys in use", maxKeys),
-  );
+function full({ maxKeys, maxBytes, queue, bytes }: Slots): StoreFullError {
+  const [rule, value] = queue.size < maxKeys
+    ? [`memoryStore must hold less than its maxBytes of ${maxBytes}`, bytes]
+    : ["memoryStore must hold fewer than maxKeys keys in use", maxKeys];
+  return new StoreFullError(errorMessage("keep a new key", rule, value));
 }

@@ -8,8 +8,16 @@
 
 import { escapedKey, plainKey } from "../../core/stored_key.ts";
 import { freshAtOf } from "./expiry_queue.ts";
-import { addKey, replaceState, type Slots, stateIn } from "./slots.ts";
+import { addKey, replaceState } from "./keep_state.ts";
+import { textBytes } from "./key_bytes.ts";
+import { bytesOf, heldBytes, lacksRoom, type Slots, stateIn, takesTooMuch } from "./slots.ts";
 import { emptyTable, slotOf } from "./table.ts";
+
+/**
+ * The bytes of a state that waits as text. What is made of it may take more; a store that then holds too
+ * much makes room when it next writes.
+ */
+const waitingBytes = (text: unknown): number => 24 + (text as string).length;
 
 /** How many lines of a snapshot became what. */
 export interface RestoredLines {
@@ -55,18 +63,19 @@ function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines
   if (read === undefined) return "unreadable";
   const { family, key, text, freshAt } = read;
   if (freshAt <= now) return "outdated";
-  const table = slots.tables.get(family) ?? emptyTable(family, false, undefined);
+  const table = slots.tables.get(family) ?? emptyTable(family, false, undefined, waitingBytes);
   const state = table.codec === undefined ? text : table.codec.decode(text);
   if (state === undefined) return "unreadable";
   const slot = slotOf(table, key);
-  if (slot === undefined) {
-    if (slots.queue.size >= slots.maxKeys) return "full";
-    addKey(slots, table, key, state, freshAt, now);
-    return "restored";
-  }
   // The state that is fresh later has more use in it, or later use.
-  if (freshAtOf(slots.queue, slot) >= freshAt) return "outdated";
-  replaceState(slots, table, slot, state, freshAt, now);
+  if (slot !== undefined && freshAtOf(slots.queue, slot) >= freshAt) return "outdated";
+  const bytes = textBytes(key) + bytesOf(table, state);
+  const added = bytes - heldBytes(slots, table, slot);
+  if (takesTooMuch(slots, bytes) || lacksRoom(slots, slot === undefined ? 1 : 0, added)) {
+    return "full";
+  }
+  if (slot === undefined) addKey(slots, table, key, state, freshAt, now);
+  else replaceState(slots, table, slot, state, freshAt, now);
   return "restored";
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Codec } from "../../core/codec.ts";
+import type { StateBytes } from "../../core/algorithms/state_bytes.ts";
 
 /** All keys of one limiter. */
 export interface Table {
@@ -17,6 +18,8 @@ export interface Table {
    * limiter has opened the family yet.
    */
   readonly codec: Codec<unknown> | undefined;
+  /** How many bytes a state takes that does not lie in a cell. */
+  readonly stateBytes: StateBytes;
   /** The slots of its keys: of the first ones. */
   readonly slots: Map<string, number>;
   /** The same of all: `slots`, and those of the keys for which that has no room. */
@@ -33,10 +36,11 @@ export function emptyTable(
   family: string,
   numeric: boolean,
   codec: Codec<unknown> | undefined,
+  stateBytes: StateBytes,
   mapSize: number = MAP_SIZE,
 ): Table {
   const slots = new Map<string, number>();
-  return { family, numeric, codec, slots, maps: [slots], mapSize };
+  return { family, numeric, codec, stateBytes, slots, maps: [slots], mapSize };
 }
 
 /** The slot of a key; `undefined` if it is not held. */

@@ -28,7 +28,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A batch takes the slot of another limit's key for its own":
       "held[slot] === key{~~ && owners[slot] === table~> && (owners, table) !== undefined~~};",
     "A batch of looks needs room for new keys":
-      "{~~nexts[index] !== operation.bound.keys.spec.algorithm.initial~>(nexts, index) >= 0~~} && isNew",
+      "if ({~~next === states[index] || next === keys.spec.algorithm.initial~>false~~}) continue;",
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A look in a batch that takes over from older options":

@@ -13,8 +13,10 @@ export const STORE_FAULTS: readonly Fault[] = [
       "const slot = {~~findIn(slots, place, key)~>undefined~~};",
     "The memory store keeps its own time where it is given one":
       "const now = at === undefined ? processTime() : {~~+at~>processTime()~~};",
-    "A key that takes over from older options keeps them, too":
-      "{~~dropSlot(slots, findIn(slots, older[taken.index]!, key)!);~>~~}",
+    "A key that takes over from older options keeps them, too": [
+      "  dropSlot(slots, slot);\n  addKey(",
+      "  addKey(",
+    ],
     "A look under older options that sees none":
       "return isPlain || {~~!~>~~}isLook ? initial : absentState(slots, keys, key, now);",
   }),
@@ -125,7 +127,20 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A value in Redis that expires while it holds use":
       "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
   }),
-  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/full_store.test.ts"], {
+  ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/max_bytes.test.ts"], {
+    "A state that grows is not counted": "slots.bytes += {~~grown~>0~~};",
+    "A log that grows leaves a full store with too much":
+      "if ({~~slots.bytes > slots.maxBytes~>false~~}) makeRoom(slots, NOTHING, now);",
+    "A fresh key is dropped while its own state grows":
+      "queue.cells[WIDTH * slot + FRESH_AT] = {~~Infinity~>freshAt~~};",
+    "The room for slots grows uncounted": "slots.bytes += {~~(next - capacity)~>0~~} * SLOT_BYTES;",
+  }),
+  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/max_bytes.test.ts"], {
+    "A key that goes leaves its bytes behind":
+      "slots.bytes -= {~~heldBytes(slots, table, slot)~>0~~};",
+    "A long key empties the store": "if ({~~bytes <= maxBytes / 2~>true~~}) return bytes;",
+  }),
+  ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/full_store.test.ts"], {
     "A key that is fresh earlier after a refund keeps its place among those to drop":
       "if (freshAt < {~~cells[cell + BOUND]!~>0~~}) moveUp(slots.queue, slot);",
   }),

