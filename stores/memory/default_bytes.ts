@@ -3,7 +3,7 @@
  * process, so the heap decides, and each runtime says in its own way how large that may become.
  */
 
-/** What a runtime says of its memory, as far as it has it. */
+/** The facts that a runtime reports about its memory, as far as it has them. */
 export interface MemoryFacts {
   readonly process?: {
     /** Node 20.16 and later, Bun, Deno. */
@@ -19,7 +19,7 @@ export interface MemoryFacts {
 
 /** The share of its heap that a store may take: limiters, callers and garbage need the rest. */
 const SHARE = 1 / 4;
-/** Of V8's limit, what may be for young objects, which a store's are not. */
+/** The part of V8's limit that may be for young objects, which a store's are not. */
 const YOUNG = 192 * 2 ** 20;
 /** Where a runtime does not say, as workers at the edge, whose heap is 128 MiB. */
 const UNKNOWN = 64 * 2 ** 20;

@@ -4,9 +4,9 @@
  * full.
  */
 
-/** What a slot takes, free or not: its cell, and its places in the queue, the levels and the lists of keys. */
+/** The bytes of a slot, free or not: its cell, and its places in the queue, the levels and the lists of keys. */
 export const SLOT_BYTES = 65;
-/** What a key takes beside the characters of its text: an entry in a map, and the head of a string. */
+/** The bytes of a key beside the characters of its text: an entry in a map, and the head of a string. */
 const ENTRY_BYTES = 56;
 
 /** A character that makes an engine keep two bytes for each. */

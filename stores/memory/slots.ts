@@ -33,7 +33,7 @@ import {
   useLevels,
 } from "./use_levels.ts";
 
-/** What bounds a memory store. */
+/** The bounds of a memory store. */
 export interface SlotBounds {
   readonly maxKeys: number;
   readonly maxBytes: number;
@@ -163,7 +163,7 @@ export function dropSlot(slots: Slots, slot: number): void {
   freed.push(slot);
 }
 
-/** What is to be added: keys, and bytes of keys and states. */
+/** An addition to the store: keys, and bytes of keys and states. */
 export interface Addition {
   readonly keys: number;
   readonly bytes: number;

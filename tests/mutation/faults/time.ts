@@ -49,10 +49,10 @@ export const TIME_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/snapshot.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "An older snapshot takes use back":
-      'if ({~~freshAtOf(slots.queue, slot) >= freshAt~>false~~}) return "outdated";',
+      'if (slot !== undefined && {~~freshAtOf(slots.queue, slot) >= freshAt~>false~~}) return "outdated";',
     "Keys that are fresh are restored": 'if (freshAt {~~<=~>===~~} now) return "outdated";',
     "A snapshot evicts keys that are held":
-      'if ({~~slots.queue.size >= slots.maxKeys~>false~~}) return "full";',
+      "takesTooMuch(slots, bytes) || {~~lacksRoom(slots, slot === undefined ? 1 : 0, added)~>false~~}) {",
   }),
   ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "Text of a snapshot that is taken for a state":
