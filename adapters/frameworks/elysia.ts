@@ -32,8 +32,11 @@ import {
   finishResponse,
   isResponse,
   refusedResponse,
+  releaseAtEnd,
+  releaseWhenGone,
 } from "../http/servers/fetch_response.ts";
 import { gate } from "../http/gate/gate.ts";
+import { mayHold } from "../http/limits/limit_options.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
 import { type HitContext, hitContext, type HitStoreOptions } from "./hit_stores.ts";
 import type {
@@ -55,6 +58,7 @@ export type WithRateLimit<App> = App & {
 
 const FIELDS = Symbol("tidegate fields");
 const SETTLE = Symbol("tidegate settle");
+const RELEASE = Symbol("tidegate release");
 const SIGNAL = Symbol("tidegate signal");
 const GONE = Symbol("tidegate gone");
 
@@ -68,6 +72,8 @@ interface HookContext {
   /** The fields of each limit, in the order of the limits. */
   [FIELDS]?: readonly (readonly HeaderField[])[];
   [SETTLE]?: readonly ((outcome: Outcome) => void)[];
+  /** Release the permits of each limit; `undefined` where the body of the response does it at its end. */
+  [RELEASE]?: readonly (() => void)[] | undefined;
   /** Aborted when the client goes away. */
   [SIGNAL]?: AbortSignal | undefined;
   /** Whether the client had gone away when the handler was done. */
@@ -100,12 +106,13 @@ export function rateLimit(
 ): <App>(app: App) => WithRateLimit<App> {
   const decide = gate(options, fetchSource);
   const { onRefused } = options;
+  const settles = options.refund !== undefined || mayHold(options);
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server, set } = context;
     try {
       const answer = decide(request, server);
-      const { decision, headers, refusal, settle } = answer instanceof Promise
+      const { decision, headers, refusal, settle, release } = answer instanceof Promise
         ? await answer
         : answer;
       const before = context[FIELDS];
@@ -114,11 +121,14 @@ export function rateLimit(
       if (refusal !== undefined) {
         // Elysia calls no other hook for what is answered here.
         for (const settle of context[SETTLE] ?? []) settle({ status: refusal.status });
+        for (const release of context[RELEASE] ?? []) release();
         const response = await refusedResponse(onRefused, refusal, [], request, server);
         return finishOwn(response, set.headers, fields);
       }
-      if (settle !== undefined) {
-        context[SETTLE] = [...context[SETTLE] ?? [], settle];
+      if (settle ?? release) {
+        if (settle !== undefined) context[SETTLE] = [...context[SETTLE] ?? [], settle];
+        if (release !== undefined) context[RELEASE] = [...context[RELEASE] ?? [], release];
+        releaseWhenGone(request, release);
         // Some servers never abort a signal that is first read when the client has gone.
         context[SIGNAL] = request.signal;
       }
@@ -138,7 +148,7 @@ export function rateLimit(
     const refused = await limitRate(context);
     if (refused !== undefined) return refused;
     setAll(context.set.headers, context[FIELDS] ?? []);
-    if (options.refund !== undefined) noteAnswer(context);
+    if (settles) noteAnswer(context);
     return undefined;
   }
 
@@ -148,7 +158,7 @@ export function rateLimit(
     elysia.onRequest(isDynamic ? (context) => limitAhead(context, elysia) : limitRate);
     elysia.mapResponse({ as: "global" }, setInResponse);
     elysia.onError({ as: "global" }, setInError);
-    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settleAll);
+    if (settles) elysia.onAfterResponse({ as: "global" }, settleAll);
     return app as WithRateLimit<App>;
   };
 }
@@ -181,7 +191,11 @@ function setInResponse(context: HookContext): Response | undefined {
     setAll(set.headers, limits);
     return undefined;
   }
-  return finishOwn(own, set.headers, limits);
+  const finished = finishOwn(own, set.headers, limits);
+  const releases = context[RELEASE];
+  if (releases === undefined || own !== response) return finished;
+  context[RELEASE] = undefined;
+  return releaseAtEnd(finished, context.request, () => releases.forEach((release) => release()));
 }
 
 function setInError(context: HookContext): void {
@@ -237,6 +251,7 @@ function settleAll(context: HookContext): void {
   const own = isResponse(response) ? response : undefined;
   const status = context[GONE] ? GONE_STATUS : own?.status ?? Number(set.status ?? 200);
   for (const settle of context[SETTLE] ?? []) settle({ status, response: own });
+  for (const release of context[RELEASE] ?? []) release();
 }
 
 /**

@@ -23,6 +23,8 @@ import {
   fetchSource,
   finishResponse,
   refusedResponse,
+  releaseAtEnd,
+  releaseWhenGone,
 } from "../http/servers/fetch_response.ts";
 import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { gate } from "../http/gate/gate.ts";
@@ -86,7 +88,7 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
 
   return async function limitRate(context, next) {
     const verdict = decide(context, undefined);
-    const { decision, headers, refusal, settle } = verdict instanceof Promise
+    const { decision, headers, refusal, settle, release } = verdict instanceof Promise
       ? await verdict
       : verdict;
     if (decision !== undefined) context.set("rateLimit", decision);
@@ -99,16 +101,18 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
       }
     }
     // Some servers never abort a signal that is first read when the client has gone.
-    const signal = settle === undefined ? undefined : context.req.raw.signal;
+    const signal = settle ?? release ? context.req.raw.signal : undefined;
+    releaseWhenGone(context.req.raw, release);
     try {
       await next();
     } catch (error) {
       settle?.(fetchOutcome({ status: 500, error }, signal));
+      release?.();
       throw error;
     }
     const { res } = context;
     settle?.(fetchOutcome({ status: res.status, error: context.error, response: res }, signal));
-    const finished = finishResponse(res, headers);
+    const finished = releaseAtEnd(finishResponse(res, headers), context.req.raw, release);
     if (finished === res) return;
     // Hono sets the fields of the response at hand once more, on the one that takes its place.
     context.res = undefined as never;

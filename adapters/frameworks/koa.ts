@@ -25,7 +25,13 @@ import { applyHeaders } from "../http/fields/apply_headers.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
 import { gate } from "../http/gate/gate.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
-import { closingOf, nodeHeader, nodeTarget, whenEnded } from "../http/servers/node_response.ts";
+import {
+  closingOf,
+  nodeHeader,
+  nodeTarget,
+  whenClosed,
+  whenEnded,
+} from "../http/servers/node_response.ts";
 
 /** The part of Koa's context that is needed. */
 export interface KoaContext {
@@ -81,7 +87,8 @@ export function rateLimit<Context extends KoaContext = KoaContext>(
   const decide = gate(options, source);
 
   return async function limitRate(context, next) {
-    const { decision, headers, refusal, settle } = await decide(context, context.res);
+    const { decision, headers, refusal, settle, release } = await decide(context, context.res);
+    if (release !== undefined) whenClosed(context.res, release);
     if (decision !== undefined) context.state["rateLimit"] = decision;
     // Somebody else has answered while the request waited for its verdict.
     if (context.res.writableEnded) return;

@@ -31,6 +31,7 @@ import {
   nodeHeader,
   nodeReplies,
   nodeTarget,
+  whenClosed,
   whenEnded,
 } from "../http/servers/node_response.ts";
 import { loadPackage } from "../optional_packages/load_package.ts";
@@ -83,7 +84,8 @@ export function rateLimitGuard<Request extends NestRequest = NestRequest>(
       const request = http.getRequest() as Request;
       const platform = http.getResponse() as ServerResponse & { readonly raw?: ServerResponse };
       const response = platform.raw ?? platform;
-      const { decision, headers, refusal, settle } = await decide(request, response);
+      const { decision, headers, refusal, settle, release } = await decide(request, response);
+      if (release !== undefined) whenClosed(response, release);
       if (decision !== undefined) request.rateLimit = decision;
       // Fastify keeps fields of its own, and those of node:http beside them.
       applyHeaders(nodeReplies.fields(response), headers);

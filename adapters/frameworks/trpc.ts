@@ -137,7 +137,7 @@ export function rateLimit<
   const decide = gate<Call>({ ...options, headers: false }, callSource as RequestSource<Call>);
 
   return async function limitRate(call) {
-    const { decision, refusal, settle } = await decide(call, undefined);
+    const { decision, refusal, settle, release } = await decide(call, undefined);
     if (refusal !== undefined) throw refusedCall(call.path, refusal.status, decision);
     try {
       const result = await call.next({ ctx: { rateLimit: decision } });
@@ -146,6 +146,8 @@ export function rateLimit<
     } catch (error) {
       settle?.(outcomeOf(call, { ok: false, error }));
       throw error;
+    } finally {
+      release?.();
     }
   };
 }

@@ -203,6 +203,7 @@ export interface LimiterInternals {
   now(): number | undefined;
   readonly clock: Clock | undefined;
   report(decision: Decision, key: string, cost: number): void;
+  readonly permits: PermitDesk;
   /**
    * `acquire`, but an abort is reported only when nothing is charged any more: after a call on the
    * store that is under way, and what gives its units back.
@@ -335,6 +336,7 @@ export function limiterOn(
     now: instant,
     clock,
     report,
+    permits,
     acquireOrUndo: (key, options) => acquire(waiting, key, true, options),
   });
   // The answers of a store that answers at once are at hand, those of others promises.

@@ -2,6 +2,7 @@ import type { Decision } from "../decision.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Period } from "../options/period.ts";
 import type { Answered, StoreMode } from "../store.ts";
+import type { PermitArgument, PermitVerb } from "../verbs/permit_steps.ts";
 import type { QueueLimiter } from "./waiting_queue.ts";
 
 /**
@@ -100,8 +101,22 @@ export interface PermitLimiter<Mode extends StoreMode> {
   ): Promise<Value>;
 }
 
+/**
+ * A permit that is asked for by others than `hold`, such as together with further limits: the argument of
+ * the verb, and what opens the permit if all of them admit.
+ */
+export interface AskedPermit {
+  readonly argument: PermitArgument;
+  /** The permit that the store has given: it is renewed from now on. */
+  open(decision: Decision): Permit;
+}
+
 /** The permits of a limiter, whose store may answer either way. */
 export interface PermitDesk {
+  /** Asks for a permit that the caller puts to the store; `undefined` where there are none. */
+  readonly ask?: ((key: string, cost: number) => AskedPermit) | undefined;
+  /** The verb that holds it; `undefined` where there are none. */
+  readonly verb?: PermitVerb | undefined;
   /** The limiter's `hold`. */
   hold(key: string, options?: WaitingHoldOptions): MaybePromise<Held>;
   /** The limiter's `withPermit`. */

@@ -23,7 +23,13 @@ import { hold as holdVerb } from "../verbs/hold.ts";
 import { requirePermits } from "../verbs/permit_steps.ts";
 import { ACQUIRE_OPTIONS, look } from "./acquire.ts";
 import { heldOf, openPermit, permitTimes, releasePermit } from "./open_permit.ts";
-import type { Held, OpenPermits, PermitDesk, WaitingHoldOptions } from "./permit_desk.ts";
+import type {
+  AskedPermit,
+  Held,
+  OpenPermits,
+  PermitDesk,
+  WaitingHoldOptions,
+} from "./permit_desk.ts";
 import { newPermitId, randomShare } from "./permit_ids.ts";
 import { renewalsOf } from "./renewals.ts";
 import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
@@ -110,8 +116,19 @@ export const openPermits: OpenPermits = (limiter) => {
     return signal?.aborted ? Promise.reject(signal.reason) : holdLater(key, cost, options);
   }
 
+  function ask(key: string, cost: number): AskedPermit {
+    const id = newPermitId();
+    const sentAt = limiter.passing();
+    return {
+      argument: { id, cost },
+      open: (decision) => openPermit({ limiter, renewals, times, key, id, cost, sentAt, decision }),
+    };
+  }
+
   const desk: PermitDesk = {
     hold,
+    ask,
+    verb: holdVerb,
     async withPermit(key, work, options) {
       checkFunction("hold a permit", "work", work);
       const { decision, permit } = await hold(key, options);

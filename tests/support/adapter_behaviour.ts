@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { ENDINGS } from "./adapter_endings.ts";
 import { FAILURES } from "./adapter_failures.ts";
 import { LIMITS } from "./adapter_limits.ts";
+import { PERMITS } from "./adapter_permits.ts";
 import { type AdapterSubject, appOf } from "./adapter_subject.ts";
 import { OPTIONS, VERDICTS } from "./adapter_verdicts.ts";
 
@@ -18,6 +19,7 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
         ...LIMITS,
         ...FAILURES,
         ...ENDINGS,
+        ...PERMITS,
       })
     ) {
       test(what, () => run(appOf(subject)));

@@ -69,6 +69,8 @@ export interface AdapterSubject {
   readonly keepsDecision?: boolean;
   /** Whether errors are answered where no adapter reaches. */
   readonly losesFields?: boolean;
+  /** Whether permits are released when the handler has answered, as nothing tells of the response. */
+  readonly releasesEarly?: boolean;
   /** Whether `/socket` is there on this runtime. */
   readonly upgrades?: boolean;
 }

@@ -201,6 +201,7 @@ export function layerRateLimit<R = never>(
         if (verdict === undefined) return yield* httpEffect;
         yield* HttpEffect.appendPreResponseHandler((_request, response) => {
           verdict.settle?.(outcomeOf(request, response));
+          verdict.release?.();
           return Effect.succeed(withFields(response, verdict.headers));
         });
         if (verdict.refusal !== undefined) return yield* refused(verdict.refusal);
@@ -329,8 +330,9 @@ function found<A, R>(value: Found<A, R>): Effect.Effect<A, never, R> {
   return Effect.isEffect(value) ? value : Effect.succeed(value);
 }
 
-function goneBefore({ settle }: Verdict): void {
+function goneBefore({ settle, release }: Verdict): void {
   settle?.({ status: GONE_STATUS });
+  release?.();
 }
 
 function noOne(): void {}

@@ -29,7 +29,7 @@ export function callStarter(
   report: Report,
   notice: Report,
 ): (call: Asked) => Awaitable<Verdict> {
-  const verdictOn = judge(options, decider.refundOf, report);
+  const verdictOn = judge(options, decider, report);
   const onDecision = options.onDecision &&
     guarded(options.onDecision, (error, _decision, request) => report(error, request));
 
@@ -66,7 +66,12 @@ export function callStarter(
     if (!isDecided(decided)) return call.shadowed ? UNLIMITED : refuse(decided);
     const { decision, key } = decided;
     onDecision?.(decision, call.request, key);
-    if (decision.delay === 0 || call.shadowed) return verdictOn(call, decided);
+    try {
+      if (decision.delay === 0 || call.shadowed) return verdictOn(call, decided);
+    } catch (error) {
+      decider.releaseOf?.(decided)?.();
+      throw error;
+    }
     return waitForTurn(call, decided, signal);
   }
 
@@ -88,6 +93,7 @@ export function callStarter(
     if (await sleep(decided.clock, decided.decision.delay, signal)) {
       return verdictOn(call, decided, giveBack);
     }
+    decider.releaseOf?.(decided)?.();
     await giveBack?.();
     return refuse(GONE);
   }

@@ -64,6 +64,8 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    * were taken. `undefined` if there is nothing to be given back.
    */
   refundOf(decided: Answer): (() => unknown) | undefined;
+  /** Finds what releases the permits of a call, as often as it is called; `undefined` if it holds none. */
+  releaseOf?(decided: Answer): (() => void) | undefined;
 }
 
 /** A decider of either kind. */

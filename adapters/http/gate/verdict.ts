@@ -23,6 +23,11 @@ export interface Verdict {
   readonly refusal: Refusal | undefined;
   /** To be called with how an admitted request ended; `undefined` if nothing depends on it. */
   readonly settle: ((outcome: Outcome) => void) | undefined;
+  /**
+   * To be called when the response has ended, in whatever way, or is never going to: it releases the
+   * permits that the request holds. To call it again does nothing. `undefined` if it holds none.
+   */
+  readonly release: (() => void) | undefined;
 }
 
 type Options = GateOptions;
@@ -38,6 +43,7 @@ export const UNLIMITED: Verdict = {
   headers: [],
   refusal: undefined,
   settle: undefined,
+  release: undefined,
 };
 
 /** Refuses without a decision, by a copy: requests share the refusal, and a callback may change it. */
@@ -48,12 +54,11 @@ export function refuse(refusal: Refusal): Verdict {
 /**
  * Makes what turns decisions into verdicts.
  *
- * @param refundOf Makes what gives the units of a decision back.
  * @param report Given what the functions of the options throw, or reject with.
  */
 export function judge(
   options: Options,
-  refundOf: AnyDecider["refundOf"],
+  { refundOf, releaseOf }: AnyDecider,
   report: (error: unknown, request: unknown) => void,
 ) {
   const { exposeHeaders = false, jitter = 0, random = Math.random, respond } = options;
@@ -120,13 +125,17 @@ export function judge(
   ): Awaitable<Verdict> {
     const { decision } = decided;
     const settle = settleOf(call, decided, giveBack);
-    if (call.shadowed) return { decision, headers: [], refusal: undefined, settle };
+    const release = releaseOf?.(decided);
+    if (call.shadowed) return { decision, headers: [], refusal: undefined, settle, release };
     const headers = limitFields(call, decided);
-    if (decision.allowed) return { decision, headers, refusal: undefined, settle };
+    if (decision.allowed) return { decision, headers, refusal: undefined, settle, release };
     headers.push(NO_STORE);
     const refusal = refusalFor(call, decided);
     return nativePromise(
-      andThen(refusal, (shared) => ({ decision, headers, refusal: { ...shared }, settle })),
+      andThen(
+        refusal,
+        (shared) => ({ decision, headers, refusal: { ...shared }, settle, release }),
+      ),
     );
   };
 }

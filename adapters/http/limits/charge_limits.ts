@@ -13,6 +13,7 @@ import {
   type MaybePromise,
   orElse,
 } from "../../../core/maybe_promise.ts";
+import type { AskedPermit, Permit } from "../../../core/limiter/permit_desk.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
 import type { Operation } from "../../../core/store.ts";
 import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
@@ -21,10 +22,18 @@ import { refundOf } from "../gate/refunds.ts";
 import type { Charge } from "./charge.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
 
+/** The answer of a limit of permits. */
+interface Held {
+  readonly decision: Decision;
+  /** The permit, if it is held. */
+  readonly permit: Permit | undefined;
+}
+
 /**
- * The answer of one limit: a decision, or an attempt, which knows the place in a queue that it took.
+ * The answer of one limit: a decision, or an attempt, which knows the place in a queue that it took, or
+ * a permit.
  */
-export type Answer = Decision | Attempt;
+export type Answer = Decision | Attempt | Held;
 
 /** The verbs of limits. */
 type Action = "take" | "look" | "look at nothing";
@@ -117,21 +126,26 @@ function undoOf(
   answers: Answers,
 ): () => MaybePromise<unknown> {
   const undos = group.flatMap(({ place }, index) =>
-    refundCharge(charges[place]!, answers[index]!) ?? []
+    releaseOf(answers[index]!) ?? refundCharge(charges[place]!, answers[index]!) ?? []
   );
   return () => allOf(undos.map((undo) => undo() as MaybePromise<unknown>));
 }
 
+/** Makes the function that releases the permit in an answer; `undefined` if there is none. */
+export function releaseOf(answer: Answer): (() => MaybePromise<boolean>) | undefined {
+  return "permit" in answer ? answer.permit?.release : undefined;
+}
+
 /**
  * Makes the function that gives the units of a charge back as far as they still count; `undefined` if
- * there is nothing to be given back.
+ * there is nothing to be given back. Permits are released, not refunded.
  */
 export function refundCharge(
   { limiter, key, argument: units }: Charge,
   answer: Answer,
 ): (() => unknown) | undefined {
   const decision = decisionOf(answer);
-  if (units <= 0 || decision.source === "policy") return undefined;
+  if (units <= 0 || decision.source === "policy" || "permit" in answer) return undefined;
   return refundOf(limiter, key, units, decision, freshAtOf(answer));
 }
 
@@ -145,7 +159,7 @@ export function decisionOf(answer: Answer): Decision {
  * without the state: there is no place to give back then.
  */
 function freshAtOf(answer: Answer): number | undefined {
-  return "decision" in answer ? answer.sight?.freshAt ?? 0 : undefined;
+  return "sight" in answer ? answer.sight?.freshAt ?? 0 : undefined;
 }
 
 /** Gives back what was taken, once. What cannot be given back stays charged: the safe side. */
@@ -193,16 +207,33 @@ function runGroup(
     return isPromise(taken) ? taken.then((taken) => [taken]) : [taken];
   }
   const operations: Operation[] = [];
+  const asked: (AskedPermit | undefined)[] = [];
   for (let index = 0; index < group.length; index++) {
     const each = group[index]!;
-    operations.push(operationOf(each, charges[each.place]!, waits, action));
+    const charge = charges[each.place]!;
+    const isAsked = action === "take" && charge.argument !== 0;
+    const permit = isAsked ? each.ask?.(charge.key, charge.argument) : undefined;
+    asked.push(permit);
+    operations.push(operationOf(each, charge, waits, action, permit));
   }
   const { limiter: { store }, internals } = group[0]!;
   const answers = store.run(operations, internals!.now()) as MaybePromise<Answers>;
   if (action !== "take") return answers;
-  return isPromise(answers)
-    ? answers.then((answers) => reported(group, charges, answers))
-    : reported(group, charges, answers);
+  return andThen(answers, (answers) => {
+    reported(group, charges, answers);
+    return group.some(({ ask }) => ask !== undefined) ? heldOf(asked, answers) : answers;
+  });
+}
+
+/** Opens the permits that were asked for, if all limits admit: otherwise none of them is held. */
+function heldOf(asked: readonly (AskedPermit | undefined)[], answers: Answers): Answers {
+  const isHeld = answers.every(isAllowed);
+  return answers.map((answer, index) => {
+    const permit = asked[index];
+    if (permit === undefined) return answer;
+    const decision = answer as Decision;
+    return { decision, permit: isHeld ? permit.open(decision) : undefined };
+  });
 }
 
 /** Reports what limits decided to their own `onDecision`. */
@@ -217,12 +248,16 @@ function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answ
 
 /** One limit: a single call on the store. */
 function runOne(
-  { limiter, internals, delays }: PlannedLimiter,
+  { limiter, internals, ask, delays }: PlannedLimiter,
   { key, argument: units }: Charge,
   waits: boolean,
   action: Action,
 ): MaybePromise<Answer> {
   if (action !== "take") return limiter.peek(key, action === "look" ? units : 0);
+  if (ask !== undefined) {
+    checkCall(key, units);
+    return units === 0 ? limiter.peek(key, 0) : limiter.hold(key, { cost: units });
+  }
   if (!delays || !waits) return limiter.consume(key, units);
   checkCall(key, units);
   return andThen(internals!.call(attempt, key, { cost: units, maxDelay: Infinity }), (answer) => {
@@ -232,13 +267,19 @@ function runOne(
 }
 
 function operationOf(
-  { internals, takes, delays }: PlannedLimiter,
+  { internals, takes, ask, delays }: PlannedLimiter,
   { key, argument: units }: Charge,
   waits: boolean,
   action: Action,
+  permit: AskedPermit | undefined,
 ): Operation {
   checkCall(key, units);
-  if (action === "look at nothing") return { bound: internals!.bind(peek), key, argument: 0 };
+  if (permit !== undefined) return { bound: takes!, key, argument: permit.argument };
+  // A request that holds nothing has no permit.
+  const takesNone = ask !== undefined && action === "take";
+  if (action === "look at nothing" || takesNone) {
+    return { bound: internals!.bind(peek), key, argument: 0 };
+  }
   if (action === "look") return { bound: internals!.bind(peek), key, argument: units };
   return delays && waits
     ? { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay: Infinity } }

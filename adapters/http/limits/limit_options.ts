@@ -4,7 +4,12 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Clock } from "../../../core/clock.ts";
-import type { AsyncLimiter, Limiter, LimiterOptions } from "../../../core/limiter/limiter.ts";
+import {
+  type AsyncLimiter,
+  internalsOf,
+  type Limiter,
+  type LimiterOptions,
+} from "../../../core/limiter/limiter.ts";
 import {
   checkCost,
   checkFunction,
@@ -18,6 +23,13 @@ import type { Store } from "../../../core/store.ts";
 
 /** A limiter on a store of either kind. */
 export type AnyLimiter = Limiter | AsyncLimiter;
+
+/** Whether requests may hold permits: a limiter that is chosen for each request may give them. */
+// deno-lint-ignore no-explicit-any
+export function mayHold({ limiter, policy, limits = [] }: RequestLimits<any, any>): boolean {
+  if (typeof limiter === "function" || policy !== undefined || limits.some(mayHold)) return true;
+  return limiter !== undefined && internalsOf(limiter)?.permits.ask !== undefined;
+}
 
 /** A value, or a promise of it. */
 export type Awaitable<Value> = Value | Promise<Value>;

@@ -5,7 +5,7 @@
 
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
 import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
-import type { Decision } from "../../../core/decision.ts";
+import type { PermitDesk } from "../../../core/limiter/permit_desk.ts";
 import { rangeError } from "../../../core/options/checks.ts";
 import type { BoundVerb } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
@@ -24,8 +24,11 @@ export interface PlannedLimiter {
   readonly limiter: AnyLimiter;
   /** `undefined` of a limiter that was not made by `limiter(...)`. */
   readonly internals: LimiterInternals | undefined;
-  /** The verb that takes units of it together with others. */
-  readonly takes: BoundVerb<number, Decision> | undefined;
+  /** The verb that takes units of it together with others: it consumes them, or holds a permit. */
+  // deno-lint-ignore no-explicit-any
+  readonly takes: BoundVerb<any, any> | undefined;
+  /** Asks for the permit of a request; `undefined` of a limiter that has none. */
+  readonly ask: PermitDesk["ask"];
   /** Whether its admitted calls may have to wait, and their places can be given back. */
   readonly delays: boolean;
   /** How many policies it has. */
@@ -41,6 +44,8 @@ export interface LimitPlan {
   readonly limiters: readonly PlannedLimiter[];
   readonly groups: readonly LimiterGroup[];
   readonly delays: boolean;
+  /** Whether some of them give permits, which are to be released when the response has ended. */
+  readonly holds: boolean;
   /** The largest cost that all of them admit. */
   readonly capacity: number;
   readonly policies: PolicyPlan;
@@ -88,18 +93,21 @@ function plannedLimiter(limiter: AnyLimiter, place: number): PlannedLimiter {
   const { algorithm } = limiter;
   const internals = internalsOf(limiter);
   const delays = internals !== undefined && mayDelay(algorithm);
-  const takes = internals?.bind(consume);
-  return { limiter, internals, takes, delays, policies: algorithm.policies.length, place };
+  const { ask, verb } = internals?.permits ?? {};
+  const takes = internals?.bind<unknown, unknown>(verb ?? consume);
+  return { limiter, internals, takes, ask, delays, policies: algorithm.policies.length, place };
 }
 
 function planOf(limiters: readonly PlannedLimiter[], options: HeaderWriterOptions): LimitPlan {
   const groups = groupsOf(limiters);
   const delays = limiters.some(({ delays }) => delays);
+  const holds = limiters.some(({ ask }) => ask !== undefined);
   return {
     limiters,
     groups,
     delays,
-    together: groups.length === 1 && limiters.length > 1 && !delays,
+    holds,
+    together: groups.length === 1 && limiters.length > 1 && !delays && !holds,
     simple: limiters.every(({ policies }) => policies === 1),
     capacity: Math.min(...limiters.map(({ limiter }) => limiter.algorithm.capacity)),
     policies: policyPlan(limiters.flatMap(({ limiter }) => limiter.algorithm.policies), options),

@@ -10,7 +10,7 @@ import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import { type Charge, chargesOf } from "./charge.ts";
-import { type Answer, chargeLimits, decisionOf, refundCharge } from "./charge_limits.ts";
+import { type Answer, chargeLimits, decisionOf, refundCharge, releaseOf } from "./charge_limits.ts";
 import { chargeReader, type LimitsSource, type ReaderContext } from "./charge_reader.ts";
 import type { UnknownAddress } from "./key_faults.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
@@ -77,7 +77,7 @@ export function requestLimits(
       : (request, info, shadowed) => askFrom(0, undefined, request, info, shadowed),
     take(call) {
       const { plan, limiter, key, argument, shadowed } = call;
-      if (plan.limiters.length > 1 || (plan.delays && !shadowed)) {
+      if (plan.limiters.length > 1 || plan.holds || (plan.delays && !shadowed)) {
         const charges = chargesOf(call);
         const answers = chargeLimits(call, charges);
         return isPromise(answers)
@@ -88,6 +88,11 @@ export function requestLimits(
       return isPromise(decision)
         ? decision.then((decision) => decidedAlone(call, decision, undefined))
         : decidedAlone(call, decision, undefined);
+    },
+    releaseOf({ call: { plan }, answers = [] }) {
+      if (!plan.holds) return undefined;
+      const releases = answers.flatMap((answer) => releaseOf(answer) ?? []);
+      return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
     },
     refundOf({ call, decision, answers = [decision] }) {
       const refunds = chargesOf(call)
@@ -118,9 +123,9 @@ function decidedBy(
   charges: readonly Charge[],
   answers: readonly Answer[],
 ): LimitsDecided {
-  const { limiters, policies, capacity, delays, simple } = call.plan;
+  const { limiters, policies, capacity, delays, holds, simple } = call.plan;
   if (answers.length === 1) return decidedAlone(call, decisionOf(answers[0]!), answers);
-  const decisions = delays ? answers.map(decisionOf) : answers as readonly Decision[];
+  const decisions = delays || holds ? answers.map(decisionOf) : answers as readonly Decision[];
   const decision = combineDecisions(decisions, capacity);
   const lefts = simple && decision.source === undefined
     ? decisions

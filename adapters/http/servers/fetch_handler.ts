@@ -12,6 +12,8 @@ import {
   finishResponse,
   isResponse,
   refusedResponse,
+  releaseAtEnd,
+  releaseWhenGone,
 } from "./fetch_response.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
 import { clientKeyOf } from "../address/client_key.ts";
@@ -74,11 +76,11 @@ export function rateLimit<Info = unknown>(
     checkFunction("limit a handler", "handler", handler);
 
     function answer(verdict: Verdict, request: Request, info: Info) {
-      const { refusal, headers, settle } = verdict;
+      const { refusal, headers, settle, release } = verdict;
       if (refusal !== undefined) {
         return nativePromise(refusedResponse(onRefused, refusal, headers, request, info));
       }
-      if (settle !== undefined) return settled(verdict, handler, request, info);
+      if (settle ?? release) return settled(verdict, handler, request, info);
       const answer = handler(request, info, verdict.decision);
       // Most answers are responses, and this is the hot path.
       if (answer instanceof Response) return finishResponse(answer, headers);
@@ -120,22 +122,27 @@ export function clientKey<Info = unknown>(
 
 /** Calls the handler, and reports how that ended. */
 function settled<Info, Answers extends Answer>(
-  { decision, headers, settle }: Verdict,
+  { decision, headers, settle, release }: Verdict,
   handler: FetchHandler<Info, Answers>,
   request: Request,
   info: Info,
 ): Awaitable<Answers | Response> {
   // Some servers never abort a signal that is first read when the client has gone.
   const { signal } = request;
+  releaseWhenGone(request, release);
   const answered = orElse(
     () =>
       andThen<Answers, Answers | Response>(handler(request, info, decision), (answer) => {
         const response = isResponse(answer) ? answer : undefined;
-        settle!(fetchOutcome({ status: response?.status ?? 101, response }, signal));
-        return finish(answer, headers);
+        settle?.(fetchOutcome({ status: response?.status ?? 101, response }, signal));
+        const finished = finish(answer, headers);
+        if (isResponse(finished)) return releaseAtEnd(finished, request, release);
+        release?.();
+        return finished;
       }),
     (error) => {
-      settle!(fetchOutcome({ status: 500, error }, signal));
+      settle?.(fetchOutcome({ status: 500, error }, signal));
+      release?.();
       throw error;
     },
   );

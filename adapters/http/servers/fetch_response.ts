@@ -85,6 +85,57 @@ export function finishResponse(response: Response, headers: readonly HeaderField
   }
 }
 
+/** Calls `release` when the client of a request goes away. */
+export function releaseWhenGone({ signal }: Request, release: (() => void) | undefined): void {
+  if (release === undefined) return;
+  if (signal.aborted) release();
+  else signal.addEventListener("abort", release, { once: true });
+}
+
+/**
+ * A response that calls `release` at the end of its body: read, cancelled or failed. Of a body that is
+ * never read nobody learns. On Bun a body without a field Content-Type has a type that a copy would
+ * lose, so `release` is called at once.
+ */
+export function releaseAtEnd(
+  response: Response,
+  { method }: Request,
+  release: (() => void) | undefined,
+): Response {
+  if (release === undefined) return response;
+  const isTyped = response.headers.has("content-type") || !("Bun" in globalThis);
+  if (isTyped && response.body !== null && response.status >= 200 && method !== "HEAD") {
+    return copyOf(response, endedBy(response.body, release));
+  }
+  release();
+  return response;
+}
+
+/** The same stream, which reports its end. */
+function endedBy(
+  body: NonNullable<Response["body"]>,
+  ended: () => void,
+): NonNullable<Response["body"]> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        ended();
+        controller.close();
+      } catch (error) {
+        ended();
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      ended();
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}
+
 /** The encodings that runtimes decode as they fetch. They leave the fields as they came. */
 const DECODED_REGEXP = /^(?:gzip|br)$/i;
 
@@ -92,8 +143,8 @@ const DECODED_REGEXP = /^(?:gzip|br)$/i;
  * A copy whose fields can be set. Of a response that was fetched and decoded the runtime knows that
  * it is no longer encoded; of the copy it does not, so there the fields must say so.
  */
-function copyOf(response: Response): Response {
-  const copy = new Response(response.body, response);
+function copyOf(response: Response, body = response.body): Response {
+  const copy = new Response(body, response);
   const isFetched = response.url !== "" && response.body !== null;
   if (isFetched && DECODED_REGEXP.test(copy.headers.get("content-encoding") ?? "")) {
     copy.headers.delete("content-encoding");

@@ -100,12 +100,13 @@ export function limitOnNode<Request, Reply>(
   const { onRefused } = options;
 
   function answer(
-    { decision, headers, refusal, settle }: Verdict,
+    { decision, headers, refusal, settle, release }: Verdict,
     request: Request,
     reply: Reply,
     proceed: (decision: Decision | undefined) => unknown,
     fail: (error: unknown) => void,
   ): unknown {
+    if (release !== undefined) whenClosed(raw(reply), release);
     if (decision !== undefined) keep(decision, request, reply);
     // Somebody else has answered while the request waited for its verdict.
     if (isAnswered(reply)) return;
@@ -135,6 +136,12 @@ export function limitOnNode<Request, Reply>(
       answer(verdict, request, reply, proceed, fail);
     }
   };
+}
+
+/** Calls `ended` once a response is closed, as it is complete or its client has gone. */
+export function whenClosed(response: ServerResponse, ended: () => void): void {
+  if (isClosed(response)) ended();
+  else response.once("close", ended);
 }
 
 /**

@@ -50,6 +50,7 @@ for (const aot of [true, false]) {
     hidesResponses: true,
     makers: [rateLimit],
     keepsDecision: true,
+    releasesEarly: !aot,
     upgrades: runtime() !== "node",
     start(limits, { flow, slow }) {
       const app = new Elysia({ aot });
@@ -77,7 +78,10 @@ for (const aot of [true, false]) {
         .get("/throw", () => {
           throw new Error("boom");
         })
-        .get("/stream", () => new Response(twoParts(flow)));
+        .get(
+          "/stream",
+          () => new Response(twoParts(flow), { headers: { "content-type": "text/plain" } }),
+        );
       return serveApp(app as unknown as Elysia);
     },
   });

@@ -38,7 +38,7 @@ describeAdapter("tidegate/hono", {
     app.get("/throw", () => {
       throw new Error("boom");
     });
-    app.get("/stream", (c) => c.body(twoParts(flow)));
+    app.get("/stream", (c) => c.body(twoParts(flow), 200, { "content-type": "text/plain" }));
     return serveFetch(app.fetch, echo);
   },
 });

@@ -46,7 +46,7 @@ describeAdapter("tidegate/http", {
         case "/throw":
           throw new Error("boom");
         case "/stream":
-          return new Response(twoParts(flow));
+          return new Response(twoParts(flow), { headers: { "content-type": "text/plain" } });
         default:
           return new Response("hello");
       }
