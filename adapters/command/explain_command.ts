@@ -13,7 +13,6 @@ import {
   type RuleRequest,
   type RuleSet,
 } from "../rules/rules.ts";
-import { storeOnRedis } from "../service/store_on_redis.ts";
 import {
   type Command,
   defineCommand,
@@ -81,10 +80,7 @@ async function explainCounters(
   { redis }: ExplainValues,
   { print }: Tools,
 ): Promise<void> {
-  // A person waits longer than a request may.
-  const store = redis === undefined
-    ? memoryStore()
-    : await storeOnRedis({ url: redis, deadline: 5_000 }, () => {});
+  const store = redis === undefined ? memoryStore() : await openRedis(redis);
   try {
     print(redis === undefined ? "for unused keys:" : `with the counters in ${redis}:`);
     const { domain, descriptors } = request;
@@ -94,6 +90,13 @@ async function explainCounters(
   } finally {
     await store.close();
   }
+}
+
+async function openRedis(url: string) {
+  // Loaded here, so that no other command waits for it.
+  const { storeOnRedis } = await import("../service/store_on_redis.ts");
+  // A person waits longer than a request may.
+  return await storeOnRedis({ url, deadline: 5_000 }, () => {});
 }
 
 async function askService(

@@ -8,9 +8,7 @@ import { availableParallelism } from "node:os";
 import { errorMessage } from "../../core/application_support.ts";
 import type { RuleSource } from "../rules/rules.ts";
 import { sharesPort } from "../service/http/shared_port.ts";
-import { loadGrpc } from "../service/envoy/grpc_server.ts";
 import { errorText, lineLog, type Log } from "../service/log.ts";
-import { serve } from "../service/serve.ts";
 import type { ServeOptions } from "../service/serve_options.ts";
 import {
   type Command,
@@ -118,7 +116,10 @@ async function runServe(
   const onError = (error: unknown) => log({ event: "redis-error", error: errorText(error) });
   const source = withAdvice(await sourceOf(rules, onError));
   const grpcPort = await grpcPortOf(values, log);
-  const starting = serve({ ...optionsOf(values), grpcPort, rules: source, log });
+  // Loaded here, so that no other command waits for the service.
+  const starting = import("../service/serve.ts").then(({ serve }) =>
+    serve({ ...optionsOf(values), grpcPort, rules: source, log })
+  );
   const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
   const isStarted = await Promise.race([starting.then(() => true), ended.then(() => false)]);
   // It is to end while it starts: what it waits for is let go of.
@@ -158,6 +159,7 @@ async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undef
   const port = integerOf(values["grpc-port"], "grpc-port");
   if (port !== undefined) return port;
   try {
+    const { loadGrpc } = await import("../service/envoy/grpc_server.ts");
     await loadGrpc();
     return 8081;
   } catch (error) {
