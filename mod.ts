@@ -115,6 +115,7 @@ export type {
   StoreLimiterOptions,
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
+export type { As, ReserveOptions } from "./core/limiter/receipt_calls.ts";
 export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
 export type {
   Held,
@@ -135,6 +136,7 @@ export { slidingCounter } from "./core/algorithms/sliding_counter.ts";
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";
 export type { AsyncStore, OlderOptions, ReplaceMode, Store, SyncStore } from "./core/store.ts";
+export type { Receipt, ReceiptOutcome, Reservation, Settlement } from "./core/receipts/receipt.ts";
 export { storedKey } from "./core/stored_key.ts";
 export { tokenBucket, type TokenBucketOptions } from "./core/algorithms/token_bucket.ts";
 export {

@@ -5,6 +5,7 @@
 
 import type { Codec } from "./codec.ts";
 import type { Decision } from "./decision.ts";
+import type { Receipts } from "./receipts/returns.ts";
 
 /**
  * The numbers of one limit, as headers and dashboards show them.
@@ -160,6 +161,8 @@ export interface AlgorithmInternals<State = unknown> {
    * also under another limit. Absent where a charge at `now` ends when the use itself would.
    */
   uses?(state: State, now: number): readonly UnitsAt[];
+  /** How the units of one call are given back. Without it a receipt gives back nothing. */
+  readonly receipts?: Receipts<State> | undefined;
   /** How states are blocked, if the algorithm is `blockable`. */
   readonly blocks?: Blocks<State> | undefined;
 }

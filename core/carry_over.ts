@@ -7,6 +7,7 @@
 import type { Algorithm, UnitsAt } from "./algorithm.ts";
 import { holdsPermits } from "./algorithms/holds_permits.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
+import { plainState } from "./receipts/noted.ts";
 import type { FamilySpec, ReplaceMode } from "./store.ts";
 
 /** Whether one algorithm can take over from another: neither is an `all`, or both have like parts. */
@@ -72,8 +73,9 @@ export function carryOver(
     const until = before?.until(old) ?? 0;
     return until > now && after !== undefined ? after.block(state, until) : state;
   }
+  const plain = plainState(old);
   if (internals?.parts !== undefined && haveLikeParts(older, algorithm)) {
-    const states = old as readonly unknown[];
+    const states = plain as readonly unknown[];
     const olderParts = older.internals!.parts!;
     const parts = internals.parts.map((part, index) =>
       carryOver(olderParts[index]!, states[index], part, mode, now)
@@ -84,7 +86,7 @@ export function carryOver(
   const { remaining, debt } = splitReducer(older).decide(old, old, now, 0);
   const carried = (units: number) =>
     mode === "keep" ? units : sameShare(units, older.capacity, capacity);
-  const uses = keepInstants(older, algorithm) ? older.internals!.uses!(old, now) : NO_USES;
+  const uses = keepInstants(older, algorithm) ? older.internals!.uses!(plain, now) : NO_USES;
   const isLocked = uses.some(({ locks }) => locks);
   const used = isLocked ? capacity : Math.min(carried(older.capacity - remaining), capacity);
   const { charge } = splitReducer(algorithm);

@@ -22,7 +22,7 @@
  */
 
 import type { Algorithm } from "./algorithm.ts";
-import type { Decision } from "./decision.ts";
+import type { Decision, DecisionSource } from "./decision.ts";
 
 /**
  * The effect of a verb, for code that need not know the verb itself: `"take"` takes units
@@ -91,6 +91,11 @@ export interface Verb<Argument, Answer> {
   answerOf(decision: Decision, answer?: Answer): Answer;
   /** The algorithm's own transition that this verb makes; `undefined` if it makes another one. */
   transition(algorithm: Algorithm): Transition | undefined;
+  /**
+   * For a verb on units that an earlier call took: who admitted that call, if not the limiter's own
+   * store. A store made of stores asks the one that holds the units. Absent of other verbs.
+   */
+  sourceOf?(argument: Argument): DecisionSource | undefined;
 }
 
 /**
@@ -185,6 +190,11 @@ export interface Operation {
 
 /** The members of every store, whether it answers at once or by promises. */
 export interface StoreBase<Mode extends StoreMode = StoreMode> {
+  /**
+   * A name that no other store has, if the store can tell: receipts say where their units are. Threads
+   * and processes that share the states have the same.
+   */
+  readonly identity?: string | undefined;
   /**
    * Opens a family. Families of the same prefix and algorithm id share their keys.
    *

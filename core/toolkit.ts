@@ -43,6 +43,8 @@ export type {
   VerbKind,
   WatchedKey,
 } from "./store.ts";
+export { keptFor } from "./receipts/receipts_of.ts";
+export type { Receipts } from "./receipts/returns.ts";
 export { transact, type Transaction } from "./transact.ts";
 export {
   type Attempt,
@@ -57,3 +59,11 @@ export { consume } from "./verbs/consume.ts";
 export type { DecisionVerb } from "./verbs/decision_verb.ts";
 export { peek } from "./verbs/peek.ts";
 export { refund } from "./verbs/refund.ts";
+export {
+  type Mark,
+  reserve,
+  type ReserveArgument,
+  type Reserved,
+  reserveFor,
+} from "./verbs/reserve.ts";
+export { chargeReceipt, giveBackReceipt, type SettleArgument } from "./verbs/settle.ts";

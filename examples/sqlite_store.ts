@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { SyncStore } from "../mod.ts";
 import {
   type FamilySpec,
+  keptFor,
   namesOf,
   type Operation,
   plainFamily,
@@ -50,8 +51,9 @@ export function sqliteStore(path = ":memory:"): SyncStore {
 
   function write(name: string, algorithm: FamilySpec["algorithm"], state: unknown, now: number) {
     if (state === algorithm.initial) return remove.run(name);
-    const [{ resetAfter }] = algorithm.step(state, now, 0);
-    return keep.run(name, algorithm.codec.encode(state), Math.floor(now) + resetAfter);
+    const [decision] = algorithm.step(state, now, 0);
+    const kept = keptFor(algorithm, state, now, decision);
+    return keep.run(name, algorithm.codec.encode(state), Math.floor(now) + kept);
   }
 
   const run: SyncStore["run"] = (operations, now = Date.now()) => {

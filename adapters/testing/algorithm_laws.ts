@@ -10,6 +10,7 @@ import { identityLaw } from "./laws/identity_law.ts";
 import { inputLaws } from "./laws/input_laws.ts";
 import { policyLaws } from "./laws/policy_laws.ts";
 import { promiseLaws } from "./laws/promise_laws.ts";
+import { receiptLaws } from "./laws/receipt_laws.ts";
 import { stepLaws } from "./laws/step_laws.ts";
 import { unitLaws } from "./laws/unit_laws.ts";
 import { checkVisits } from "./laws/visits.ts";
@@ -72,6 +73,7 @@ export function algorithmLaws<State>(
         checkVisits(subject, schedule, textCheck(subject, change));
       }),
     ),
+    ...receiptLaws(subjectArbitrary(subjects)),
     identityLaw(subjectGroups(subjects), options),
   ];
 }

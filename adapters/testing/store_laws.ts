@@ -7,6 +7,7 @@ import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
 import { raceLaws } from "./laws/race_laws.ts";
+import { receiptStoreLaw } from "./laws/receipt_store_law.ts";
 import { closing, type MakeStore, storeFixture } from "./laws/store_fixture.ts";
 import { traceLaws, writeLaw } from "./laws/trace_laws.ts";
 import { closingLaw, upkeepLaws } from "./laws/upkeep_laws.ts";
@@ -60,6 +61,7 @@ export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}):
     ...(writes === undefined ? [] : [writeLaw(writes)]),
     ...raceLaws(),
     ...upkeepLaws(),
+    receiptStoreLaw(),
     closingLaw(makeStore),
   ];
   return laws.map((make) => closing(make(fixture, arbitrary), fixture.close));

@@ -11,6 +11,10 @@ import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
 import { distinctNames } from "./distinct_names.ts";
+import { notedCodec } from "../receipts/noted_codec.ts";
+import { reduceNoted } from "../receipts/noted_reducer.ts";
+import { receiptsOfAll } from "../receipts/receipts_of.ts";
+import type { Receipts } from "../receipts/returns.ts";
 import { splitReducer } from "./split_reducer.ts";
 import { stateBytes } from "./state_bytes.ts";
 
@@ -59,11 +63,11 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
   }
   const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));
   const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
-  const split = allReducer(
-    algorithms.map((algorithm) => splitReducer(algorithm)),
-    initial,
-    capacity,
-  );
+  const reducers = algorithms.map((algorithm) => splitReducer(algorithm));
+  const receipts = receiptsOfAll(algorithms, initial) as Receipts<AllState>;
+  const split = Object.freeze(
+    reduceNoted(allReducer(reducers, initial, capacity), receipts.giveBack),
+  ) as SplitReducer<AllState>;
   return Object.freeze({
     name: algorithms.map((algorithm) => algorithm.name).join("+"),
     id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,
@@ -71,12 +75,13 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
     capacity,
     initial,
     ...reducersOf(split),
-    codec: allCodec(algorithms, initial),
+    codec: notedCodec(allCodec(algorithms, initial), receipts.size) as Codec<AllState>,
     internals: Object.freeze({
       halves: split,
       parts: Object.freeze([...algorithms]),
       formula: formulaOf(algorithms),
       bytes: bytesOfParts(algorithms),
+      receipts,
     }),
   });
 }
@@ -146,7 +151,7 @@ function allReducer(
   initial: AllState,
   capacity: number,
 ): SplitReducer<AllState> {
-  return Object.freeze({
+  return {
     take: takeAll(
       parts.map(({ take }) => take),
       initial,
@@ -156,7 +161,7 @@ function allReducer(
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
     charge: takeAll(parts.map(({ charge }) => charge), initial, () => false),
-  });
+  };
 }
 
 /** Each part's decision; when one refuses, the others are answered by a look. */

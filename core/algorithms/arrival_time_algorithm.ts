@@ -59,7 +59,7 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   const isWhole = fitsOneNumber(perMillisecond, furthest);
   const scale = (isWhole ? wholeTicks : fineTicks)(perMillisecond) as Ticks<ArrivalState>;
-  const arithmetic = arrivalArithmetic(scale, interval, burst);
+  const arithmetic = arrivalArithmetic(scale, interval, burst, queue > 0);
   const { accounting, mostUse } = arithmetic;
   return buildAlgorithm({
     ...arithmetic,
@@ -77,8 +77,9 @@ export function arrivalArithmetic<Instant>(
   scale: Ticks<Instant>,
   interval: number,
   burst: number,
+  newestOnly: boolean = false,
 ): Required<Arithmetic<Instant>> {
   const mostUse = mostUnits(burst, scale.furthest / interval);
-  const accounting = arrivalTime(scale, interval, burst, mostUse);
+  const accounting = arrivalTime(scale, interval, burst, mostUse, newestOnly);
   return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };
 }

@@ -37,7 +37,8 @@ interface BlockedState<State = unknown> {
  * as if there had been none. The stored keys are others than those without it: `replaces` carries use
  * over.
  *
- * The first part of an `all` becomes blockable, which refuses for all of them.
+ * The first part of an `all` becomes blockable, which refuses for all of them. A receipt of `reserve`
+ * gives nothing back to a part that is blockable.
  *
  * Every call takes as long as without it, and up to three times as long on a blocked key. In memory a
  * state of one number is an object beside its slot; on Redis a transition is compared and set, not

@@ -34,6 +34,10 @@ import type { Rate } from "../options/rate_options.ts";
 import type { Codec } from "../codec.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
+import { notedCodec } from "../receipts/noted_codec.ts";
+import { reduceNoted } from "../receipts/noted_reducer.ts";
+import { receiptsOf } from "../receipts/receipts_of.ts";
+import type { Receipts, Returns } from "../receipts/returns.ts";
 
 /**
  * How an algorithm accounts for units. All of it is pure; `now` is a whole number from 0 to 2^42,
@@ -57,6 +61,8 @@ export interface Accounting<State> {
   delay?(state: State, now: number): number;
   /** The state that a charge adds to, of one that has no room for more entries. */
   compact?(state: State, now: number): State;
+  /** How the units of one call are given back. */
+  readonly returns?: Returns<State>;
 }
 
 /** The arithmetic of an algorithm, made of a few numbers. */
@@ -109,13 +115,16 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { take, decide, charge } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
-  const split = Object.freeze({
+  const plain: SplitReducer<State> = {
     take,
     decide,
     // Only for a cost above 0; units that are given back go through `take`.
-    charge: (state: State, now: number, cost: number) =>
-      cost > 0 ? charge(state, now, cost) : take(state, now, cost),
-  });
+    charge: (state, now, cost) => cost > 0 ? charge(state, now, cost) : take(state, now, cost),
+  };
+  const receipts = accounting.returns && receiptsOf(accounting.returns);
+  const split = Object.freeze(
+    (receipts === undefined ? plain : reduceNoted(plain, receipts.giveBack)) as typeof plain,
+  );
   return Object.freeze({
     name,
     id: parts.id.join("/"),
@@ -123,7 +132,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     capacity,
     initial,
     ...reducersOf(split),
-    codec,
+    codec: (receipts === undefined ? codec : notedCodec(codec, receipts.size)) as Codec<State>,
     internals: Object.freeze({
       halves: split,
       slots: parts.slots,
@@ -131,6 +140,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       ...(parts.bytes && { bytes: parts.bytes }),
       ...(parts.uses && { uses: parts.uses }),
       ...(parts.permits && { permits: parts.permits }),
+      receipts: receipts as Receipts<State> | undefined,
       formula: parts.formula,
       arrival,
     }),

@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { isNoted, withNotes } from "../receipts/noted.ts";
 
 /**
  * A state that holds after the store has answered. A store may pass a view of memory that others
@@ -6,6 +7,9 @@ import type { Algorithm } from "../algorithm.ts";
  */
 export function detachState(algorithm: Algorithm, state: unknown): unknown {
   const { parts, detach } = algorithm.internals ?? {};
+  if (isNoted(state)) {
+    return withNotes(detachState(algorithm, state.state), state.back, state.entries);
+  }
   if (parts === undefined) return detach === undefined ? state : detach(state);
   return (state as readonly unknown[]).map((own, index) => detachState(parts[index]!, own));
 }

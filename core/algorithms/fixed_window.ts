@@ -113,6 +113,11 @@ function windowAccounting<Use>(
     return windows.current(now, held) === held ? used(use, held) : 0;
   }
 
+  function giveBack(use: Use, now: number, units: number): Use {
+    const count = usedNow(use, now);
+    return units < count ? of(place(use), count - units) : initial;
+  }
+
   return {
     add(use, now, units) {
       const held = place(use);
@@ -120,12 +125,19 @@ function windowAccounting<Use>(
       const before = current === held ? used(use, held) : 0;
       return of(current, before + units);
     },
-    giveBack(use, now, units) {
-      const count = usedNow(use, now);
-      return units < count ? of(place(use), count - units) : initial;
-    },
+    giveBack,
     free: (use, now) => limit - usedNow(use, now),
     reset: (use, now) => usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now,
+    // A receipt names its window.
+    returns: {
+      size: 1,
+      mark: (after) => [place(after)],
+      giveBack(use, now, units, [window], back) {
+        const count = place(use) === window ? Math.min(units, usedNow(use, now)) : 0;
+        return [count > 0 ? giveBack(use, now, count) : use, count, back];
+      },
+      lasts: (after, now) => windows.end(place(after)) - now,
+    },
   };
 }
 

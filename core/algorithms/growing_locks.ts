@@ -69,6 +69,17 @@ export function growingAccounting(
     return { ...state, strikes: state.strikes - 1, until: state.before, before: 0 };
   }
 
+  function giveBack(state: GrowingLockState, now: number, units: number): GrowingLockState {
+    const held = current(state, now);
+    const left = held.tries - units;
+    if (left >= limit) return { ...held, tries: left };
+    const open = unlocked(held);
+    if (left > 0) return current({ ...open, tries: left }, now);
+    // Beyond the tries, a strike is as many units as it took.
+    const forgiven = Math.floor(-left / limit);
+    return idle(Math.max(0, open.strikes - forgiven), open.until, now);
+  }
+
   return {
     add(state, now, units) {
       const held = current(state, now);
@@ -80,16 +91,7 @@ export function growingAccounting(
       const end = Math.max(now, opened) + lock;
       return { opened, tries, strikes: strikes + 1, until: end, before: until };
     },
-    giveBack(state, now, units) {
-      const held = current(state, now);
-      const left = held.tries - units;
-      if (left >= limit) return { ...held, tries: left };
-      const open = unlocked(held);
-      if (left > 0) return current({ ...open, tries: left }, now);
-      // Beyond the tries, a strike is as many units as it took.
-      const forgiven = Math.floor(-left / limit);
-      return idle(Math.max(0, open.strikes - forgiven), open.until, now);
-    },
+    giveBack,
     free: (state, now) => limit - current(state, now).tries,
     wait(state, now) {
       const { tries, opened, until } = current(state, now);
@@ -99,6 +101,17 @@ export function growingAccounting(
       const { tries, opened, strikes, until } = current(state, now);
       const open = tries === 0 || tries >= limit ? 0 : opened + period - now;
       return Math.max(open, strikes === 0 ? 0 : until + forget - now);
+    },
+    // A receipt names the first try of its window.
+    returns: {
+      size: 1,
+      mark: ({ opened }) => [opened],
+      giveBack(state, now, units, [opened], back) {
+        const held = current(state, now);
+        const count = held.opened === opened ? Math.min(units, held.tries) : 0;
+        return [count > 0 ? giveBack(state, now, count) : state, count, back];
+      },
+      lasts: ({ opened }, now) => opened + period + locks.at(-1)! - now,
     },
   };
 }

@@ -178,6 +178,13 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
     return state.tries > 0 && now < end(state) ? state : FRESH;
   }
 
+  function giveBack(state: LockoutState, now: number, units: number): LockoutState {
+    const { opened, tries, locked } = current(state, now);
+    if (tries <= units) return FRESH;
+    const left = tries - units;
+    return current({ opened, tries: left, locked: left < limit ? -1 : locked }, now);
+  }
+
   return {
     add(state, now, units) {
       const held = current(state, now);
@@ -186,14 +193,20 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
       const fills = held.locked < 0 && tries >= limit;
       return { opened, tries, locked: fills ? Math.max(now, opened) : held.locked };
     },
-    giveBack(state, now, units) {
-      const { opened, tries, locked } = current(state, now);
-      if (tries <= units) return FRESH;
-      const left = tries - units;
-      return current({ opened, tries: left, locked: left < limit ? -1 : locked }, now);
-    },
+    giveBack,
     free: (state, now) => limit - current(state, now).tries,
     reset: (state, now) => current(state, now).tries === 0 ? 0 : end(state) - now,
+    // A receipt names the first try of its window.
+    returns: {
+      size: 1,
+      mark: ({ opened }) => [opened],
+      giveBack(state, now, units, [opened], back) {
+        const held = current(state, now);
+        const count = held.opened === opened ? Math.min(units, held.tries) : 0;
+        return [count > 0 ? giveBack(state, now, count) : state, count, back];
+      },
+      lasts: ({ opened }, now) => opened + period + lock - now,
+    },
   };
 }
 

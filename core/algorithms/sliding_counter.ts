@@ -9,6 +9,7 @@ import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
+import type { Returns } from "../receipts/returns.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 
@@ -72,7 +73,7 @@ export function counterArithmetic(limit: number, period: number): Arithmetic<Sli
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
 
 function counterAccounting(limit: number, period: number): Accounting<SlidingCounterState> {
-  return {
+  const accounting: Accounting<SlidingCounterState> = {
     add(state, now, units) {
       const { window, previous, current } = countsAt(state, now, period);
       return { window, previous, current: current + units };
@@ -90,6 +91,29 @@ function counterAccounting(limit: number, period: number): Accounting<SlidingCou
     },
     wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost, period) - now),
     reset: (state, now) => Math.max(0, fadedTo(state, 0, period) - now),
+  };
+  return { ...accounting, returns: counterReturns(period, accounting.giveBack) };
+}
+
+/** A receipt names its window, whose count is the current one or, a window later, the fading one. */
+function counterReturns(
+  period: number,
+  giveBack: Accounting<SlidingCounterState>["giveBack"],
+): Returns<SlidingCounterState> {
+  return {
+    size: 1,
+    mark: ({ window }) => [window],
+    giveBack(state, now, units, [place], back) {
+      const { window, previous, current } = state;
+      const age = Math.floor(now / period) - window;
+      if (place === window && age <= 1) {
+        const count = Math.min(units, current);
+        return [count > 0 ? giveBack(state, now, count) : state, count, back];
+      }
+      const count = place === window - 1 && age <= 0 ? Math.min(units, previous) : 0;
+      return [count > 0 ? { window, previous: previous - count, current } : state, count, back];
+    },
+    lasts: ({ window }, now) => (window + 2) * period - now,
   };
 }
 

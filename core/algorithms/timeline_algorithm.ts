@@ -93,7 +93,31 @@ function slotAccounting(limit: number, precision: number, slots: number): Accoun
       const units = timeline.since(newest);
       return timeline.takeBack(units).add(slot, units, oldest);
     },
+    // A receipt names its slot.
+    returns: {
+      size: 1,
+      mark: ({ newest }) => [newest],
+      giveBack(timeline, now, units, [slot = -1], back) {
+        const oldest = slotAt(timeline, now) - slots + 1;
+        const held = slot < oldest ? 0 : timeline.since(slot) - timeline.since(slot + 1);
+        const count = Math.min(units, held);
+        return [count > 0 ? withoutUnits(timeline, slot, count, oldest) : timeline, count, back];
+      },
+      lasts: ({ newest }, now) => untilGone(newest, now),
+    },
   };
+}
+
+/** A timeline with fewer units in one of its slots. Linear in the slots after it that hold units. */
+function withoutUnits(timeline: Timeline, slot: number, units: number, oldest: number): Timeline {
+  const later = bucketsOf(timeline, slot);
+  const all = timeline.since(slot);
+  let rest = all < timeline.since(oldest) ? timeline.takeBack(all) : timeline.none();
+  for (let index = later.length - 2; index >= 0; index -= 2) {
+    const left = later[index + 1]! - (later[index] === slot ? units : 0);
+    if (left > 0) rest = rest.add(later[index]!, left, oldest);
+  }
+  return rest;
 }
 
 /** How many more slots than the limit may hold units that were charged. */

@@ -20,6 +20,7 @@
  */
 
 import type { Accounting } from "../algorithms/build_algorithm.ts";
+import type { Returns } from "../receipts/returns.ts";
 import type { Ticks } from "./ticks.ts";
 
 /**
@@ -29,12 +30,14 @@ import type { Ticks } from "./ticks.ts";
  * @param interval The emission interval in ticks.
  * @param burst Units that a fresh key admits at one instant.
  * @param mostUse The most units that may be in use.
+ * @param newestOnly Whether only the units of the newest call are given back by a receipt.
  */
 export function arrivalTime<Instant>(
   scale: Ticks<Instant>,
   interval: number,
   burst: number,
   mostUse: number,
+  newestOnly: boolean = false,
 ): Accounting<Instant> {
   const { initial, ahead, due, later, earlier } = scale;
   const tolerance = burst * interval;
@@ -54,6 +57,60 @@ export function arrivalTime<Instant>(
     free: (tat, now) => Math.floor((tolerance - ahead(tat, now)) / interval),
     wait: (tat, now, cost) => until(tat, now, tolerance - cost * interval),
     reset: (tat, now) => until(tat, now, 0),
+    returns: arrivalReturns(scale, interval, tolerance, newestOnly),
+  };
+}
+
+/** Ticks given back are counted modulo this. */
+const BACK_CYCLE = 2 ** 53;
+
+/** The sum, modulo the cycle, of two numbers below it: their sum alone need not be exact. */
+function cycled(back: number, ticks: number): number {
+  return back < BACK_CYCLE - ticks ? back + ticks : back - (BACK_CYCLE - ticks);
+}
+
+/**
+ * How the units of one call are given back. Units drain first in, first out, so those of a call are
+ * gone when its TAT has come: a refund before that moves the TAT back, and with it the TAT of every
+ * call after it. So the state counts the ticks that were ever given back, and a receipt knows how many
+ * these were at its call. It cannot know whether they came before its own units or after them, and takes
+ * the former: no more is given back than counts. The newest call's units stand before nobody's, and are
+ * not counted.
+ *
+ * @param newestOnly Whether only the newest call's units can be given back: a place in a queue.
+ */
+function arrivalReturns<Instant>(
+  { initial, ahead, due, later, earlier, codec }: Ticks<Instant>,
+  interval: number,
+  tolerance: number,
+  newestOnly: boolean,
+): Returns<Instant> {
+  const size = 1 + codec.maxWords;
+  const words = new Float64Array(size);
+  const same = (a: Instant, b: Instant) => codec.encode(a) === codec.encode(b);
+  return {
+    size,
+    mark(tat, back) {
+      if (typeof tat === "number") return [back, tat];
+      codec.write(tat, words, 1);
+      return [back, words[1]!, words[2]!];
+    },
+    giveBack(tat, now, units, mark, back, closes) {
+      if (mark.length !== size) return [tat, 0, back];
+      words.set(mark);
+      const end = codec.read(words, 1, codec.maxWords);
+      if (end === undefined || (newestOnly && !(back === mark[0] && same(end, tat)))) {
+        return [tat, 0, back];
+      }
+      const since = back >= mark[0]! ? back - mark[0]! : BACK_CYCLE - (mark[0]! - back);
+      const place = ahead(end, now) - since;
+      const isNewest = place === ahead(tat, now) && closes && !newestOnly;
+      const counting = Math.min(place, ahead(tat, now), units * interval);
+      if (counting <= 0) return [tat, 0, back];
+      const next = counting < ahead(tat, now) ? earlier(tat, counting) : initial;
+      return [next, counting / interval, isNewest ? back : cycled(back, counting)];
+    },
+    lasts: (_tat, now) => due(later(initial, now, tolerance), 0) - now,
   };
 }
 

@@ -42,16 +42,27 @@ export function withShareLeft(freshAt: number, remaining: number, capacity: numb
   return freshAt - (NOTHING_LEFT + ALL_LEFT * remaining / capacity);
 }
 
-/** When a key is fresh after a decision of an algorithm, with the share of its capacity left. */
-export function freshInstant(now: number, decision: Leaving, algorithm: Capacities): number {
-  const freshAt = Math.ceil(now + decision.resetAfter);
+/**
+ * When a key is fresh after a decision of an algorithm, with the share of its capacity left.
+ *
+ * @param kept For how long its state is to be kept: longer than until it is fresh if it has notes.
+ */
+export function freshInstant(
+  now: number,
+  decision: Leaving,
+  algorithm: Capacities,
+  kept: number = decision.resetAfter,
+): number {
+  const freshAt = Math.ceil(now + kept);
   const share = decision.parts === undefined ? decision.remaining / algorithm.capacity : leastShare(
     decision.remaining / algorithm.capacity,
     decision.parts,
     algorithm.internals?.parts,
   );
-  const kept = withShareLeft(freshAt, share, 1);
-  return decision.debt <= 0 && kept > freshAt - 1 && kept < freshAt ? kept : withoutShare(freshAt);
+  const instant = withShareLeft(freshAt, share, 1);
+  return decision.debt <= 0 && instant > freshAt - 1 && instant < freshAt
+    ? instant
+    : withoutShare(freshAt);
 }
 
 /** The least share that a part of `all` has left. */

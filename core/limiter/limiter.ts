@@ -7,6 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
+import type { Receipt, Reservation, Settlement } from "../receipts/receipt.ts";
 import { type Clock, passingTime, timerOf } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
@@ -22,6 +23,7 @@ import type {
   SyncStore,
   Verb,
 } from "../store.ts";
+import { keyFamily } from "../stored_key.ts";
 import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
@@ -30,6 +32,7 @@ import type { BlockNote, BlockOptions } from "./block_key.ts";
 import { blockDesk, permitDesk } from "./desks.ts";
 import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
+import { type As, receiptCalls, type ReserveOptions } from "./receipt_calls.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -107,8 +110,70 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   consume(key: string, cost?: number): Answer;
   /** Answers as `consume` would, and changes nothing. The balance is `peek(key, 0)`. */
   peek(key: string, cost?: number): Answer;
-  /** Gives units back, the newest first: an integer of at least 1; default 1. */
+  /**
+   * Gives units back that were just taken, the newest first: an integer of at least 1; default 1. For
+   * units given back later use a receipt: this takes whatever the key holds by then, which may be
+   * units of later calls, and so admits more than the limit.
+   */
   refund(key: string, cost?: number): Answer;
+  /**
+   * Gives units of a receipt back, as far as they still count: what drained, or was in a window that
+   * is over, is not given back, so that nobody else's units are. A receipt gives back each unit once,
+   * as long as the key remembers it (the 16 that were settled last, for as long as units count).
+   *
+   * @param key The key of the receipt.
+   * @param receipt What `reserve` answered.
+   * @param units An integer of at least 1; all of the receipt's without it.
+   * @throws {TypeError} If the key is no non-empty string, or the receipt none.
+   * @throws {RangeError} If the units are no integer of at least 1.
+   */
+  refund(key: string, receipt: Receipt, units?: number): As<Answer, Settlement>;
+  /**
+   * Takes as `consume` does, and answers a receipt with which these very units are settled later: an
+   * estimate whose real cost is known only afterwards, a job that may fail.
+   *
+   * With a `ttl` the units are given back by themselves after that time unless the receipt was settled
+   * before, and `retryAfter` says so beforehand. That is for limits over days and months: units of
+   * a second or a minute are soon free again anyhow. A key remembers 64 such receipts; the units of
+   * another call are charged without a time to live, and its `receipt.expires` is `false`.
+   *
+   * @param key Whose units: a non-empty string.
+   * @param cost Units to take, an integer of at least 0; default 1.
+   * @param options `ttl` in milliseconds or as text.
+   * @throws {TypeError} If the key is no non-empty string, or the cost no number.
+   * @throws {RangeError} If the cost is no integer of at least 0, or the `ttl` out of range.
+   *
+   * @example
+   * ```ts
+   * import { gcra, limiter } from "tidegate";
+   * import assert from "node:assert/strict";
+   *
+   * let now = 0;
+   * const tokens = limiter(gcra({ limit: 60, period: "1m", burst: 10 }), { clock: () => now });
+   * const { receipt } = tokens.reserve("user:42", 8);
+   * now = 2_000; // two units have drained
+   * const { returned } = tokens.settle("user:42", receipt!, 1);
+   * assert.equal(returned, 6);
+   * ```
+   */
+  reserve(
+    key: string,
+    cost?: number,
+    options?: ReserveOptions,
+  ): As<Answer, Reservation>;
+  /**
+   * Settles a receipt, at most once: gives back what it took beyond `actual`, as `refund` does, or
+   * charges what was used beyond it, as `charge` does.
+   *
+   * @param key The key of the receipt.
+   * @param receipt What `reserve` answered.
+   * @param actual Units that were really used, an integer of at least 0.
+   * @throws {TypeError} If the key is no non-empty string, or the receipt none.
+   * @throws {RangeError} If `actual` is no integer of at least 0.
+   */
+  settle(key: string, receipt: Receipt, actual: number): As<Answer, Settlement>;
+  /** Settles a receipt of a call that used nothing. */
+  release(key: string, receipt: Receipt): As<Answer, Settlement>;
   /**
    * Takes what was really used, beyond the limit if need be: for a cost that is known only afterwards,
    * such as the tokens of an answer. It is always allowed. Where it takes more than was there, the key
@@ -294,6 +359,13 @@ export function limiterOn(
   const permits = permitDesk(waiting);
   const blocks = blockDesk(algorithm, call, options);
 
+  const { reserve, settle, release, refund: refundReceipt } = receiptCalls({
+    store,
+    family: keyFamily(prefix, algorithm.id),
+    call,
+    report,
+    checkCall,
+  });
   const made: LimiterOnAny = Object.freeze({
     algorithm,
     store,
@@ -311,10 +383,16 @@ export function limiterOn(
       checkCall("peek", key, cost);
       return call(peek, key, cost);
     },
-    refund(key: string, cost = 1): MaybePromise<Decision> {
+    refund(key: string, cost: number | Receipt = 1, units?: number): never {
+      if (typeof cost === "object" && cost !== null) {
+        return refundReceipt(key, cost, units) as never;
+      }
       checkCall("refund", key, cost, 1);
-      return reported(call(refund, key, cost), key, -cost);
+      return reported(call(refund, key, cost), key, -cost) as never;
     },
+    reserve: reserve as LimiterOnAny["reserve"],
+    settle: settle as LimiterOnAny["settle"],
+    release: release as LimiterOnAny["release"],
     charge(key: string, cost = 1): MaybePromise<Decision> {
       checkCall("charge", key, cost);
       return reported(call(charge, key, cost), key, cost);

@@ -13,6 +13,7 @@ import {
   STATE,
   WIDTH,
 } from "./expiry_queue.ts";
+import { isNoted } from "../../core/receipts/noted.ts";
 import { SLOT_BYTES, textBytes } from "./key_bytes.ts";
 import {
   bytesOf,
@@ -27,7 +28,7 @@ import {
   type Slots,
   sweep,
 } from "./slots.ts";
-import { keepKey, type Table } from "./table.ts";
+import { keepKey, type Table, tableFor } from "./table.ts";
 import { addToLevel, growLevels } from "./use_levels.ts";
 
 /**
@@ -45,26 +46,30 @@ export function keepState(
   freshAt: number,
   now: number,
 ): void {
-  if (state === initial) {
-    if (slot !== undefined) dropSlot(slots, slot);
-  } else if (slot === undefined) addKey(slots, table, key, state, freshAt, now);
-  else replaceState(slots, table, slot, state, freshAt, now);
+  const isMoved = slot !== undefined && table.numeric &&
+    slots.owners[slot]!.numeric !== (typeof state === "number");
+  if (slot !== undefined && (state === initial || isMoved)) dropSlot(slots, slot);
+  if (state === initial) return;
+  if (slot === undefined || isMoved) addKey(slots, table, key, state, freshAt, now);
+  else replaceState(slots, slots.owners[slot]!, slot, state, freshAt, now);
 }
 
 /** Adds a key that was not held. */
 export function addKey(
   slots: Slots,
-  table: Table,
+  own: Table,
   key: string,
   state: unknown,
   freshAt: number,
   now: number,
 ): void {
+  const table = tableFor(slots.tables, own, state);
   const text = textBytes(key);
   const slot = freeSlot(slots, requireFit(slots, text + bytesOf(table, state)), now);
   const { tables, keys, owners, objects, queue, use } = slots;
   slots.texts[slot] = text;
   slots.bytes += text;
+  if (table !== own) slots.noted++;
   tables.set(table.family, table);
   keepKey(table, key, slot);
   keys[slot] = key;
@@ -97,7 +102,9 @@ export function replaceState(
 function keepObject(slots: Slots, table: Table, slot: number, state: unknown, now: number): void {
   const { objects, texts, onFull } = slots;
   const held = objects[slot];
-  if (held === undefined || typeof table.stateBytes === "function") {
+  if (
+    held === undefined || typeof table.stateBytes === "function" || isNoted(state) || isNoted(held)
+  ) {
     const bytes = bytesOf(table, state);
     const grown = bytes - bytesOf(table, held);
     if (grown > 0) requireFit(slots, texts[slot]! + bytes);

@@ -16,6 +16,7 @@ import { processTime } from "../process_time.ts";
 import type { Algorithm, ArrivalRate } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
+import { keptFor } from "../../core/receipts/receipts_of.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
 import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
@@ -34,7 +35,7 @@ import {
   sweep,
   tableOf,
 } from "./slots.ts";
-import { isEmpty, slotOf, type Table } from "./table.ts";
+import { isEmpty, slotBeside, slotOf, type Table } from "./table.ts";
 
 /** The keys of one limiter, as the memory store finds them. */
 export interface MemoryKeys {
@@ -103,7 +104,7 @@ function findFurtherIn(slots: Slots, place: Place, key: string): number | undefi
   if (isEmpty(place.table) && slots.tables.has(family)) {
     place.table = tableOf(slots, family, place.algorithm);
   }
-  return slotOf(place.table, key);
+  return slotOf(place.table, key) ?? slotBeside(slots, place.table, key);
 }
 
 /** The slot of a key, after it has taken over from older options if it held nothing. */
@@ -128,7 +129,7 @@ function olderState(slots: Slots, keys: MemoryKeys, key: string, now: number) {
   const { spec, older } = keys;
   return takeOver(spec, (index) => {
     const slot = findIn(slots, older[index]!, key);
-    return slot === undefined ? undefined : stateIn(slots, older[index]!.table, slot);
+    return slot === undefined ? undefined : stateIn(slots, slot);
   }, now);
 }
 
@@ -168,7 +169,8 @@ function callOf<Argument, Answer>(
 
   /** The slot of a key that the first map has not. */
   function findSlot(key: string, now: number): number | undefined {
-    const isAbsent = isPlain && table.slots.size > 0 && table.maps.length === 1;
+    const isAbsent = isPlain && table.slots.size > 0 && table.maps.length === 1 &&
+      slots.noted === 0;
     return isAbsent ? undefined : findFurther(key, now);
   }
 
@@ -183,6 +185,20 @@ function callOf<Argument, Answer>(
     return isPlain || !isLook ? initial : absentState(slots, keys, key, now);
   }
 
+  /** A call on a state of any shape. */
+  function callOn(slot: number | undefined, key: string, argument: Argument, now: number): Answer {
+    const state = slot === undefined ? stateWithoutSlot(key, now) : stateIn(slots, slot);
+    const next = nextOf(state, now, argument);
+    const answer = answerOf(state, next, now, argument);
+    if (next !== state) {
+      const decision = decisionOf(answer);
+      const kept = keptFor(algorithm, next, now, decision);
+      const freshAt = freshInstant(now, decision, algorithm, kept);
+      keepState(slots, table, key, slot, next, initial, freshAt, now);
+    }
+    return answer;
+  }
+
   if (!table.numeric) {
     return function callOther(key, argument, at) {
       const now = at === undefined ? processTime() : at;
@@ -191,7 +207,9 @@ function callOf<Argument, Answer>(
       const next = nextOf(state, now, argument);
       const answer = answerOf(state, next, now, argument);
       if (next !== state) {
-        const freshAt = freshInstant(now, decisionOf(answer), algorithm);
+        const decision = decisionOf(answer);
+        const kept = keptFor(algorithm, next, now, decision);
+        const freshAt = freshInstant(now, decision, algorithm, kept);
         keepState(slots, table, key, slot, next, initial, freshAt, now);
       }
       return answer;
@@ -206,10 +224,12 @@ function callOf<Argument, Answer>(
   ): Answer {
     const now = at === undefined ? processTime() : +at;
     const slot = first ?? findSlot(key, now);
+    if (slot !== first && !slots.owners[slot!]!.numeric) return callOn(slot, key, argument, now);
     const state = slot === undefined
       ? +(stateWithoutSlot(key, now) as number)
       : numberIn(queue, slot);
     const next = nextOf(state, now, argument) as number;
+    if (typeof next !== "number") return callOn(slot, key, argument, now);
     const answer = answerOf(state, next, now, argument);
     if (next === state) return answer;
     const freshAt = freshInstant(now, decisionOf(answer), algorithm);

@@ -12,6 +12,8 @@ import { checkUnits, transact, type Transaction } from "../../core/transact.ts";
 import { keepState } from "./keep_state.ts";
 import { absentState, findKey, type MemoryBoundVerb, type MemoryKeys } from "./memory_family.ts";
 import { type Addition, heldBytes, makeRoom, requiredBytes, type Slots, stateIn } from "./slots.ts";
+import { keptFor } from "../../core/receipts/receipts_of.ts";
+import { notesOf } from "./table.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
@@ -32,7 +34,7 @@ export function runTogether(
     const slot = findKey(slots, keys, key, now, verb.kind !== "look");
     found.push(slot);
     states.push(
-      slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, keys.table, slot),
+      slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, slot),
     );
   }
   const { answers, nexts } = transact(operations, states, now);
@@ -64,11 +66,11 @@ function freshInstants(
 ): readonly number[] {
   const instants: number[] = [];
   for (let index = 0; index < operations.length; index++) {
-    const { bound: { keys, verb } } = operations[index]!;
-    const changes = nexts[index] !== states[index];
-    instants.push(
-      changes ? freshInstant(now, verb.decisionOf(answers[index]), keys.spec.algorithm) : 0,
-    );
+    const { bound: { keys: { spec: { algorithm } }, verb } } = operations[index]!;
+    const next = nexts[index];
+    const decision = verb.decisionOf(answers[index]);
+    const kept = keptFor(algorithm, next, now, decision);
+    instants.push(next === states[index] ? 0 : freshInstant(now, decision, algorithm, kept));
   }
   return instants;
 }
@@ -76,11 +78,13 @@ function freshInstants(
 /** Whether a slot still is that of a key: one before it may have taken its place. */
 function holds(
   { keys: held, owners }: Slots,
-  { table }: MemoryKeys,
+  { table: { family } }: MemoryKeys,
   slot: number | undefined,
   key: string,
 ): boolean {
-  return slot !== undefined && held[slot] === key && owners[slot] === table;
+  if (slot === undefined || held[slot] !== key) return false;
+  const own = owners[slot]!.family;
+  return own === family || own === notesOf(family);
 }
 
 /** Throws, before any state is replaced, if a key does not fit, or if keys may not go for others. */

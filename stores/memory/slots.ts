@@ -8,7 +8,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { levelOf } from "../../core/arithmetic/fresh_instant.ts";
-import { stateBytes } from "../../core/algorithms/state_bytes.ts";
+import { type StateBytes, stateBytes } from "../../core/algorithms/state_bytes.ts";
 import { StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import {
@@ -22,8 +22,17 @@ import {
   STATE,
   WIDTH,
 } from "./expiry_queue.ts";
+import { isNoted, notesBytes } from "../../core/receipts/noted.ts";
 import { SLOT_BYTES, textBytes } from "./key_bytes.ts";
-import { allSlots, emptyTable, forgetKey, isEmpty, type Table } from "./table.ts";
+import {
+  allSlots,
+  emptyTable,
+  forgetKey,
+  isEmpty,
+  keepKey,
+  type Table,
+  tableFor,
+} from "./table.ts";
 import {
   anySlot,
   moveToLevel,
@@ -60,6 +69,8 @@ export interface Slots extends SlotBounds {
   bytes: number;
   /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
   sweepAt: number;
+  /** Keys whose states have notes, although those of their family are numbers. */
+  noted: number;
   /** Keys that were dropped although they held use. */
   evictions: number;
   /** States of a snapshot that no algorithm here has. */
@@ -95,6 +106,7 @@ export function openSlots(bounds: SlotBounds): Slots {
     capacity,
     bytes: capacity * SLOT_BYTES,
     sweepAt: Infinity,
+    noted: 0,
     evictions: 0,
     unreadable: 0,
     closed: false,
@@ -131,7 +143,11 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
     }
     slots.bytes += bytesOf(table, state) - bytesOf(texts, objects[slot]);
     owners[slot] = table;
-    if (table.numeric) {
+    if (table.numeric && typeof state !== "number") {
+      putBeside(slots, table, slot);
+      slots.bytes += bytesOf(owners[slot]!, state);
+      objects[slot] = state;
+    } else if (table.numeric) {
       objects[slot] = undefined;
       queue.cells[WIDTH * slot + STATE] = state as number;
     } else objects[slot] = state;
@@ -139,9 +155,21 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
   return table;
 }
 
+/** Moves a slot to the table of states with notes. */
+function putBeside(slots: Slots, table: Table, slot: number): void {
+  const { tables, keys, owners } = slots;
+  const beside = tableFor(tables, table, undefined);
+  const key = keys[slot]!;
+  forgetKey(table, key);
+  keepKey(beside, key, slot);
+  tables.set(beside.family, beside);
+  owners[slot] = beside;
+  slots.noted++;
+}
+
 /** The state of a key that is held. */
-export function stateIn({ queue, objects }: Slots, table: Table, slot: number): unknown {
-  return table.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
+export function stateIn({ owners, queue, objects }: Slots, slot: number): unknown {
+  return owners[slot]!.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
 }
 
 /** Moves a slot to the level of its last call. */
@@ -155,6 +183,7 @@ export function dropSlot(slots: Slots, slot: number): void {
   const table = owners[slot]!;
   slots.bytes -= heldBytes(slots, table, slot);
   forgetKey(table, keys[slot]!);
+  if (table.isBeside) slots.noted--;
   if (isEmpty(table)) tables.delete(table.family);
   keys[slot] = undefined;
   if (slot < objects.length) objects[slot] = undefined;
@@ -224,7 +253,11 @@ export function requireFit(bounds: SlotBounds, bytes: number): number {
 
 /** The bytes of a state outside of its cell. */
 export function bytesOf({ numeric, stateBytes }: Table, state: unknown): number {
-  if (numeric || state === undefined) return 0;
+  if (isNoted(state)) return notesBytes(state) + bytesOfPlain(stateBytes, state.state);
+  return numeric || state === undefined ? 0 : bytesOfPlain(stateBytes, state);
+}
+
+function bytesOfPlain(stateBytes: StateBytes, state: unknown): number {
   return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
 }
 

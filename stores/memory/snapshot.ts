@@ -8,10 +8,10 @@
 
 import { escapedKey, plainKey } from "../../core/stored_key.ts";
 import { freshAtOf } from "./expiry_queue.ts";
-import { addKey, replaceState } from "./keep_state.ts";
+import { keepState } from "./keep_state.ts";
 import { textBytes } from "./key_bytes.ts";
 import { bytesOf, heldBytes, lacksRoom, type Slots, stateIn, takesTooMuch } from "./slots.ts";
-import { emptyTable, slotOf } from "./table.ts";
+import { emptyTable, familyOf, slotBeside, slotOf } from "./table.ts";
 
 /**
  * The bytes of a state that waits as text. What is made of it may take more; a store that then holds too
@@ -33,14 +33,16 @@ export interface RestoredLines {
 
 /** The lines of all keys, one after the other; calls in between are seen or not. */
 export function* dumpLines(slots: Slots): Generator<string, void> {
-  for (const { family, maps } of slots.tables.values()) {
+  for (const each of slots.tables.values()) {
+    const { maps } = each;
+    const family = familyOf(each);
     const at = family.indexOf("{}") + 1;
     const [start, end] = [family.slice(0, at), family.slice(at)];
     for (const map of maps) {
       for (const [key, slot] of map) {
         // A limiter that opens the family in between makes another table of the same keys.
         const table = slots.owners[slot]!;
-        const state = stateIn(slots, table, slot);
+        const state = stateIn(slots, slot);
         const text = table.codec === undefined ? state : table.codec.encode(state);
         yield JSON.stringify([start + escapedKey(key) + end, text, freshAtOf(slots.queue, slot)]);
       }
@@ -66,7 +68,7 @@ function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines
   const table = slots.tables.get(family) ?? emptyTable(family, false, undefined, waitingBytes);
   const state = table.codec === undefined ? text : table.codec.decode(text);
   if (state === undefined) return "unreadable";
-  const slot = slotOf(table, key);
+  const slot = slotOf(table, key) ?? slotBeside(slots, table, key);
   // The state that is fresh later has more use in it, or later use.
   if (slot !== undefined && freshAtOf(slots.queue, slot) >= freshAt) return "outdated";
   const bytes = textBytes(key) + bytesOf(table, state);
@@ -74,8 +76,7 @@ function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines
   if (takesTooMuch(slots, bytes) || lacksRoom(slots, slot === undefined ? 1 : 0, added)) {
     return "full";
   }
-  if (slot === undefined) addKey(slots, table, key, state, freshAt, now);
-  else replaceState(slots, table, slot, state, freshAt, now);
+  keepState(slots, table, key, slot, state, undefined, freshAt, now);
   return "restored";
 }
 

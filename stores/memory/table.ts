@@ -20,12 +20,30 @@ export interface Table {
   readonly codec: Codec<unknown> | undefined;
   /** How many bytes a state takes that does not lie in a cell. */
   readonly stateBytes: StateBytes;
+  /** Whether it holds those keys of a numeric family whose states have notes. */
+  readonly isBeside: boolean;
   /** The slots of its keys: of the first ones. */
   readonly slots: Map<string, number>;
   /** The same of all: `slots`, and those of the keys for which that has no room. */
   readonly maps: Map<string, number>[];
   /** How many keys one map has. */
   readonly mapSize: number;
+}
+
+/** The end of the name under which a table beside another one is held. */
+const NOTES = " noted";
+
+/**
+ * The family of those keys of another one whose states have notes, and so do not lie in cells as the
+ * other's do.
+ */
+export function notesOf(family: string): string {
+  return family + NOTES;
+}
+
+/** The family of the keys of a table, as their stored keys name it. */
+export function familyOf({ family, isBeside }: Table): string {
+  return isBeside ? family.slice(0, -NOTES.length) : family;
 }
 
 /** How many keys a map holds, however many come and go. */
@@ -38,9 +56,10 @@ export function emptyTable(
   codec: Codec<unknown> | undefined,
   stateBytes: StateBytes,
   mapSize: number = MAP_SIZE,
+  isBeside: boolean = false,
 ): Table {
   const slots = new Map<string, number>();
-  return { family, numeric, codec, stateBytes, slots, maps: [slots], mapSize };
+  return { family, numeric, codec, stateBytes, isBeside, slots, maps: [slots], mapSize };
 }
 
 /** The slot of a key; `undefined` if it is not held. */
@@ -50,6 +69,29 @@ export function slotOf({ maps }: Table, key: string): number | undefined {
     if (slot !== undefined) return slot;
   }
   return undefined;
+}
+
+/** The slot of a key whose state has notes although those of its family are numbers. */
+export function slotBeside(
+  { tables, noted }: { readonly tables: ReadonlyMap<string, Table>; readonly noted: number },
+  { family, numeric }: Table,
+  key: string,
+): number | undefined {
+  if (noted === 0 || !numeric) return undefined;
+  const beside = tables.get(notesOf(family));
+  return beside && slotOf(beside, key);
+}
+
+/** The table for a state: numbers lie in cells, those with notes beside them. */
+export function tableFor(
+  tables: ReadonlyMap<string, Table>,
+  table: Table,
+  state: unknown,
+): Table {
+  if (!table.numeric || typeof state === "number") return table;
+  const family = notesOf(table.family);
+  const { codec, stateBytes } = table;
+  return tables.get(family) ?? emptyTable(family, false, codec, stateBytes, undefined, true);
 }
 
 /** Adds a key that is not held. */

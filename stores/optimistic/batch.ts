@@ -9,6 +9,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import { takeOver } from "../../core/carry_over.ts";
+import { keptFor } from "../../core/receipts/receipts_of.ts";
 import { transact } from "../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
 import { type Answer, type Bound, type Job, keySet, keysOf, type Several } from "./job.ts";
@@ -177,7 +178,9 @@ function stepOne(
   const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
   const next = steps.next(state, instant, argument);
   const answer = steps.answer(state, next, instant, argument);
-  if (next !== state) put(cell, algorithm, next, verb.decisionOf(answer).resetAfter);
+  if (next !== state) {
+    put(cell, algorithm, next, keptFor(algorithm, next, instant, verb.decisionOf(answer)));
+  }
   return answer;
 }
 
@@ -213,8 +216,10 @@ function stepSeveral(
   for (const move of moves) move();
   for (const [index, { bound: { verb, family: { spec } }, name }] of parts.entries()) {
     if (nexts[index] === states[index]) continue;
-    const { resetAfter } = verb.decisionOf(answers[index]);
-    put(cells.get(name)!, spec.algorithm, nexts[index], resetAfter);
+    const { algorithm } = spec;
+    const decision = verb.decisionOf(answers[index]);
+    const kept = keptFor(algorithm, nexts[index], instant, decision);
+    put(cells.get(name)!, algorithm, nexts[index], kept);
   }
   return isSingle ? answers[0] : answers;
 }

@@ -5,6 +5,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
+import { keptFor } from "../../core/receipts/receipts_of.ts";
 import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
@@ -26,6 +27,7 @@ export interface Stepper<Argument, Answer> {
   readonly decisionOf: Verb<Argument, Answer>["decisionOf"];
   /** Whether it gives units back, which wakes whoever waits in other threads. */
   readonly frees: boolean;
+  readonly algorithm: Algorithm;
   readonly layout: StateLayout;
   readonly initial: unknown;
   readonly shares: Shares;
@@ -44,6 +46,7 @@ export function stepperOf<Argument, Answer>(
     steps,
     decisionOf,
     frees: kind === "free",
+    algorithm,
     layout,
     initial,
     shares: sharesOf(algorithm),
@@ -66,7 +69,7 @@ export function decideIn(view: ThreadView): DecideOn {
 
   /** One try; `undefined` if another thread was faster. */
   function attempt<Argument, Answer>(
-    { steps, decisionOf, layout, initial, shares }: Stepper<Argument, Answer>,
+    { steps, decisionOf, algorithm, layout, initial, shares }: Stepper<Argument, Answer>,
     low: number,
     high: number,
     argument: Argument,
@@ -83,7 +86,9 @@ export function decideIn(view: ThreadView): DecideOn {
     }
     if (block === 0 && next === initial) return answer;
     const decision = decisionOf(answer);
-    const freshAt = next === initial ? 0 : freshAtWith(now + decision.resetAfter, decision, shares);
+    const freshAt = next === initial
+      ? 0
+      : freshAtWith(now + keptFor(algorithm, next, now, decision), decision, shares);
     writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
     if (block === 0 ? insert(high, now) : replace()) return answer;
     nodes.abandon();
@@ -130,8 +135,10 @@ export function singleCall<Argument, Answer>(
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
   const { steps: { next: nextOf, answer: answerOf }, decisionOf, frees } = stepper;
-  const { initial, shares, layout, layout: { isNumber } } = stepper;
+  const { algorithm, initial, shares, layout, layout: { isNumber } } = stepper;
   const fingerprint = new Int32Array(2);
+  // A number that has notes is no number: its block says so by the low bits.
+  const keyBits = isNumber ? ~0 : ~3;
   let resets = ints[header.resets];
   let keys = startOfKeys();
   // The key of the last call, and its slot, which is looked at again.
@@ -168,7 +175,7 @@ export function singleCall<Argument, Answer>(
       if (
         ints[record + field.owner] === thread.owner &&
         (keepsOrder ? ints[slot]! : Atomics.load(ints, slot)) === word &&
-        (ints[start]! & ~3) === low && ints[start + 1] === high
+        (ints[start]! & keyBits) === low && ints[start + 1] === high
       ) {
         const held = isNumber ? floats[(start >> 1) + 2]! : layout.load(block);
         const state = held === undefined ? initial : held;
@@ -178,7 +185,7 @@ export function singleCall<Argument, Answer>(
         if (next === state) {
           // An announced block is not rewritten; nodes may be, so their reads need a check after them.
           if (isNumber || isUnchanged(memory, slot, word)) return answer;
-        } else {
+        } else if (!isNumber || typeof next === "number") {
           const decision = decisionOf(answer);
           const head = ints[record + field.head]!;
           const spare = head === ints[record + field.vetted]
@@ -186,9 +193,11 @@ export function singleCall<Argument, Answer>(
             : ints[record + field.ring + (head & (RING_SIZE - 1))]!;
           const to = blocks + spare * BLOCK;
           ints[to + 1] = high;
-          floats[(to >> 1) + 1] = next === initial
-            ? 0
-            : freshAtWith(now + decision.resetAfter, decision, shares);
+          floats[(to >> 1) + 1] = next === initial ? 0 : freshAtWith(
+            now + (isNumber ? decision.resetAfter : keptFor(algorithm, next, now, decision)),
+            decision,
+            shares,
+          );
           if (isNumber) {
             ints[to] = low;
             floats[(to >> 1) + 2] = next as number;

@@ -8,6 +8,7 @@ import { takeOver } from "../../core/carry_over.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
+import { keptFor } from "../../core/receipts/receipts_of.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
 import { consume } from "../../core/verbs/consume.ts";
@@ -267,9 +268,11 @@ function batchOf(
     block: number,
     old: number,
   ): void {
-    const freshAt = state === algorithm.initial || decision === undefined
-      ? 0
-      : freshAtWith(now + decision.resetAfter, decision, sharesOf(algorithm));
+    const freshAt = state === algorithm.initial || decision === undefined ? 0 : freshAtWith(
+      now + keptFor(algorithm, state, now, decision),
+      decision,
+      sharesOf(algorithm),
+    );
     writeBlock(memory, layoutFor(view, algorithm), block, low, high, state, freshAt, old);
   }
 

@@ -56,7 +56,7 @@ export interface SharedStoreOptions {
   readonly for?: readonly Algorithm[] | undefined;
   /**
    * The most bytes that the arena for windows, logs and long states may take, in pieces of 128; it
-   * takes memory only as it fills. Default what `for` needs; without it 64 MB, or 256 bytes
+   * takes memory only as it fills. Default what `for` needs, and 32 bytes a key for what receipts note; without it 64 MB, or 256 bytes
    * a key of `maxCapacity` if that is more; at most 2 GB; 0 for none.
    */
   readonly maxBytes?: number | undefined;
@@ -91,6 +91,9 @@ export interface AttachOptions {
 const MAX_KEYS = 16_000_000;
 const MAX_NODES = 2 ** 24 - 1;
 const BYTES_PER_NODE = 128;
+/** The part of an arena that is added for the notes that receipts leave, which few keys have at a time. */
+const NOTES_BYTES_PER_KEY = 32;
+const NOTES_BYTES = 2 ** 16;
 
 /**
  * Makes a store in shared memory, for this thread and all that attach to it.
@@ -129,7 +132,9 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   if (needed !== undefined) {
     checkInteger(action, "the bytes that capacity and for need", needed, 0, most);
   }
-  const { maxBytes = needed ?? Math.min(most, Math.max(2 ** 26, maxCapacity * 256)) } = options;
+  const notes = Math.max(NOTES_BYTES, NOTES_BYTES_PER_KEY * maxCapacity);
+  const enough = needed === undefined ? undefined : Math.min(most, needed + notes);
+  const { maxBytes = enough ?? Math.min(most, Math.max(2 ** 26, maxCapacity * 256)) } = options;
   checkInteger(action, "maxBytes", maxBytes, needed ?? 0, most);
   const nodes = Math.floor(maxBytes / BYTES_PER_NODE);
   const buckets = bucketsFor(maxCapacity, needed !== undefined);

@@ -7,6 +7,7 @@
  * and nothing is to be remembered of a key.
  */
 
+import { isNotedText } from "../../../core/receipts/noted_codec.ts";
 import { type Batch, stepAll } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import { loadCell } from "../../optimistic/cell.ts";
@@ -27,7 +28,7 @@ export function scriptCommit(
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
-  const others = comparingJobs(batch);
+  const others = comparingJobs(batch, context.values);
   if (others.size === batch.jobs.length) return casCommit(node, batch, callbacks, context);
   if (others.size === 0) {
     const script = running(batch, batch.jobs, callbacks, context);
@@ -46,7 +47,7 @@ function running(
   batch: Batch,
   jobs: readonly Job[],
   callbacks: CommitCallbacks,
-  { counters, useServerTime }: StoreContext,
+  { counters, useServerTime, values }: StoreContext,
 ): CommitScript {
   const own = useServerTime ? -1 : Date.now();
   return {
@@ -58,6 +59,14 @@ function running(
     ],
     readReply(call, reply) {
       const held = reply[AFTER_TIME] as readonly (string | null)[];
+      if (reply.length > AFTER_TIME + 1) {
+        // A key has notes: the server has done nothing, and from now on such calls compare and set.
+        for (const [index, { key }] of call.cells.entries()) {
+          const text = held[index] ?? "";
+          if (isNotedText(text)) values.set(key, text, undefined, 0);
+        }
+        return callbacks.tryAgain(call.jobs);
+      }
       for (const [index, cell] of call.cells.entries()) {
         loadCell(cell, held[index] ?? undefined, undefined);
       }

@@ -9,8 +9,11 @@ import { BLOCK, type Memory } from "../layout.ts";
 import { type CellType, type NodeShape, rootIn } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
 
-/** Whether the second cell of a block names a root; the low bits of its fingerprint say so. */
-export type HasRoot = 0 | 1;
+/**
+ * Whether the second cell of a block names a root; the low bits of its fingerprint say so. Where both
+ * are set, the root is the text of a state with notes.
+ */
+export type HasRoot = 0 | 1 | 3;
 
 /** Where the cells of a block begin, in 32-bit words. */
 export const CELLS = 4;
@@ -49,6 +52,11 @@ export interface StateLayout {
 /** Whether the second cell of a block names a root. */
 export function hasRoot({ ints, blocks }: Memory, block: number): boolean {
   return (ints[blocks + block * BLOCK]! & 3) !== 0;
+}
+
+/** Whether a block's state is kept as text, because it has notes. */
+export function isText({ ints, blocks }: Memory, block: number): boolean {
+  return (ints[blocks + block * BLOCK]! & 3) === 3;
 }
 
 /** Calls `visit` with the topmost node of a block's state, if it has one. */

@@ -17,10 +17,11 @@ import { errorMessage, LAST_INSTANT } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
-import { type CellLayout, CELLS, type HasRoot, hasRoot, type StateLayout } from "./block_layout.ts";
+import { type CellLayout, CELLS, hasRoot, type StateLayout } from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
 import { nodesOfTotals, runningTotals } from "./running_totals.ts";
 import { nodesOfSums, segmentTree } from "./segment_tree.ts";
+import { textLayout } from "./text_layout.ts";
 import { MAX_ENTRIES, timelineCells, TORN } from "./stored_timeline.ts";
 
 /** Most cells of a state: 8 KB. */
@@ -45,6 +46,11 @@ export function nodesOfState(algorithm: Algorithm): number {
 
 /** How the states of an algorithm lie in blocks. */
 export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
+  return textLayout(nodes, algorithm, plainLayout(nodes, algorithm));
+}
+
+/** How states without notes lie in blocks. */
+function plainLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
   const { ints, floats, blocks } = nodes.memory;
   const { initial, codec, codec: { maxWords } } = algorithm;
   const cells = cellLayout(nodes, algorithm);
@@ -202,7 +208,7 @@ function sizeOfState(
 }
 
 /** Whether cells of these types name a root in a block; `undefined` if they must stand in a chain. */
-function kindOfBlock([first, second = 0, ...more]: readonly CellType[]): HasRoot | undefined {
+function kindOfBlock([first, second = 0, ...more]: readonly CellType[]): CellType | undefined {
   return first === 0 && more.length === 0 ? second : undefined;
 }
 

@@ -33,6 +33,11 @@ function effectClock(clock: VirtualClock): Clock.Clock {
   };
 }
 
+/** What the laws of limiters do not call. */
+function unused(): never {
+  throw new Error("The laws do not call this");
+}
+
 /** The service as a plain limiter, whose every call is a fiber. */
 function limiterOfFibers(
   algorithm: Algorithm,
@@ -53,7 +58,10 @@ function limiterOfFibers(
     prefix: law.prefix,
     consume: (key, cost) => decide(service.consume(law, key, cost)),
     peek: (key, cost) => decide(service.peek(law, key, cost)),
-    refund: (key, cost) => decide(service.refund(law, key, cost)),
+    refund: ((key: string, cost?: number) => decide(service.refund(law, key, cost))) as never,
+    reserve: unused,
+    settle: unused,
+    release: unused,
     charge: (key, cost) => decide(service.charge(law, key, cost)),
     reset: (key) => run(service.reset(law, key)),
     resetAll: () => run(service.resetAll(law)),

@@ -22,11 +22,11 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["tests/stores/memory/memory_family.test.ts"], {
     "Keys for which the first map has no room are new at each call":
-      "table.slots.size > 0{~~ && table.maps.length === 1~>~~};",
+      "table.slots.size > 0{~~ && table.maps.length === 1~>~~} &&",
   }),
   ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
     "A batch takes the slot of another limit's key for its own":
-      "held[slot] === key{~~ && owners[slot] === table~> && (owners, table) !== undefined~~};",
+      "return {~~own === family || own === notesOf(family)~>own !== undefined~~};",
     "A batch of looks needs room for new keys":
       "if ({~~next === states[index] || next === keys.spec.algorithm.initial~>false~~}) continue;",
   }),

@@ -31,7 +31,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/shared/decide.ts", ["sharedStore"], {
     "A fingerprint of which only half is compared where a key is looked for": [
-      "(ints[start]! & ~3) === low && ints[start + 1] === high",
+      "(ints[start]! & keyBits) === low && ints[start + 1] === high",
       "block !== 0",
     ],
   }),

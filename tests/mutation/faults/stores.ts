@@ -60,7 +60,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A batch on the memory store that writes nothing":
       "if (next {~~=~>!~~}== states[index]) continue;",
     "A batch on the memory store that is fresh at once":
-      "changes ? {~~freshInstant(now, verb.decisionOf(answers[index]), keys.spec.algorithm)~>now~~} : 0,",
+      "next === states[index] ? 0 : {~~freshInstant(now, decision, algorithm, kept)~>now~~}",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":

@@ -1,0 +1,289 @@
+/*
+ * The laws of receipts. Whoever gives units back by a receipt must not free the units of somebody
+ * else: the state is that of a replay in which the call had cost so much less. And a time to live is
+ * a timer that nobody has to set.
+ */
+
+import fc from "fast-check";
+import type { Algorithm } from "../../../core/algorithm.ts";
+import { gcra } from "../../../core/algorithms/gcra.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
+import { plainState } from "../../../core/receipts/noted.ts";
+import { type Mark, reserve, reserveFor } from "../../../core/verbs/reserve.ts";
+import { chargeReceipt, giveBackReceipt, type SettleArgument } from "../../../core/verbs/settle.ts";
+import { follow, type Schedule, schedules } from "../arbitraries/schedules.ts";
+import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
+import { type Law, law } from "../law.ts";
+import { inWords } from "../table.ts";
+
+/** A call that was admitted, and what it has cost by now, in the units of the replay. */
+interface Taken {
+  readonly now: number;
+  readonly mark: Mark;
+  readonly units: number;
+  cost: number;
+  left: number;
+}
+
+/** The laws of receipts of any algorithm. */
+export function receiptLaws(subjects: fc.Arbitrary<Subject>): readonly Law[] {
+  const drawn = [
+    subjects,
+    schedules({ stepsBack: false, refunds: true, charges: false, maxLength: 32 }),
+    fc.array(fc.nat(), { minLength: 32, maxLength: 32 }),
+  ] as const;
+  return [
+    law(
+      "a receipt leaves the state of a replay in which its call had cost so much less",
+      fc.property(...drawn, (subject, schedule, picks) => {
+        replayed(subject, schedule, picks);
+      }),
+    ),
+    law(
+      "units with a time to live come back as if by a timer, and waits say when",
+      fc.property(...drawn, (subject, schedule, picks) => {
+        timed(subject, schedule, picks);
+      }),
+    ),
+  ];
+}
+
+/**
+ * The algorithm whose unit is one tick of another's, so that a part of a unit is whole units. What
+ * does not drain gives whole units back, and is its own.
+ */
+function finerOf(algorithm: Algorithm): { readonly finer: Algorithm; readonly unit: number } {
+  const [name, ...numbers] = algorithm.internals?.formula ?? [];
+  if (name !== "ticks" && name !== "fine") return { finer: algorithm, unit: 1 };
+  const [perMillisecond, interval, burst] =
+    (name === "ticks" ? [numbers[0], numbers[2], numbers[3]] : numbers) as number[];
+  const rate = { limit: perMillisecond!, period: 1, burst: burst! * interval! };
+  return { finer: gcra(rate) as Algorithm, unit: interval! };
+}
+
+/**
+ * How little a call may cost after its refund for the replay to be the same: a window that a call
+ * opens cannot be replayed without its opener.
+ */
+function leastCost({ id }: Algorithm): number {
+  return id.endsWith("/first") || id.startsWith("lockout/") ? 1 : 0;
+}
+
+/** Gives units back by receipts where a schedule gives units back, and replays what is left. */
+function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: number[]): void {
+  const { parts } = algorithm.internals ?? {};
+  if (parts !== undefined) {
+    for (const part of parts) replayed({ algorithm: part }, schedule, picks);
+    return;
+  }
+  // An algorithm that does not say how units are given back gives none back.
+  if (algorithm.internals?.receipts === undefined) return;
+  const { finer, unit } = finerOf(algorithm);
+  const taking = reserve.on(algorithm);
+  const settling = giveBackReceipt.on(algorithm);
+  const taken: Taken[] = [];
+  let state: unknown = algorithm.initial;
+  let step = 0;
+  let isExact = true;
+  /** The newest call, if nothing has been given back since. */
+  let untouched: Taken | undefined;
+  const grids = gridsOf({ algorithm, ...subject });
+  follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost) => {
+    const pick = picks[step++ % picks.length]!;
+    if (cost >= 0) {
+      const argument = { cost, id: step, ttl: 0 };
+      const next = taking.next(state, now, argument);
+      const { decision, mark } = taking.answer(state, next, now, argument);
+      if (mark !== undefined) {
+        untouched = { now, mark, units: cost, cost: cost * unit, left: cost };
+        taken.push(untouched);
+      }
+      state = next;
+      return decision;
+    }
+    const one = taken[pick % Math.max(1, taken.length)];
+    const most = one === undefined ? 0 : one.left - leastCost(algorithm);
+    if (one === undefined || most <= 0) return algorithm.step(state, now, 0)[0];
+    const back = Math.min(most, pick % 3 === 0 ? most : 1 + pick % one.units);
+    const receipt = { ...one.mark, id: one.now * 1_000 + taken.indexOf(one), units: one.units };
+    const argument: SettleArgument = { receipt, back };
+    const next = settling.next(state, now, argument);
+    const { decision, returned, outcome } = settling.answer(state, next, now, argument);
+    // Settled so often that the state has forgotten it: what was given back may be so again.
+    if (outcome === "settled") one.left -= back;
+    const ticks = returned * unit;
+    const whole = Math.round(ticks);
+    const least = one === untouched && one.now === now ? back : 0;
+    untouched = undefined;
+    const isWhole = Math.abs(whole - ticks) <= ticks * 2 ** -50;
+    if (!(returned >= least && returned <= back && isWhole)) {
+      throw new Error(`${algorithm.id} gives back ${returned} of ${back} units`);
+    }
+    one.cost -= whole;
+    // A part of a unit is a float, which tells so many ticks only.
+    if (ticks > 2 ** 50) isExact = false;
+    state = next;
+    if (isExact && !isLockedShort(algorithm)) {
+      expectReplay(algorithm, finer, unit, taken, plainAt(algorithm, state, now), now);
+    }
+    return decision;
+  });
+}
+
+/** Whether a lockout unlocks before its window would have ended: then a replay is another one. */
+function isLockedShort({ id }: Algorithm): boolean {
+  const [factory, , period, lock] = id.split("/");
+  return factory === "lockout" && parseInt(lock!, 10) < Number(period);
+}
+
+/** The algorithm's own state, with what is over by now given back. */
+function plainAt({ internals }: Algorithm, state: unknown, now: number): unknown {
+  return plainState(internals?.receipts?.settled(state, now) ?? state);
+}
+
+function expectReplay(
+  algorithm: Algorithm,
+  finer: Algorithm,
+  unit: number,
+  taken: readonly Taken[],
+  state: unknown,
+  now: number,
+): void {
+  let expected: unknown = finer.initial;
+  for (const { now, cost } of taken) {
+    if (cost > 0) expected = finer.charge(expected, now, cost)[1];
+  }
+  const { retryAfter, resetAfter } = algorithm.step(state, now, algorithm.capacity)[0];
+  for (const wait of [0, 1, retryAfter - 1, retryAfter, resetAfter - 1, resetAfter]) {
+    const at = now + wait;
+    if (!(wait >= 0 && at <= LAST_INSTANT)) continue;
+    for (const cost of [0, 1, algorithm.capacity]) {
+      const [found, next] = algorithm.step(state, at, cost);
+      const [wanted, other] = finer.step(expected, at, cost * unit);
+      const text = algorithm.codec.encode(next);
+      const otherText = algorithm.codec.encode(other);
+      const isSame = found.allowed === wanted.allowed && found.resetAfter === wanted.resetAfter &&
+        (cost === 0 || found.retryAfter === wanted.retryAfter) &&
+        (!found.allowed || cost === 0 || text === otherText);
+      if (isSame) continue;
+      const calls = taken.map(({ now, units, cost }) => `${now}: ${units}, now ${cost / unit}`);
+      throw new Error(
+        `${algorithm.id}: cost ${cost} at ${at} after ${calls.join("; ")}\n` +
+          `is    ${inWords(found)} ${text}\nnot   ${inWords(wanted)} ${otherText}`,
+      );
+    }
+  }
+}
+
+/** A timer that gives units back. */
+interface Timer {
+  readonly id: number;
+  readonly until: number;
+  readonly mark: Mark;
+  readonly units: number;
+  left: number;
+}
+
+/** Reserves with a time to live, and settles; beside it, a plain state and a list of timers. */
+function timed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: number[]): void {
+  const receipts = algorithm.internals?.receipts;
+  if (receipts === undefined) return;
+  const taking = reserveFor.on(algorithm);
+  const grids = gridsOf({ algorithm, ...subject });
+  let timers: Timer[] = [];
+  let state: unknown = algorithm.initial;
+  let plain: unknown = algorithm.initial;
+  let step = 0;
+
+  function runTimers(now: number): void {
+    for (const { until, left, mark } of timers.filter(({ until }) => until <= now)) {
+      if (left > 0) plain = receipts!.giveBack(plain, until, left, mark.marks, true)[0];
+    }
+    timers = timers.filter(({ until }) => until > now);
+  }
+
+  function act(now: number, cost: number, pick: number): Decision {
+    if (cost >= 0) {
+      const ttl = pick % 4 === 0 ? 0 : 1 + pick % (2 * grids[pick % grids.length]!);
+      const argument = { cost, id: step, ttl };
+      const verb = ttl === 0 ? reserve.on(algorithm) : taking;
+      const next = verb.next(state, now, argument);
+      const { decision, mark } = verb.answer(state, next, now, argument);
+      state = next;
+      const [wanted, after] = algorithm.step(plain, now, cost);
+      if (wanted.allowed !== decision.allowed || wanted.remaining !== decision.remaining) {
+        throw new Error(`${algorithm.id} at ${now}: ${inWords(decision)}, not ${inWords(wanted)}`);
+      }
+      plain = after;
+      if (mark?.expires) {
+        const timer = { id: step, until: mark.until, mark, units: cost, left: cost };
+        const at = timers.findLastIndex(({ until }) => until <= timer.until) + 1;
+        timers.splice(at, 0, timer);
+      }
+      return decision;
+    }
+    const timer = timers[pick % Math.max(1, timers.length)];
+    if (timer === undefined) return algorithm.step(state, now, 0)[0];
+    const actual = pick % (timer.units + 2);
+    const receipt = { ...timer.mark, id: timer.id, units: timer.units };
+    const settling = (actual > timer.units ? chargeReceipt : giveBackReceipt).on(algorithm);
+    const argument = { receipt, actual };
+    const next = settling.next(state, now, argument);
+    const { decision, outcome } = settling.answer(state, next, now, argument);
+    if (outcome !== "settled") throw new Error(`${algorithm.id}: an open receipt is ${outcome}`);
+    state = next;
+    plain = actual > timer.left
+      ? algorithm.charge(plain, now, actual - timer.left)[1]
+      : timer.left > actual
+      ? receipts!.giveBack(plain, now, timer.left - actual, timer.mark.marks, true)[0]
+      : plain;
+    timers = timers.filter((each) => each !== timer);
+    const again = settling.next(state, now, { receipt, actual: 0 });
+    if (again !== state) throw new Error(`${algorithm.id}: a receipt was settled twice`);
+    return decision;
+  }
+
+  follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost) => {
+    const pick = picks[step++ % picks.length]!;
+    runTimers(now);
+    const decision = act(now, cost, pick);
+    expectSameState(algorithm, receipts.settled(state, now), plain, now);
+    expectWaits(algorithm, state, now);
+    return decision;
+  });
+}
+
+function expectSameState(
+  algorithm: Algorithm,
+  found: unknown,
+  wanted: unknown,
+  now: number,
+): void {
+  const [a, b] = [found, wanted].map((state) => algorithm.codec.encode(plainState(state)));
+  const isSame = a === b ||
+    algorithm.step(plainState(found), now, 0)[0].resetAfter === 0 &&
+      algorithm.step(wanted, now, 0)[0].resetAfter === 0;
+  if (!isSame) throw new Error(`${algorithm.id} at ${now} keeps ${a}, not ${b}`);
+}
+
+/** The waits of a state are the first milliseconds at which what they promise is so. */
+function expectWaits({ id, step, capacity }: Algorithm, state: unknown, now: number): void {
+  const look = (wait: number, cost: number) => step(state, now + wait, cost)[0];
+  const within = (wait: number) => wait < Infinity && now + wait <= LAST_INSTANT;
+  for (const cost of [1, capacity]) {
+    const { allowed, retryAfter } = look(0, cost);
+    if (allowed || !within(retryAfter)) continue;
+    const isFirst = look(retryAfter, cost).allowed && !look(retryAfter - 1, cost).allowed;
+    if (!isFirst) throw new Error(`${id} at ${now}: ${retryAfter} is not when ${cost} is admitted`);
+  }
+  const { remaining, nextAfter, resetAfter } = look(0, 0);
+  if (remaining < capacity && within(nextAfter)) {
+    const grows = look(nextAfter, 0).remaining > remaining &&
+      look(nextAfter - 1, 0).remaining <= remaining;
+    if (!grows) throw new Error(`${id} at ${now}: ${nextAfter} is not when ${remaining} grows`);
+  }
+  if (!within(resetAfter) || resetAfter === 0) return;
+  const isFresh = look(resetAfter, 0).resetAfter === 0 && look(resetAfter - 1, 0).resetAfter > 0;
+  if (!isFresh) throw new Error(`${id} at ${now}: ${resetAfter} is not when the key is fresh`);
+}

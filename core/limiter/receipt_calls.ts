@@ -1,0 +1,128 @@
+/*
+ * The calls of a limiter that make receipts and settle them.
+ */
+
+import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { checkOptions } from "../options/checks.ts";
+import { type Period, readPeriod } from "../options/period.ts";
+import {
+  checkReceipt,
+  type Receipt,
+  type Reservation,
+  type Settlement,
+} from "../receipts/receipt.ts";
+import type { Store, StoreBase, Verb } from "../store.ts";
+import type { Decision } from "../decision.ts";
+import { peek } from "../verbs/peek.ts";
+import { reserve, type Reserved, reserveFor } from "../verbs/reserve.ts";
+import { chargeReceipt, giveBackReceipt, type SettleArgument, unsettled } from "../verbs/settle.ts";
+import { newPermitId } from "./permit_ids.ts";
+
+/** The options of `reserve`. */
+export interface ReserveOptions {
+  /** The time after which the units are given back unless they were settled: milliseconds or text. */
+  readonly ttl?: Period | undefined;
+}
+
+/** A value as a limiter answers it that answers decisions as `Answer`: at once, or by a promise. */
+export type As<Answer, Value> = Answer extends Promise<unknown> ? Promise<Value> : Value;
+
+/** The part of their limiter that these calls need. */
+interface ReceiptLimiter {
+  call<Argument, Answer>(
+    verb: Verb<Argument, Answer>,
+    key: string,
+    argument: Argument,
+  ): MaybePromise<Answer>;
+  report(decision: Decision, key: string, cost: number): void;
+  readonly store: Store;
+  readonly family: string;
+  checkCall(action: string, key: string, cost: number, least?: number): void;
+}
+
+/** The calls, whether the store answers at once or by promises. */
+interface ReceiptCalls {
+  reserve(key: string, cost?: number, options?: ReserveOptions): MaybePromise<Reservation>;
+  refund(key: string, receipt: Receipt, units?: number): MaybePromise<Settlement>;
+  settle(key: string, receipt: Receipt, actual: number): MaybePromise<Settlement>;
+  release(key: string, receipt: Receipt): MaybePromise<Settlement>;
+}
+
+/** The calls of a limiter that make receipts and settle them. */
+export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
+  const { family, call, report, checkCall } = limiter;
+  const { identity } = limiter.store as StoreBase;
+
+  function settled(
+    action: string,
+    key: string,
+    given: Receipt,
+    units: Pick<SettleArgument, "back" | "actual">,
+  ): MaybePromise<Settlement> {
+    const receipt = checkReceipt(action, given);
+    const isOwn = receipt.key === key && receipt.family === family &&
+      receipt.store === identity &&
+      receipt.source !== "policy";
+    if (!isOwn) return andThen(call(peek, key, 0), unsettled);
+    const isExcess = units.actual !== undefined && units.actual > receipt.units;
+    const verb = isExcess ? chargeReceipt : giveBackReceipt;
+    return andThen(call(verb, key, { receipt, ...units }), (settlement) => {
+      const { decision, returned, charged } = settlement;
+      report(decision, key, charged - returned);
+      return settlement;
+    });
+  }
+
+  function receiptOf(
+    { decision, mark }: Reserved,
+    key: string,
+    id: number,
+    units: number,
+  ): Receipt | undefined {
+    if (!decision.allowed) return undefined;
+    const { source } = decision;
+    return {
+      id,
+      key,
+      family,
+      store: identity,
+      at: mark?.at ?? 0,
+      units,
+      until: mark?.until ?? 0,
+      expires: mark?.expires ?? false,
+      marks: mark?.marks ?? [],
+      source,
+    };
+  }
+
+  return {
+    reserve(key, cost = 1, options) {
+      checkCall("reserve", key, cost);
+      const ttl = options === undefined ? 0 : ttlOf(options);
+      const id = newPermitId();
+      const verb = ttl === 0 ? reserve : reserveFor;
+      return andThen(call(verb, key, { cost, id, ttl }), (reserved) => {
+        const { decision } = reserved;
+        report(decision, key, cost);
+        return { decision, receipt: receiptOf(reserved, key, id, cost) };
+      });
+    },
+    refund(key, receipt, units) {
+      checkCall("refund", key, units ?? 1, 1);
+      return settled("refund", key, receipt, { back: units ?? receipt.units });
+    },
+    settle(key, receipt, actual) {
+      checkCall("settle", key, actual);
+      return settled("settle", key, receipt, { actual });
+    },
+    release(key, receipt) {
+      checkCall("release", key, 0);
+      return settled("release", key, receipt, { actual: 0 });
+    },
+  };
+}
+
+function ttlOf(options: ReserveOptions): number {
+  checkOptions<ReserveOptions>("reserve", options, { ttl: true });
+  return options.ttl === undefined ? 0 : readPeriod("reserve", "ttl", options.ttl);
+}

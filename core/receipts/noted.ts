@@ -1,0 +1,136 @@
+/*
+ * States with notes. The state of a key that never saw a receipt come back is what its algorithm says:
+ * often one number. What receipts need beyond it is noted around that state, and only where there is
+ * something to note:
+ *
+ *   back      ticks that receipts gave back to the key, where an algorithm drains
+ *   entries   receipts with a time to live that are yet to be settled, and receipts that were settled,
+ *             so that nobody settles them twice
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+
+/** A receipt that a state remembers. */
+export interface Entry {
+  /** The receipt's id. */
+  readonly id: number;
+  /** When its units are given back; of a settled one, when it is forgotten. */
+  readonly until: number;
+  /** Its units that may yet be given back. */
+  readonly units: number;
+  /** The receipt's marks, as long as it is not settled and has a time to live. */
+  readonly marks: readonly number[] | undefined;
+}
+
+/** The most receipts with a time to live that a key remembers: a call beyond it has none. */
+export const MOST_OPEN = 64;
+/** The most settled receipts that a key remembers, the newest ones. */
+export const MOST_SETTLED = 16;
+
+/** Tells states with notes from all others, whatever shape those have. */
+const NOTED: unique symbol = Symbol("noted");
+
+/**
+ * A state with notes.
+ *
+ * @typeParam State The algorithm's own state.
+ */
+export interface Noted<State = unknown> {
+  readonly [NOTED]: true;
+  /** The algorithm's own state. */
+  readonly state: State;
+  /** Ticks that were given back by receipts. */
+  readonly back: number;
+  /** Receipts, by `until`. */
+  readonly entries: readonly Entry[];
+}
+
+/** A state with these notes. */
+export function withNotes<State>(
+  state: State,
+  back: number,
+  entries: readonly Entry[],
+): Noted<State> {
+  return { [NOTED]: true, state, back, entries };
+}
+
+/** Whether a state has notes. */
+export function isNoted<State>(state: State | Noted<State>): state is Noted<State> {
+  return typeof state === "object" && state !== null && (state as Noted<State>)[NOTED] === true;
+}
+
+/** No receipts. */
+export const NO_ENTRIES: readonly Entry[] = Object.freeze([]);
+
+/** A state with notes, if there is something to note. */
+export function noted<State>(
+  state: State,
+  back: number,
+  entries: readonly Entry[],
+): State | Noted<State> {
+  return back === 0 && entries.length === 0 ? state : withNotes(state, back, entries);
+}
+
+/** The algorithm's own state, without notes. */
+export function plainState<State>(state: State | Noted<State>): State {
+  return isNoted(state) ? state.state : state;
+}
+
+/** Ticks that were given back. */
+export function backOf(state: unknown): number {
+  return isNoted(state) ? state.back : 0;
+}
+
+/** Receipts that a state remembers. */
+export function entriesOf(state: unknown): readonly Entry[] {
+  return isNoted(state) ? state.entries : NO_ENTRIES;
+}
+
+/**
+ * Whether a state, or that of a part of `all`, has notes. Such states are kept as text: the words of
+ * a codec hold states without notes.
+ */
+export function hasNotes({ internals }: Algorithm, state: unknown): boolean {
+  if (typeof state !== "object") return false;
+  if (isNoted(state)) return true;
+  const { parts, blocks } = internals ?? {};
+  if (blocks !== undefined) return hasNotes(blocks.inner, blocks.covered(state));
+  return parts !== undefined &&
+    parts.some((part, index) => hasNotes(part, (state as readonly unknown[])[index]));
+}
+
+/** Entries with one more, in order. */
+export function withEntry(entries: readonly Entry[], entry: Entry): readonly Entry[] {
+  let at = entries.length;
+  while (at > 0 && entries[at - 1]!.until > entry.until) at--;
+  return entries.toSpliced(at, 0, entry);
+}
+
+/** Entries with one more that is settled; the one that would be forgotten first gives way to it. */
+export function withSettled(entries: readonly Entry[], entry: Entry): readonly Entry[] {
+  let settled = 0;
+  let first = -1;
+  for (let index = entries.length - 1; index >= 0; index--) {
+    if (entries[index]!.marks !== undefined) continue;
+    settled++;
+    first = index;
+  }
+  return withEntry(settled < MOST_SETTLED ? entries : entries.toSpliced(first, 1), entry);
+}
+
+/** Whether one more receipt with a time to live can be remembered. */
+export function hasRoom(entries: readonly Entry[]): boolean {
+  return entries.length < MOST_OPEN ||
+    entries.reduce((open, { marks }) => open + (marks === undefined ? 0 : 1), 0) < MOST_OPEN;
+}
+
+/** A note's object, and an entry's, in bytes: averages of what V8 was seen to take of such objects. */
+const NOTE_BYTES = 80;
+const ENTRY_BYTES = 110;
+
+/** How many bytes the notes of a state take. */
+export function notesBytes({ entries }: Noted): number {
+  let marks = 0;
+  for (const entry of entries) marks += entry.marks?.length ?? 0;
+  return NOTE_BYTES + ENTRY_BYTES * entries.length + 16 * marks;
+}

@@ -1,0 +1,72 @@
+/*
+ * States with notes as text: `r1`, the ticks that were given back, the number of receipts, each of
+ * them, and the text of the algorithm's own state. A receipt is its id, its instant and its units,
+ * then a colon and its marks if it is open: `7@60000*5:1,2`.
+ */
+
+import { countOf } from "../arithmetic/counts.ts";
+import type { Codec } from "../codec.ts";
+import { type Entry, isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes } from "./noted.ts";
+
+/** The beginning of the text of a state with notes. */
+const TAG = "r1 ";
+
+/** Whether the text of a state says that it, or a part of it, has notes. */
+export function isNotedText(text: string): boolean {
+  return text.startsWith(TAG) || text.startsWith("a1 ") && text.includes(`:${TAG}`);
+}
+
+/** A codec whose text holds notes, too. Words hold states without notes: see `hasNotes`. */
+export function notedCodec<State>(
+  codec: Codec<State>,
+  marks: number,
+): Codec<State | Noted<State>> {
+  function encode(state: State | Noted<State>): string {
+    if (!isNoted(state)) return codec.encode(state);
+    const { back, entries } = state;
+    const words = [back, entries.length, ...entries.map(entryText)];
+    return `${TAG}${words.join(" ")} ${codec.encode(state.state)}`;
+  }
+
+  function decode(text: string): State | Noted<State> | undefined {
+    if (!text.startsWith(TAG)) return codec.decode(text);
+    const [, back = "", count = ""] = text.split(" ", 3);
+    const entries: Entry[] = [];
+    let at = TAG.length + back.length + count.length + 2;
+    for (let left = countOf(count); left > 0; left--) {
+      const end = text.indexOf(" ", at);
+      const entry = end < 0 ? undefined : entryOf(text.slice(at, end), marks);
+      if (entry === undefined || entries.length === MOST_OPEN + MOST_SETTLED) return undefined;
+      entries.push(entry);
+      at = end + 1;
+    }
+    const state = codec.decode(text.slice(at));
+    if (state === undefined || !(countOf(back) >= 0)) return undefined;
+    const read = withNotes(state, countOf(back), entries);
+    const isOrdered = entries.every(({ until }, index) =>
+      index === 0 || entries[index - 1]!.until <= until
+    );
+    const isEmpty = read.back === 0 && entries.length === 0;
+    return isOrdered && !isEmpty && encode(read) === text ? read : undefined;
+  }
+
+  return { ...codec, encode, decode } as Codec<State | Noted<State>>;
+}
+
+function entryText({ id, until, units, marks }: Entry): string {
+  const text = `${id}@${until}*${units}`;
+  return marks === undefined ? text : `${text}:${marks.join(",")}`;
+}
+
+function entryOf(text: string, size: number): Entry | undefined {
+  const [own = "", listed] = text.split(":");
+  const [id = NaN, until = NaN, units = NaN] = own.split(/[@*]/).map(countOf);
+  const marks = listed === undefined
+    ? undefined
+    : listed === ""
+    ? []
+    : listed.split(",").map(countOf);
+  const isEntry = [id, until, units, ...(marks ?? [])].every((number) => number >= 0);
+  const isSized = marks === undefined || marks.length === size;
+  return isEntry && isSized ? { id, until, units, marks } : undefined;
+}

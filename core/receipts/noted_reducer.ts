@@ -1,0 +1,154 @@
+/*
+ * The reducer of states with notes, made of the algorithm's own. Before anything else, units whose
+ * time to live is over are given back, each at its own instant, as a timer would have done. Waits look
+ * ahead over those that are yet to be given back.
+ */
+
+import type { SplitReducer } from "../algorithm.ts";
+import type { Decision } from "../decision.ts";
+import { type Entry, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
+import type { Receipts } from "./returns.ts";
+
+/** Gives back units to a state without entries: to the state, and to what it notes of them. */
+export type GiveBackNow<State> = Receipts<State | Noted<State>>["giveBack"];
+
+/** The state and the notes that are left when all receipts up to `now` are over. */
+export function settledAt<State>(
+  held: Noted<State>,
+  now: number,
+  giveBack: GiveBackNow<State>,
+): State | Noted<State> {
+  const { entries } = held;
+  if (entries.length === 0 || entries[0]!.until > now) return held;
+  let core = noted(held.state, held.back, NO_ENTRIES);
+  let index = 0;
+  for (; index < entries.length && entries[index]!.until <= now; index++) {
+    core = withoutUnits(core, entries[index]!, giveBack);
+  }
+  return withEntries(core, entries.slice(index));
+}
+
+/** The state after an entry's time to live. */
+function withoutUnits<State>(
+  core: State | Noted<State>,
+  { until, units, marks }: Entry,
+  giveBack: GiveBackNow<State>,
+): State | Noted<State> {
+  return marks === undefined || units === 0 ? core : giveBack(core, until, units, marks, true)[0];
+}
+
+/** A state with other entries. */
+export function withEntries<State>(
+  state: State | Noted<State>,
+  entries: readonly Entry[],
+): State | Noted<State> {
+  return isNoted(state) ? noted(state.state, state.back, entries) : noted(state, 0, entries);
+}
+
+/** The split reducer of states with notes and without. */
+export function reduceNoted<State>(
+  plain: SplitReducer<State>,
+  giveBack: GiveBackNow<State>,
+): SplitReducer<State | Noted<State>> {
+  const { take, decide, charge } = plain;
+
+  /** The algorithm's own state at `now`. */
+  function stateAt(state: State | Noted<State>, now: number): State {
+    if (!isNoted(state)) return state;
+    const settled = settledAt(state, now, giveBack);
+    return isNoted(settled) ? settled.state : settled;
+  }
+
+  function change(
+    reduce: SplitReducer<State>["take"],
+    held: Noted<State>,
+    now: number,
+    cost: number,
+  ): State | Noted<State> {
+    const settled = settledAt(held, now, giveBack);
+    if (!isNoted(settled)) {
+      const next = reduce(settled, now, cost);
+      return next === settled ? held : next;
+    }
+    const next = reduce(settled.state, now, cost);
+    return next === settled.state ? held : noted(next, settled.back, settled.entries);
+  }
+
+  /** A look at a state, with the wait of a cost. */
+  function lookAt(state: State, now: number, cost: number): Decision {
+    const look = decide(state, state, now, 0);
+    if (cost === 0) return look;
+    return withRetryAfter(look, decide(state, take(state, now, cost), now, cost));
+  }
+
+  /** A decision whose waits see what is to be given back by then. */
+  function lookAhead(
+    decision: Decision,
+    core: State | Noted<State>,
+    entries: readonly Entry[],
+    from: number,
+    now: number,
+    cost: number,
+  ): Decision {
+    let index = from;
+    while (index < entries.length && entries[index]!.marks === undefined) index++;
+    const entry = entries[index];
+    if (entry === undefined || isOverBy(decision, entry.until - now)) return decision;
+    const next = withoutUnits(core, entry, giveBack);
+    const state = isNoted(next) ? next.state : next;
+    const later = lookAt(state, entry.until, cost);
+    const then = lookAhead(later, next, entries, index + 1, entry.until, cost);
+    return sooner(decision, then, entry.until - now);
+  }
+
+  return {
+    take: (state, now, cost) => {
+      if (!isNoted(state)) return take(state, now, cost);
+      return cost === 0 ? state : change(take, state, now, cost);
+    },
+    charge: (state, now, cost) =>
+      isNoted(state) ? change(charge, state, now, cost) : charge(state, now, cost),
+    decide(state, next, now, cost) {
+      if (!isNoted(state) && !isNoted(next)) {
+        return decide(state, next, now, cost);
+      }
+      const before = stateAt(state, now);
+      const settled = isNoted(next) ? settledAt(next, now, giveBack) : next;
+      const after = isNoted(settled) ? settled.state : settled;
+      const decision = decide(before, next === state ? before : after, now, cost);
+      if (!isNoted(settled) || settled.entries.length === 0) return decision;
+      const core = noted(after, settled.back, NO_ENTRIES);
+      return lookAhead(decision, core, settled.entries, 0, now, decision.allowed ? 0 : cost);
+    },
+  };
+}
+
+/** Whether nothing in a decision waits for longer. */
+function isOverBy({ retryAfter, nextAfter, resetAfter }: Decision, wait: number): boolean {
+  return retryAfter <= wait && nextAfter <= wait && resetAfter <= wait;
+}
+
+/** A look with the wait of another decision at the same instant. */
+function withRetryAfter(look: Decision, { retryAfter, parts }: Decision): Decision {
+  return {
+    ...look,
+    retryAfter,
+    parts: look.parts?.map((part, index) => withRetryAfter(part, parts![index]!)),
+  };
+}
+
+/** A decision whose waits end by what another one, `wait` milliseconds later, says. */
+function sooner(decision: Decision, later: Decision, wait: number): Decision {
+  const { retryAfter, nextAfter, resetAfter, remaining, parts } = decision;
+  return {
+    ...decision,
+    retryAfter: retryAfter <= wait ? retryAfter : wait + later.retryAfter,
+    nextAfter: nextAfter <= wait
+      ? nextAfter
+      : later.remaining > remaining
+      ? wait
+      : wait + later.nextAfter,
+    resetAfter: resetAfter <= wait ? resetAfter : wait + later.resetAfter,
+    parts: parts?.map((part, index) => sooner(part, later.parts![index]!, wait)),
+  };
+}

@@ -1,0 +1,89 @@
+/*
+ * Receipts: what a caller keeps of a call, to give its units back later. A receipt is plain data, and
+ * says which units these are. So what is given back never frees the units of somebody else.
+ */
+
+import type { Decision, DecisionSource } from "../decision.ts";
+import { typeError } from "../options/checks.ts";
+
+/**
+ * The answer of `reserve` for an admitted call: which units it took. It is plain data that survives
+ * JSON, so another process may settle it. It is not signed: never give it to a client.
+ */
+export interface Receipt {
+  /** A random number of 53 bits, which tells receipts apart. */
+  readonly id: number;
+  /** The key. */
+  readonly key: string;
+  /** The family of the key: the limiter's prefix and the algorithm's id, as in stored keys. */
+  readonly family: string;
+  /** Which store holds the key, where the store can tell; otherwise `undefined`. */
+  readonly store?: string | undefined;
+  /** The instant of the call, in milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** The units that it took. */
+  readonly units: number;
+  /** The instant from which on none of them can be given back. */
+  readonly until: number;
+  /** Whether they are given back at `until` unless the receipt was settled: a time to live. */
+  readonly expires: boolean;
+  /** How the algorithm finds the units again. */
+  readonly marks: readonly number[];
+  /** The source that admitted the call in place of the limiter's own store. */
+  readonly source?: DecisionSource | undefined;
+}
+
+/** The answer of `reserve`. */
+export interface Reservation {
+  /** The decision. */
+  readonly decision: Decision;
+  /** The receipt; `undefined` if the call was refused. */
+  readonly receipt: Receipt | undefined;
+}
+
+/**
+ * The outcome of a receipt.
+ *
+ * `"settled"`: it was known, and what still counted was given back, or the excess charged.
+ * `"expired"`: its time is over. Nothing was changed.
+ * `"unknown"`: it was settled before, or is a receipt of another key, algorithm or store, or of
+ * a failure policy. Nothing was changed.
+ */
+export type ReceiptOutcome = "settled" | "expired" | "unknown";
+
+/** The answer of `settle`, `release`, and `refund` with a receipt. */
+export interface Settlement {
+  /** The balance after it. */
+  readonly decision: Decision;
+  /**
+   * Units given back; with a fraction where a unit had drained in part. Of an `all`, those of the part
+   * that gave back most.
+   */
+  readonly returned: number;
+  /** Units charged beyond those of the receipt. */
+  readonly charged: number;
+  /** The outcome of the receipt. */
+  readonly outcome: ReceiptOutcome;
+}
+
+/** The most numbers in a receipt: those of an `all` with very many parts. */
+const MOST_MARKS = 4_096;
+
+/** Throws a `TypeError` if a value is no receipt: it may have come from another process. */
+export function checkReceipt(action: string, value: unknown): Receipt {
+  if (isReceipt(value)) return value;
+  throw typeError(action, "receipt must be one that reserve answered", value);
+}
+
+function isReceipt(value: unknown): value is Receipt {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, key, family, at, units, until, expires, marks } = value as Receipt;
+  return [id, at, units, until].every(isWhole) && typeof key === "string" &&
+    typeof family === "string" &&
+    typeof expires === "boolean" && Array.isArray(marks) && marks.length <= MOST_MARKS &&
+    marks.every(isWhole);
+}
+
+function isWhole(value: unknown): boolean {
+  return Number.isSafeInteger(value) && value as number >= 0;
+}

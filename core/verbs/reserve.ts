@@ -1,0 +1,110 @@
+/*
+ * Takes units as `consume` does, and answers what finds them again: a receipt is made of it. With
+ * a time to live, the key's state remembers the receipt, and gives the units back when that is over.
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import { splitReducer } from "../algorithms/split_reducer.ts";
+import type { Decision } from "../decision.ts";
+import { entriesOf, hasRoom, withEntry } from "../receipts/noted.ts";
+import { withEntries } from "../receipts/noted_reducer.ts";
+import type { Receipts } from "../receipts/returns.ts";
+import type { Verb } from "../store.ts";
+
+/** The request of a reservation. */
+export interface ReserveArgument {
+  /** Units to take. */
+  readonly cost: number;
+  /** The receipt's id. */
+  readonly id: number;
+  /** Milliseconds until the units are given back unless the receipt is settled; 0 for never. */
+  readonly ttl: number;
+}
+
+/** Finds the units of a call again. */
+export interface Mark {
+  /** The instant of the call. */
+  readonly at: number;
+  /** The instant from which on none of the units can be given back. */
+  readonly until: number;
+  /** Whether they are given back then. */
+  readonly expires: boolean;
+  /** How the algorithm finds them. */
+  readonly marks: readonly number[];
+}
+
+/** The answer to a reservation. */
+export interface Reserved {
+  /** The decision. */
+  readonly decision: Decision;
+  /** Finds the units again; `undefined` if none were taken, or a failure policy answered. */
+  readonly mark: Mark | undefined;
+}
+
+/** Takes units if they are free, and answers what finds them again. */
+export const reserve: Verb<ReserveArgument, Reserved> = reserving("take");
+
+/**
+ * The same with a time to live. If the key remembers as many receipts as it can, or its algorithm
+ * cannot give units back, they are charged without one.
+ */
+export const reserveFor: Verb<ReserveArgument, Reserved> = reserving(undefined);
+
+function reserving(
+  transition: "take" | undefined,
+): Verb<ReserveArgument, Reserved> {
+  return Object.freeze({
+    name: "reserve",
+    kind: "take",
+    units: ({ cost }: ReserveArgument) => cost,
+    on(algorithm: Algorithm) {
+      const { take, decide } = splitReducer(algorithm);
+      const receipts = algorithm.internals?.receipts;
+      const remembers = transition === undefined && receipts !== undefined;
+      return {
+        next(state: unknown, now: number, argument: ReserveArgument) {
+          const next = take(state, now, argument.cost);
+          return remembers && next !== state ? remembered(receipts, next, now, argument) : next;
+        },
+        answer(state: unknown, next: unknown, now: number, { cost, id, ttl }: ReserveArgument) {
+          const decision = decide(state, next, now, cost);
+          if (!decision.allowed || next === state) return { decision, mark: undefined };
+          const until = now + ttl;
+          const expires = remembers &&
+            entriesOf(next).some((entry) => entry.id === id && entry.until === until);
+          const mark: Mark = {
+            at: now,
+            until: expires ? until : now + (receipts?.lasts(next, now) ?? 0),
+            expires,
+            marks: receipts?.mark(next) ?? [],
+          };
+          return { decision, mark };
+        },
+        uncharged: (state: unknown, now: number): Reserved => ({
+          decision: decide(state, state, now, 0),
+          mark: undefined,
+        }),
+      };
+    },
+    decisionOf: ({ decision }: Reserved) => decision,
+    answerOf: (decision: Decision, answer?: Reserved) => ({
+      decision,
+      mark: decision.source === "policy" ? undefined : answer?.mark,
+    }),
+    transition: () => transition,
+  });
+}
+
+/** The state that remembers the receipt of the call that left it, if it can. */
+function remembered(
+  receipts: Receipts,
+  next: unknown,
+  now: number,
+  { cost, id, ttl }: ReserveArgument,
+): unknown {
+  const settled = receipts.settled(next, now);
+  const entries = entriesOf(settled);
+  if (!hasRoom(entries)) return next;
+  const entry = { id, until: now + ttl, units: cost, marks: receipts.mark(settled) };
+  return withEntries(settled, withEntry(entries, entry));
+}

@@ -1,0 +1,83 @@
+/*
+ * States with notes, as receipts leave them: their text, in a chain of nodes. There are few of them,
+ * for a short time, and their length differs; so they have no form of their own.
+ *
+ * The first cell of the block says how long the text is, the second names the chain. A node holds two
+ * units of UTF-16 in each 32-bit word, behind the next node and a word that says that none of its cells
+ * names another one.
+ */
+
+import type { Algorithm } from "../../../core/algorithm.ts";
+import { hasNotes } from "../../../core/receipts/noted.ts";
+import { CHAIN } from "../allocator/node_shape.ts";
+import type { Nodes } from "../allocator/nodes.ts";
+import { BLOCK, NODE } from "../layout.ts";
+import { CELLS, isText, ROOT_CELL, type StateLayout, visitNodes } from "./block_layout.ts";
+import { MAX_ENTRIES, TORN } from "./stored_timeline.ts";
+
+/** Units of UTF-16 in a node. */
+const UNITS_PER_NODE = 2 * (NODE - 2);
+/** The longest text: that of a log with as many entries as there may be. */
+const LONGEST = 32 * MAX_ENTRIES;
+
+/** The layout of an algorithm's states, with and without notes. */
+export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): StateLayout {
+  const { memory } = nodes;
+  const { ints, blocks } = memory;
+  const { codec } = algorithm;
+  const firstAt = (block: number) => blocks + block * BLOCK + ROOT_CELL;
+  const lengthAt = (block: number) => blocks + block * BLOCK + CELLS;
+
+  function read(block: number): string {
+    const length = ints[lengthAt(block)]!;
+    if (!(length >= 0 && length <= LONGEST)) throw TORN;
+    let text = "";
+    let node = ints[firstAt(block)]!;
+    for (let start = 0; start < length; start += UNITS_PER_NODE) {
+      const at = nodes.at(node);
+      const units = Math.min(UNITS_PER_NODE, length - start);
+      for (let unit = 0; unit < units; unit++) {
+        const word = ints[at + 2 + (unit >> 1)]!;
+        text += String.fromCharCode((unit & 1) === 0 ? word & 0xffff : word >>> 16);
+      }
+      node = ints[at]!;
+    }
+    return text;
+  }
+
+  function write(block: number, text: string): void {
+    let next = 0;
+    const count = Math.max(1, Math.ceil(text.length / UNITS_PER_NODE));
+    for (let index = count - 1; index >= 0; index--) {
+      const node = nodes.make();
+      const at = nodes.at(node);
+      ints[at] = next;
+      ints[at + 1] = 0;
+      for (let word = 0; word < NODE - 2; word++) {
+        const unit = index * UNITS_PER_NODE + 2 * word;
+        // Past the end of the text there are no units, which count as 0.
+        ints[at + 2 + word] = text.charCodeAt(unit) | (text.charCodeAt(unit + 1) << 16);
+      }
+      next = node;
+    }
+    ints[lengthAt(block)] = text.length;
+    ints[lengthAt(block) + 1] = 0;
+    ints[firstAt(block)] = next;
+    ints[firstAt(block) + 1] = 0;
+  }
+
+  return {
+    isNumber: plain.isNumber,
+    initial: plain.initial,
+    load: (block) => isText(memory, block) ? codec.decode(read(block)) : plain.load(block),
+    save(state, block, old) {
+      const wasText = old !== 0 && isText(memory, old);
+      if (wasText) nodes.drop(ints[firstAt(old)]!, CHAIN);
+      if (!hasNotes(algorithm, state)) return plain.save(state, block, wasText ? 0 : old);
+      // As a text before nodes are let go of, which the state may still read.
+      write(block, codec.encode(state));
+      if (old !== 0 && !wasText) visitNodes(memory, old, nodes.drop);
+      return 3;
+    },
+  };
+}
