@@ -145,7 +145,6 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
     owners[slot] = table;
     if (table.numeric && typeof state !== "number") {
       putBeside(slots, table, slot);
-      slots.bytes += bytesOf(owners[slot]!, state);
       objects[slot] = state;
     } else if (table.numeric) {
       objects[slot] = undefined;
