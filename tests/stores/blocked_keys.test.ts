@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { createClient } from "redis";
 
 import { openTelemetryStore } from "../../adapters/otel/otel.ts";
 import {
@@ -19,6 +18,7 @@ import { denyCache, fallback, lease } from "../../stores/layered/layered.ts";
 import { redisStore } from "../../stores/redis/redis_store.ts";
 import { sharedStore } from "../../stores/shared/shared_store.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
+import { newClient } from "../support/redis/new_client.ts";
 
 const MINUTE = 60_000;
 
@@ -81,7 +81,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
     after(() => Promise.all(stores.map((store) => store.close())));
     for (const algorithm of ALGORITHMS) {
       test(algorithm.id, async () => {
-        const client = createClient({ url: redis().url });
+        const client = newClient(redis().url);
         const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
         stores.push(store);
         await lifeOfABlock(store, algorithm, commit);

@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import process from "node:process";
-import { createClient } from "redis";
 
 import { boldOn } from "../../../adapters/command/help_text.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
@@ -17,6 +16,7 @@ import { readText, rootPath } from "../../support/tree.ts";
 import { run, runWith } from "./support/run_command.ts";
 import { spawned } from "./support/spawned.ts";
 import { withService } from "../service/support/running.ts";
+import { newClient } from "../../support/redis/new_client.ts";
 
 const USED = { limit: 2, period: "1h" } as const;
 const EXAMPLE = `${rootPath}examples/rules.yaml`;
@@ -104,7 +104,7 @@ describe("tidegate explain", () => {
 });
 
 withRedis("tidegate with Redis", (redis) => {
-  const connected = () => createClient({ url: redis().url }).on("error", () => {}).connect();
+  const connected = () => newClient(redis().url).on("error", () => {}).connect();
 
   test("checks the rules that are kept there", async () => {
     const client = await connected();
@@ -136,7 +136,7 @@ withRedis("tidegate with Redis", (redis) => {
   });
 
   test("says which state the counters hold, and why a call is refused", async () => {
-    const store = redisStore(createClient({ url: redis().url }), { deadline: 10_000 });
+    const store = redisStore(newClient(redis().url), { deadline: 10_000 });
     const rules = { domain: "shop", rules: [{ key: "user", limits: [USED] }] } as const;
     const engine = ruleEngine({ rules, store });
     await engine.consume({

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { Cause, Duration, Effect, Exit, Layer } from "effect";
 import { RateLimiter as EffectRateLimiter } from "effect/persistence";
 import { TestClock } from "effect/testing";
-import { createClient } from "redis";
 
 import {
   layerRateLimiterStore,
@@ -15,11 +14,12 @@ import {
 import { gcra } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
+import { newClient } from "../../support/redis/new_client.ts";
 
 const patient = { deadline: 5_000 };
 
 withRedis("on Redis", (redis) => {
-  const clientOf = () => createClient({ url: redis().url });
+  const clientOf = () => newClient(redis().url);
 
   test("a TestClock's time takes the place of the server's", async () => {
     const api = limit("effect-clock", gcra({ limit: 1, period: "1h" }));
@@ -54,7 +54,7 @@ withRedis("on Redis", (redis) => {
 });
 
 test("a Redis that is not there is a typed error", async () => {
-  const client = createClient({ url: "redis://127.0.0.1:1" });
+  const client = newClient("redis://127.0.0.1:1");
   const api = limit("api", gcra({ limit: 1, period: "1h" }));
   const program = RateLimiter.use((limiter) => limiter.consume(api, "a"));
   const exit = await Effect.runPromiseExit(Effect.provide(program, layerRedis(client)));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClient } from "redis";
 
 import { type Decision, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { redisStore, type RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
 import { lease } from "../../../stores/layered/layered.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
+import { newClient } from "../../support/redis/new_client.ts";
 
 const PATIENT = { deadline: 5_000 };
 
@@ -19,7 +19,7 @@ withRedis("lease over a real server", (redis) => {
     burst: number,
     before: () => void = () => {},
   ): Promise<{ answers: PromiseSettledResult<Decision>[]; requests: number }> {
-    await using store = redisStore(createClient({ url: redis().url }), options);
+    await using store = redisStore(newClient(redis().url), options);
     const api = limiter(gcra({ limit: 1, period: "1h", burst }), {
       store: lease(store, { units: 20, ttl: "1m" }),
       prefix: `${options.commit} ${burst}`,

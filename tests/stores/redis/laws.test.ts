@@ -1,5 +1,4 @@
 import { test } from "node:test";
-import { createClient } from "redis";
 
 import { permitsInStore } from "../../../adapters/testing/permit_laws.ts";
 import { permitLaws, storeLaws } from "../../../adapters/testing/testing.ts";
@@ -8,11 +7,12 @@ import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { permitNetworks } from "../../support/permits/permit_network.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
+import { newClient } from "../../support/redis/new_client.ts";
 
 for (const commit of ["watch", "cas", "script"] as const) {
   withRedis(`redisStore by ${commit}`, (redis) => {
     const make = () =>
-      redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000, timeout: 30_000 });
+      redisStore(newClient(redis().url), { commit, deadline: 5_000, timeout: 30_000 });
     for (const law of storeLaws(make, { reuse: true, writes: () => writesTo(redis().url) })) {
       test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 20 })));
     }
@@ -29,7 +29,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
 
 /** How many writing commands the server has carried out, scripts included. */
 async function writesTo(url: string): Promise<number> {
-  const client = await createClient({ url }).connect();
+  const client = await newClient(url).connect();
   const statistics = await client.info("commandstats");
   await client.close();
   return [...statistics.matchAll(/^cmdstat_(?:set|del):calls=(\d+)/gm)]

@@ -5,13 +5,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "redis";
 
 import { consumeAll, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import type { RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
 import { type OnFake, storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 import { until } from "../../support/redis/redis_cluster.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
+import { newClient } from "../../support/redis/new_client.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
 
@@ -30,7 +30,7 @@ withRedis("an error reply", (redis, { storeOf, clientOf }) => {
         ["ACL", "SETUSER", "narrow", "on", ">secret", "~good:*", "+@all"],
       );
       const url = redis().url.replace("redis://", "redis://narrow:secret@");
-      const store = storeOf({ commit }, createClient({ url }));
+      const store = storeOf({ commit }, newClient(url));
       const good = limiter(algorithm, { store, prefix: "good" });
       const bad = limiter(algorithm, { store, prefix: "bad" });
       await good.consume("warm up");

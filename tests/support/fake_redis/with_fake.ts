@@ -1,5 +1,3 @@
-import { createClient } from "redis";
-
 import { type AsyncLimiter, gcra, limiter } from "../../../mod.ts";
 import {
   type RedisStore,
@@ -7,6 +5,7 @@ import {
   type RedisStoreOptions,
 } from "../../../stores/redis/redis_store.ts";
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
+import { newClient } from "../redis/new_client.ts";
 
 /** Limits that a slow machine does not reach. */
 export const PATIENT = { deadline: 30_000, timeout: 30_000, connectDeadline: 5_000 };
@@ -35,7 +34,7 @@ export async function withFake(
 ): Promise<void> {
   const fake = await startFakeRedis(now);
   const given = { ...PATIENT, connections: 1, ...options };
-  const store = redisStore(createClient({ url: fake.url }), given);
+  const store = redisStore(newClient(fake.url), given);
   const algorithm = gcra({ limit: 1, period: "1d", burst: 10 });
   try {
     await test({ fake, store, limiter: limiter(algorithm, { store, prefix: "api" }) });

@@ -1,5 +1,3 @@
-import { createClient } from "redis";
-
 import {
   type AsyncLimiter,
   type AsyncStore,
@@ -10,6 +8,7 @@ import {
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { attachSharedStore, type SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
 import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
+import { newClient } from "../redis/new_client.ts";
 
 /** Where permits are. */
 export type Place =
@@ -35,7 +34,7 @@ export function jobsOn(store: Store, shift: number = 0): AsyncLimiter {
 export function storeAt(place: Place): Store {
   switch (place.kind) {
     case "redis":
-      return redisStore(createClient({ url: place.url }), { deadline: 10_000, timeout: 30_000 });
+      return redisStore(newClient(place.url), { deadline: 10_000, timeout: 30_000 });
     case "sqlite":
       return sqliteStore(place.path, { timeout: 10_000 });
     case "shared":

@@ -3,12 +3,12 @@
  * prints how often it was admitted. Started by exactness.test.ts.
  */
 import process from "node:process";
-import { createClient } from "redis";
 
 import { ContentionError } from "../../../core/errors.ts";
 import { limiter } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { contested } from "./contested.ts";
+import { newClient } from "./new_client.ts";
 
 /** What it prints. */
 export interface Report {
@@ -19,7 +19,7 @@ export interface Report {
 }
 
 const [url = "", commit = "", offered = "", processes = ""] = process.argv.slice(2);
-const store = redisStore(createClient({ url }), {
+const store = redisStore(newClient(url), {
   commit: commit as "watch" | "cas" | "script",
   deadline: 10_000,
 });
@@ -54,7 +54,7 @@ async function take(from: (typeof limiters)[number]["limiter"]): Promise<boolean
 
 /** Waits until as many processes are ready as there should be. */
 async function allAreReady(): Promise<void> {
-  const client = await createClient({ url }).connect();
+  const client = await newClient(url).connect();
   await client.incr(`ready by ${commit}`);
   while (Number(await client.get(`ready by ${commit}`)) < Number(processes)) {
     await new Promise((resolve) => setTimeout(resolve, 2));

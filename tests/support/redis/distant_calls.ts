@@ -1,9 +1,8 @@
-import { createClient } from "redis";
-
 import { type Algorithm, limiter } from "../../../mod.ts";
 import { redisStore, type RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
 import { startDelayingProxy } from "./delaying_proxy.ts";
 import type { RedisProcess } from "./redis_process.ts";
+import { newClient } from "./new_client.ts";
 
 /** What became of calls. */
 export interface Calls {
@@ -35,7 +34,7 @@ export async function distantCalls(
   duration: number,
 ): Promise<{ readonly near: Calls; readonly far: Calls }> {
   const proxy = await startDelayingProxy(redis.port, delay);
-  const stores = [redis.url, proxy.url].map((url) => redisStore(createClient({ url }), options));
+  const stores = [redis.url, proxy.url].map((url) => redisStore(newClient(url), options));
   const [near, far] = stores.map((store) => limiter(algorithm, { store, prefix }));
   try {
     await Promise.all([near!.peek("warm up"), far!.peek("warm up")]);

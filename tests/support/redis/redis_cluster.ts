@@ -1,7 +1,6 @@
-import { createClient } from "redis";
-
 import type { AsyncLimiter } from "../../../mod.ts";
 import { freePort } from "./free_port.ts";
+import { newClient } from "./new_client.ts";
 import { type RedisProcess, startRedis } from "./redis_process.ts";
 
 /** A cluster of three masters, with a replica each. */
@@ -19,7 +18,7 @@ const NODE_TIMEOUT = 1_500;
 
 /** Sends a command to a node, on a connection of its own. */
 export async function tell<Reply>(node: RedisProcess, ...command: string[]): Promise<Reply> {
-  const client = createClient({ url: node.url, socket: { reconnectStrategy: false } });
+  const client = newClient(node.url, { reconnectStrategy: false });
   // What goes wrong is reported by the promises.
   client.on("error", () => {});
   await client.connect();

@@ -1,5 +1,5 @@
 import { after, afterEach, before, describe } from "node:test";
-import { createClient, type RedisClientType } from "redis";
+import type { RedisClientType } from "redis";
 
 import {
   type RedisClient,
@@ -9,6 +9,7 @@ import {
 } from "../../../stores/redis/redis_store.ts";
 import { needs } from "../program.ts";
 import { type RedisProcess, startRedis } from "./redis_process.ts";
+import { newClient } from "./new_client.ts";
 
 /** What tests open on a server; it is closed after each. */
 export interface Opened {
@@ -38,13 +39,13 @@ export function withRedis(
       await redis?.stop();
     });
     tests(() => redis!, {
-      storeOf(options, client = createClient({ url: redis!.url })) {
+      storeOf(options, client = newClient(redis!.url)) {
         const store = redisStore(client, { deadline: 5_000, timeout: 30_000, ...options });
         open.push(store);
         return store;
       },
       async clientOf() {
-        const client = await createClient({ url: redis!.url }).connect();
+        const client = await newClient(redis!.url).connect();
         open.push(client);
         return client;
       },

@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { createClient } from "redis";
 
 import {
   fileSource,
@@ -18,6 +17,7 @@ import {
 } from "../../../../adapters/rules/rules.ts";
 import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { newClient } from "../../../support/redis/new_client.ts";
 
 const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
 
@@ -246,7 +246,7 @@ test("a source is closed where its first load fails, and is not waited for where
 });
 
 withRedis("Redis", (redis) => {
-  const makeClient = () => createClient({ url: redis().url });
+  const makeClient = () => newClient(redis().url);
   type Client = ReturnType<typeof makeClient>;
 
   /** Redis with these documents, which are followed for as long as the work takes. */

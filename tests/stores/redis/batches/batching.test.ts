@@ -18,6 +18,7 @@ import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { STATE_TRANSITIONS_SHA } from "../../../../stores/redis/script/state_transitions.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
+import { newClient } from "../../../support/redis/new_client.ts";
 
 const MODES = ["watch", "cas"] as const;
 
@@ -157,7 +158,7 @@ describe("a batch", () => {
       withFake({ commit }, async ({ fake, store }) => {
         const algorithm = gcra({ limit: 1, period: 2_999, burst: 100 });
         const options = { commit, deadline: 1_000 };
-        const others = [1, 2, 3].map(() => redisStore(createClient({ url: fake.url }), options));
+        const others = [1, 2, 3].map(() => redisStore(newClient(fake.url), options));
         const all = [store, ...others].map((store) => limiter(algorithm, { store, prefix: "api" }));
         const key = storedKey("api", algorithm.id, "a");
         let random = 7;

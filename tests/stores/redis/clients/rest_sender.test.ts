@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
-import { createClient } from "redis";
 
 import { restSender } from "../../../../examples/redis_over_http.ts";
 import { gcra, limiter } from "../../../../mod.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { newClient } from "../../../support/redis/new_client.ts";
 
 const TOKEN = "secret";
 
@@ -21,7 +21,7 @@ withRedis("Redis over HTTP", (redis, { storeOf, clientOf }) => {
 
   before(async () => {
     if (redis() === undefined) return;
-    const client = createClient({ url: redis().url });
+    const client = newClient(redis().url);
     client.on("error", () => {});
     await client.connect();
     server = createServer(async (request, response) => {
