@@ -97,6 +97,7 @@ function bytesOfParts(parts: readonly Algorithm[]): (states: AllState) => number
     if (typeof bytes === "number") fixed += bytes;
     else varied.push([index, bytes]);
   });
+  if (varied.length === 0) return () => fixed;
   return (states) => varied.reduce((sum, [index, bytes]) => sum + bytes(states[index]), fixed);
 }
 
