@@ -24,6 +24,17 @@ export interface SteadyTime {
   steps(): number;
 }
 
+/**
+ * The newest time of others that go by the same time, such as the threads of one store: nobody falls
+ * behind them. Asked and told once a second at most.
+ */
+export interface TimeOfOthers {
+  /** The newest time that was told; 0 before. */
+  newest(): number;
+  /** Tells them this one's. */
+  tell(time: number): void;
+}
+
 /** How far the clocks may drift apart within a second: less is no step. */
 const TOLERANCE = 100;
 /** How long the wall clock alone is read. */
@@ -38,10 +49,12 @@ const DUE = 2;
  * Makes a time of two clocks.
  *
  * @param isReplaced Whether the wall clock is now another one, which is followed wherever it goes.
+ * @param others Others that go by the same time, if there are any.
  */
 export function steadyTime(
   { wall, monotonic }: MachineClocks,
   isReplaced: () => boolean = () => false,
+  others?: TimeOfOthers,
 ): SteadyTime {
   // The lead over the wall clock, the last time, and when both clocks are read next. In an
   // array, because engines allocate large numbers that a closure keeps.
@@ -59,6 +72,10 @@ export function steadyTime(
       read = undefined;
     } else {
       if (read !== undefined) time = steadied(shown, read.time + Math.floor(at - read.at));
+      if (others !== undefined) {
+        time = Math.max(time, others.newest());
+        others.tell(time);
+      }
       read = { time, at };
     }
     cells[LEAD]! += time - shown;

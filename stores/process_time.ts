@@ -3,13 +3,19 @@
  * clock of their own in the place of `Date`, as tests do: that is followed wherever it goes.
  */
 
-import { type SteadyTime, steadyTime } from "../core/steady_time.ts";
+import { type SteadyTime, steadyTime, type TimeOfOthers } from "../core/steady_time.ts";
 
 const { now: dateNow } = Date;
 const clocks = { wall: () => Date.now(), monotonic: () => performance.now() };
+const isReplaced = () => Date.now !== dateNow;
 
 /** Milliseconds since the Unix epoch; they go on where the wall clock is set back. */
-export const processTime: SteadyTime = steadyTime(clocks, () => Date.now !== dateNow);
+export const processTime: SteadyTime = steadyTime(clocks, isReplaced);
+
+/** The time of this thread, never behind that of others that share a store with it. */
+export function threadTime(others: TimeOfOthers): SteadyTime {
+  return steadyTime(clocks, isReplaced, others);
+}
 
 /** How often the wall clock was seen to step. */
 export const clockSteps: () => number = processTime.steps;

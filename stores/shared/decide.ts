@@ -130,7 +130,7 @@ export function singleCall<Argument, Answer>(
   stepper: Stepper<Argument, Answer>,
   startOfKeys: () => HashStart,
 ): (key: string, argument: Argument, at: number | undefined) => Answer {
-  const { memory, thread, spares, nodes } = view;
+  const { memory, thread, spares, nodes, time } = view;
   const { ints, floats, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
@@ -146,7 +146,7 @@ export function singleCall<Argument, Answer>(
   let slot = 0;
 
   return function decideOne(key, argument, at) {
-    const now = at === undefined ? Date.now() : at;
+    const now = at === undefined ? time() : at;
     if (ints[header.resets] !== resets) {
       resets = ints[header.resets];
       keys = startOfKeys();

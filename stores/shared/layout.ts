@@ -151,6 +151,8 @@ export const header = {
   hand: 49,
   /** Numbers given to threads so far. */
   owners: 50,
+  /** The newest time of all threads, in seconds since the Unix epoch. */
+  newestSecond: 51,
 } as const;
 
 /** The store's sizes in the header. */

@@ -3,6 +3,7 @@
  * contention; the counts are summed only when statistics are read.
  */
 
+import type { SteadyTime } from "../../core/steady_time.ts";
 import { BLOCK, BUCKET, capacityOf, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
 import { counter, countLost, sumCounters } from "./threads/thread.ts";
 
@@ -52,20 +53,23 @@ export interface SharedStoreStatistics {
    * small. The first such wait in each thread prints a warning.
    */
   readonly waits: number;
+  /** How often this thread has seen the wall clock step, back or forwards, since it attached. */
+  readonly clockSteps: number;
 }
 
 /** How statistics are collected. */
 export interface StatisticsOptions {
   /** Whether all keys are looked at, which is linear in the store's capacity; default false. */
   readonly full?: boolean | undefined;
-  /** The instant to count live keys at; default `Date.now()`. */
+  /** The instant to count live keys at; the time of the store without it. */
   readonly now?: number | undefined;
 }
 
 /** The sums of all threads' counters; with `full`, also figures of the keys in the slots. */
 export function statisticsOf(
   memory: Memory,
-  { full = false, now = Date.now() }: StatisticsOptions,
+  time: SteadyTime,
+  { full = false, now = time() }: StatisticsOptions,
 ): SharedStoreStatistics {
   const { ints, lastNode } = memory;
   const capacity = capacityOf(memory);
@@ -88,6 +92,7 @@ export function statisticsOf(
     threads: Math.min(Atomics.load(ints, header.records), memory.threads),
     lostThreads: countLost(memory),
     waits: sum(counter.waited),
+    clockSteps: time.steps(),
     ...(full ? countKeys(memory, now) : {}),
   };
 }

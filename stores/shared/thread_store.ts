@@ -45,6 +45,8 @@ export interface SharedStore extends SyncStore {
    * @throws {RangeError} If it is more.
    */
   grow(capacity: number): void;
+  /** Closes the store in this thread, for `using`. */
+  [Symbol.dispose](): void;
   /**
    * Figures of the store, in all threads together.
    *
@@ -73,7 +75,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 
   function run(operations: readonly Operation[], at?: number): readonly unknown[] {
     requireOpen(thread);
-    return runBatch(view, operations, checkNow(at ?? Date.now()));
+    return runBatch(view, operations, checkNow(at ?? view.time()));
   }
 
   function forget({ start }: SharedKeys, key: string): void {
@@ -129,8 +131,13 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     onClose,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
+    [Symbol.dispose]: close,
     statistics: (options = {}) =>
-      statisticsOf(memory, typeof options === "number" ? { full: true, now: options } : options),
+      statisticsOf(
+        memory,
+        view.time,
+        typeof options === "number" ? { full: true, now: options } : options,
+      ),
   };
   return store;
 }

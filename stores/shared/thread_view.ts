@@ -16,6 +16,9 @@ import { type KeyDropping, keyDropping } from "./table/drop_keys.ts";
 import { type KeyInsertion, keyInsertion } from "./table/insert.ts";
 import { openTable, type Table } from "./table/table.ts";
 import { attachThread } from "./threads/thread.ts";
+import { newestTime } from "./newest_time.ts";
+import { threadTime } from "../process_time.ts";
+import type { SteadyTime } from "../../core/steady_time.ts";
 
 /** Most algorithms whose layout is remembered. */
 const MAX_REMEMBERED = 1_000;
@@ -24,6 +27,8 @@ const MAX_REMEMBERED = 1_000;
 export interface ThreadView extends Table, KeyDropping, KeyInsertion {
   readonly signals: RefundSignals;
   readonly evictions: EvictionReport;
+  /** The time of calls that bring none. */
+  readonly time: SteadyTime;
   /** By the algorithm's id. */
   readonly layouts: Map<string, StateLayout>;
 }
@@ -47,6 +52,7 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
     ...insertion,
     signals: refundSignals(memory),
     evictions,
+    time: threadTime(newestTime(memory)),
     layouts: new Map(),
   };
 }

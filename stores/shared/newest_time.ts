@@ -1,0 +1,24 @@
+/*
+ * The newest time of all threads of a store. Each thread's time is steady by itself, but one that
+ * attaches after the wall clock was set back would be behind the others, and see keys that were used
+ * in the future. So the newest time stands in the header, in whole seconds, and no thread falls behind.
+ */
+
+import type { TimeOfOthers } from "../../core/steady_time.ts";
+import { header, type Memory } from "./layout.ts";
+
+const SECOND = 1_000;
+
+/** The newest time that threads of the store have told each other, rounded down to seconds. */
+export function newestTime({ ints }: Memory): TimeOfOthers {
+  const seconds = () => Atomics.load(ints, header.newestSecond) >>> 0;
+  return {
+    newest: () => seconds() * SECOND,
+    tell(time) {
+      const second = Math.floor(time / SECOND) >>> 0;
+      // Whoever loses the race has lost it to a time, and compares again a second later.
+      const told = seconds();
+      if (told < second) Atomics.compareExchange(ints, header.newestSecond, told | 0, second | 0);
+    },
+  };
+}
