@@ -217,6 +217,8 @@ export interface UnitsAt {
   readonly units: number;
   /** Whether nothing is left until all use ends, however few units these are: a lock. */
   readonly locks?: boolean;
+  /** The part of the units that still counts, where use fades: above 0; 1 without it. */
+  readonly part?: number;
 }
 
 /**

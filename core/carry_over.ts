@@ -1,7 +1,7 @@
 /*
  * How a changed limit takes over what a key had used under its older options. Each part of an `all`
- * takes over from the part in its place. Where only the limit of a log, a window or a lockout has changed,
- * use keeps its instants: it ends when it would have ended.
+ * takes over from the part in its place. Where only the limit of a log, a window, a counter or a
+ * lockout has changed, use keeps its instants: it ends when it would have ended.
  */
 
 import type { Algorithm, UnitsAt } from "./algorithm.ts";
@@ -114,16 +114,20 @@ function divide(
 ): readonly UnitsAt[] {
   const divided: { at: number; units: number }[] = [];
   let seen = 0;
+  let taken = 0;
   let given = 0;
-  for (const { at, units } of uses.toReversed()) {
+  for (const { at, units, part = 1 } of uses.toReversed()) {
     seen += units;
-    const share = Math.min(carried(seen), total) - given;
+    // Rounding of the quotient must not lose a unit.
+    const room = Math.floor((total - given) / part + 1e-9);
+    const share = Math.max(0, Math.min(carried(seen) - taken, room));
     if (share > 0) divided.push({ at, units: share });
-    given += Math.max(0, share);
+    taken += share;
+    given += Math.ceil(share * part - 1e-9);
   }
   // A larger lock, and what rounding up leaves.
   if (divided.length === 0) return [{ at: now, units: total }];
-  divided[0]!.units += total - given;
+  divided[0]!.units += Math.max(0, total - given);
   return divided.reverse();
 }
 

@@ -59,6 +59,15 @@ export function slidingCounter(options: RateOptions): Algorithm {
     ...counterArithmetic(limit, period),
     ...rate,
     formula: ["counter", limit, period],
+    uses(state, now) {
+      const { window, previous, current } = countsAt(state, now, period);
+      const fading = {
+        at: (window - 1) * period,
+        units: previous,
+        part: left(window, now, period) / period,
+      };
+      return [fading, { at: window * period, units: current }].filter(({ units }) => units > 0);
+    },
     id: ["slidingCounter", limit, period],
   });
 }

@@ -14,9 +14,11 @@ import {
   memoryStore,
   type OlderOptions,
   type ReplaceMode,
+  slidingCounter,
   slidingLog,
   slidingWindow,
 } from "../../mod.ts";
+import type { Decision } from "../../core/decision.ts";
 import { fcOptions } from "../support/seed.ts";
 
 const LAST_INSTANT = 2 ** 42;
@@ -153,3 +155,52 @@ test("use above the new capacity is carried over as that, and debt beside it", (
   };
   assert.deepEqual([1, 9, 10, 12].map(left), [[0, 60_000], [0, 60_000], [0, 60_000], [2, 180_000]]);
 });
+
+test("slidingCounter: a larger limit finds the use that it would have, now and as it fades", () => {
+  const counter = (limit: number) => slidingCounter({ limit, period: 1_000 });
+  const calls = fc.array(
+    fc.tuple(fc.integer({ min: 0, max: 1_500 }), fc.integer({ min: 1, max: 9 })),
+    {
+      minLength: 1,
+      maxLength: 8,
+    },
+  );
+  fc.assert(
+    fc.property(calls, fc.nat(900), fc.nat(2_500), (calls, wait, later) => {
+      let now = 5_000;
+      const [older, newer] = [counter(40), counter(60)];
+      let [old, same] = [older.initial, newer.initial];
+      for (const [pause, cost] of calls) {
+        now += pause;
+        const [decision, next] = older.step(old, now, cost);
+        old = next;
+        if (decision.allowed) [, same] = newer.step(same, now, cost);
+      }
+      now += wait;
+      const carried = carryOver(older, old, newer, "keep", now);
+      for (const at of [now, now + later]) {
+        const shown = ({ remaining, debt, resetAfter }: Decision) => ({
+          remaining,
+          debt,
+          resetAfter,
+        });
+        const [decisions, expected] = [carried, same].map((state) =>
+          shown(newer.step(state, at, 0)[0])
+        );
+        assert.deepEqual(decisions, expected);
+      }
+    }),
+    fcOptions(),
+  );
+});
+
+for (const [limit, mode, used] of [[30, "keep", 30], [80, "proportional", 70]] as const) {
+  test(`slidingCounter: ${limit} of 40 before, ${mode}: nothing is owed, and use fades in its time`, () => {
+    const [older, newer] = [40, limit].map((limit) => slidingCounter({ limit, period: 1_000 }));
+    const [, first] = older!.step(older!.initial, 0, 30);
+    const [, second] = older!.step(first, 1_500, 20);
+    const carried = carryOver(older!, second, newer!, mode, 1_500);
+    const [{ remaining, debt, resetAfter }] = newer!.step(carried, 1_500, 0);
+    assert.deepEqual([limit - remaining, debt, resetAfter], [used, 0, 1_500]);
+  });
+}
