@@ -1,13 +1,14 @@
 /*
  * The cost of each verb on a store that answers at once, beside `consume`: six limiters on it, keys
  * by Zipf's law, so that call sites have seen several algorithms, like in a server. The last rows
- * are several keys at once, one rule and two rules.
+ * are permits, several keys at once, one rule and two rules.
  *
  * The flaw: wall time. On a machine with other work, only the ratios say something.
  */
 
 import {
   all,
+  concurrency,
   consumeAll,
   fixedWindow,
   gcra,
@@ -58,7 +59,46 @@ export function verbs(
     const ratios = VERBS.slice(1).map((verb) => times(figures[verb], figures.consume));
     console.log(row(each.prefix, [...VERBS.map((verb) => figures[verb]), ...ratios]));
   }
+  permits(makeStore, limiters[0]!, keys, operations, rounds);
   several(makeStore, limiters, keys, operations, rounds);
+}
+
+/** A permit held and released, beside a unit taken and given back; others of the key are held already. */
+function permits(
+  makeStore: () => SyncStore,
+  plain: Limiter,
+  keys: readonly string[],
+  operations: number,
+  rounds: number,
+): void {
+  const jobs = limiter(concurrency({ limit: 101, ttl: "1h" }), {
+    store: makeStore(),
+    prefix: "jobs",
+  });
+  const names = ["none", "ten", "hundred"];
+  const held = [0, 10, 100].flatMap((count, at) =>
+    Array.from({ length: count }, () => jobs.hold(names[at]!).permit!)
+  );
+  const cycle = (key: string) => {
+    const { decision, permit } = jobs.hold(key);
+    permit?.release();
+    return decision.remaining;
+  };
+  const figures = compare(
+    {
+      unit: calls(keys, (key) => plain.consume(key).remaining + plain.refund(key).remaining),
+      none: calls(["none"], cycle),
+      ten: calls(["ten"], cycle),
+      hundred: calls(["hundred"], cycle),
+    },
+    Math.ceil(operations / 4),
+    rounds,
+  );
+  for (const permit of held) permit.release();
+  const { unit, none, ten, hundred } = figures;
+  console.log(row("", ["0 held", "10 held", "100 held", "times", "times", "times"]));
+  const ratios = [none, ten, hundred].map((figure) => times(figure, unit));
+  console.log(row("hold and release, beside consume and refund", [none, ten, hundred, ...ratios]));
 }
 
 /** Several keys at once beside as many calls, and rules beside one call. */
