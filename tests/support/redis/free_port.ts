@@ -1,7 +1,17 @@
 import { createServer } from "node:net";
 
-/** A port of 127.0.0.1 that nobody listens on. */
-export function freePort(): Promise<number> {
+/** What was given: the system may name a port again as long as nobody listens on it. */
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 that nobody listens on, and that no other call in this process was given. */
+export async function freePort(): Promise<number> {
+  const port = await portOfSystem();
+  if (given.has(port)) return await freePort();
+  given.add(port);
+  return port;
+}
+
+function portOfSystem(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on("error", reject);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { describe, test as anywhere } from "node:test";
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { after, describe, test as anywhere } from "node:test";
 import fc from "fast-check";
 
 import * as loader from "@grpc/proto-loader";
@@ -19,20 +20,39 @@ import { descriptor as of, get, SHOP, withService } from "../support/running.ts"
 // deno-lint-ignore no-explicit-any
 type Answer = any;
 
-/** Sends calls with a client on Node, made of the public protocol. */
+/** A client on Node, made of the public protocol, which starts with the first question. */
+let client: ChildProcess | undefined;
+const waiting = new Map<number, (answers: readonly Answer[]) => void>();
+let asked = 0;
+
+function startClient(): ChildProcess {
+  const script = `${rootPath}tests/adapters/service/support/envoy_client.mjs`;
+  const child = spawn(`${rootPath}node_modules/.bin/node`, [script], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  createInterface({ input: child.stdout! }).on("line", (line) => {
+    const { id, answers } = JSON.parse(line);
+    waiting.get(id)!(answers);
+    waiting.delete(id);
+  });
+  return child;
+}
+
+after(() => void client?.stdin!.end());
+
+/** Sends calls with the client. */
 function ask(
   service: Service,
   calls: readonly unknown[],
   atOnce = 1,
   token = "",
 ): Promise<readonly Answer[]> {
-  const client = `${rootPath}tests/adapters/service/support/envoy_client.mjs`;
-  const args = [client, String(service.grpcPort), JSON.stringify(calls), String(atOnce), token];
-  return new Promise((resolve, reject) => {
-    execFile(`${rootPath}node_modules/.bin/node`, args, { timeout: 60_000 }, (error, stdout) => {
-      if (error === null) resolve(JSON.parse(stdout));
-      else reject(error);
-    });
+  client ??= startClient();
+  const id = asked++;
+  const task = { id, port: service.grpcPort, calls, atOnce, token };
+  return new Promise((resolve) => {
+    waiting.set(id, resolve);
+    client!.stdin!.write(`${JSON.stringify(task)}\n`);
   });
 }
 

@@ -49,15 +49,7 @@ async function withSites(
 ): Promise<void> {
   const page = await serveNode((_request, response) => void response.end('["page"]'));
   const servers = await Promise.all(BEHIND.map(async (name) => [name, await ROUTERS[name]!()]));
-  const taken = new Set<number>();
-  // The same port may be free twice, and two sites on one would be one site to the proxy.
-  async function newPort(): Promise<number> {
-    const port = await freePort();
-    if (taken.has(port)) return await newPort();
-    taken.add(port);
-    return port;
-  }
-  const ports = async () => ({ open: await newPort(), limited: await newPort() });
+  const ports = async () => ({ open: await freePort(), limited: await freePort() });
   const own = { name: "pages", server: undefined, rewrites: false, ...await ports() };
   const sites: Site[] = [own];
   for (const [name, { port: server }] of servers as [string, { port: number }][]) {

@@ -8,12 +8,15 @@ import { serve, type ServeOptions, type Service } from "../../../../adapters/ser
 import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
-import { isLong } from "../../../support/seed.ts";
+import { inShare, isLong } from "../../../support/seed.ts";
 import { get, oneRule, post, until, withService } from "../support/running.ts";
 
 const LIMIT = isLong() ? 200 : 100;
 
 const rules = () => oneRule("user", LIMIT);
+
+/** How many threads; what a runtime says no more about than another one is tried on one of them. */
+const THREADS = [1, 2];
 
 /** Asks so often, over many connections; counts the admitted. */
 async function admitted(service: Service, times: number): Promise<number> {
@@ -112,9 +115,10 @@ describe("2 threads over the shared store", () => {
     }, { threads: 2, rules: source });
   });
 
-  for (const threads of [1, 2]) {
+  for (const threads of THREADS) {
+    const withOne = inShare(THREADS, threads, withService);
     test(`share limits of keys of their own, which a method looks up (threads: ${threads})`, () =>
-      withService(async (service) => {
+      withOne(async (service) => {
         const verdicts = [];
         for (let times = 0; times < 4; times++) {
           const { body } = await post(service, "/v1/consume", { entries: { user: "42" } }, {
@@ -159,31 +163,35 @@ const LARGE = (period: string) =>
   ).join("") + "...\n";
 
 for (const threads of isLong() ? [1, 2] : [1]) {
-  test(`calls are answered while ${PATTERNS} rules are loaded, on ${threads} of threads`, async () => {
-    let text = LARGE("1h");
-    const rules = {
-      name: "text",
-      load: () => Promise.resolve([{ name: "rules.yaml", text }]),
-    };
-    await withService(async (service) => {
-      text = LARGE("1d");
-      let loading = true;
-      const loaded = service.reload().finally(() => loading = false);
-      let answers = 0;
-      while (loading) {
-        await post(service, "/v1/consume", { entries: { path: PATH } });
-        answers++;
-      }
-      assert.equal(await loaded, true);
-      // One that waits for the rules would be answered once, or twice.
-      assert.ok(answers > 20, `only ${answers} answers`);
-      const ask = async () => {
-        const { body } = await post(service, "/v1/peek", { entries: { path: PATH } });
-        return body.resetAfter;
+  const name = `calls are answered while ${PATTERNS} rules are loaded, on ${threads} of threads`;
+  test(
+    name,
+    inShare([1], 1, async () => {
+      let text = LARGE("1h");
+      const rules = {
+        name: "text",
+        load: () => Promise.resolve([{ name: "rules.yaml", text }]),
       };
-      while (await ask() <= 3_600_000);
-    }, { rules, threads });
-  });
+      await withService(async (service) => {
+        text = LARGE("1d");
+        let loading = true;
+        const loaded = service.reload().finally(() => loading = false);
+        let answers = 0;
+        while (loading) {
+          await post(service, "/v1/consume", { entries: { path: PATH } });
+          answers++;
+        }
+        assert.equal(await loaded, true);
+        // One that waits for the rules would be answered once, or twice.
+        assert.ok(answers > 20, `only ${answers} answers`);
+        const ask = async () => {
+          const { body } = await post(service, "/v1/peek", { entries: { path: PATH } });
+          return body.resetAfter;
+        };
+        while (await ask() <= 3_600_000);
+      }, { rules, threads });
+    }),
+  );
 }
 
 describe("a reload under load", () => {
@@ -225,9 +233,10 @@ rules:
   /** How often all of it happens. */
   const ROUNDS = isLong() ? 3 : 1;
 
-  for (const threads of [1, 2]) {
+  for (const threads of THREADS) {
+    const withFolder = inShare(THREADS, threads, inFolder);
     test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, () =>
-      inFolder(async (folder) => {
+      withFolder(async (folder) => {
         const file = join(folder, "rules.yaml");
         let loads = 0;
         const refusals = new Set<string>();
