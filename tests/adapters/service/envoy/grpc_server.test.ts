@@ -38,7 +38,7 @@ function startClient(): ChildProcess {
   return child;
 }
 
-after(() => void client?.stdin!.end());
+after(() => void client?.stdin?.end());
 
 /** Sends calls with the client. */
 function ask(
