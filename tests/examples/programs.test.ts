@@ -7,6 +7,11 @@ import { withRedis } from "../support/redis/with_redis.ts";
 /** What each program prints, among other lines. */
 const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
   api_plans: [/^free: ok, ok, again in 1 s$/, /^pro: ok, ok, ok$/, /^left today: 995$/],
+  exports: [
+    /^export 5 refused: busy$/,
+    /^export 4 done$/,
+    /^2 at once at most, 2 free at the end$/,
+  ],
   job_queue: [
     /^job 1 at \d+ ms$/,
     /^job 11 at \d+ ms$/,
