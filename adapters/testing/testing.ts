@@ -5,6 +5,7 @@
  * - `algorithmLaws`, `storeLaws`, `scheduledStoreLaws` and `limiterLaws` return named properties that
  *   run under any runner; a counterexample prints as a table of time, cost, decision and what was
  *   expected.
+ * - `driverLaws` are the laws of a database's driver, without a store around it.
  * - `subjects` and `algorithms` draw random algorithms with awkward options; `schedules` draws calls
  *   on a key, and `follow` plays them on anything that answers with decisions.
  * - `gcraRule`, `slidingLogRule`, ... state each algorithm by its definition, in whole numbers of any
@@ -28,6 +29,7 @@
 
 export * from "./algorithm_laws.ts";
 export * from "./bound.ts";
+export * from "./driver_laws.ts";
 export * from "./law.ts";
 export { blockLaws } from "./laws/block_laws.ts";
 export type { MakeStore } from "./laws/store_fixture.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { storeLaws } from "../../../adapters/testing/testing.ts";
+import { driverLaws, storeLaws } from "../../../adapters/testing/testing.ts";
 import { denoKv, type Kv } from "../../../examples/drivers/deno_kv.ts";
 import { gcra, limiter } from "../../../mod.ts";
-import { compareAndSetStore } from "../../../stores/stores.ts";
+import { type CompareAndSet, compareAndSetStore } from "../../../stores/stores.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const { Deno } = globalThis as {
@@ -16,11 +16,20 @@ if (Deno !== undefined) {
   for (const law of storeLaws(openStore, { reuse: true })) {
     test(`Deno KV: ${law.name}`, () => law.run(fcOptions({ numRuns: 5 })));
   }
+  for (const law of driverLaws(sharedDrivers())) {
+    test(`the driver of Deno KV: ${law.name}`, () => law.run(fcOptions({ numRuns: 3 })));
+  }
   test("two stores on one Deno KV admit exactly the limit", admitsTheLimit);
 }
 
 async function openStore() {
   return compareAndSetStore(denoKv(await openKv()), { timeout: 5_000 });
+}
+
+/** Makes drivers of one database, which none of them closes. */
+function sharedDrivers(): () => Promise<CompareAndSet> {
+  let kv: Promise<Kv> | undefined;
+  return async () => ({ ...denoKv(await (kv ??= openKv())), close: () => {} });
 }
 
 function openKv(): Promise<Kv> {
