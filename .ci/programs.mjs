@@ -7,14 +7,17 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 
-/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk"} ProgramName */
+/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk" | "postgres" | "pgbouncer"} ProgramName */
 
 /**
  * The programs of the tests, by the name of the file and of its Debian package. REDIS_SERVER,
  * NGINX, ... may give their paths.
  * @type {readonly ProgramName[]}
  */
-const PROGRAMS = ["redis-server", "nginx", "caddy", "chromium"];
+const PROGRAMS = ["redis-server", "nginx", "caddy", "chromium", "postgres", "pgbouncer"];
+
+/** Packages of other names: they are only unpacked, because installing one would start a server. */
+const UNPACKED = new Map([["postgres", "postgresql"], ["pgbouncer", "pgbouncer"]]);
 
 /**
  * @typedef {object} Program
@@ -41,7 +44,8 @@ export function findProgram(name) {
     throw new Error(`Cannot use ${variable} as it must be the path of a program: it is ${given}`);
   }
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  for (const folder of [...folders, "/usr/local/bin", "/usr/bin", "/usr/sbin"]) {
+  const usual = ["/usr/local/bin", "/usr/bin", "/usr/sbin", ...postgresFolders("/usr")];
+  for (const folder of [...folders, ...usual]) {
     const command = join(folder, name);
     if (isExecutable(command)) return { command, env: {} };
   }
@@ -69,8 +73,11 @@ export function installPrograms(names = PROGRAMS) {
   const wanted = missing().filter((name) => !leftOut().includes(name));
   if (wanted.length > 0 && findCommand("apt-get")) {
     console.log(`Installing ${wanted.join(", ")}`);
-    if (process.getuid?.() === 0) installForAll(wanted);
-    for (const name of wanted) if (missing().includes(name)) unpack(name, join(cache, name));
+    const forAll = wanted.filter((name) => !UNPACKED.has(name));
+    if (process.getuid?.() === 0 && forAll.length > 0) installForAll(forAll);
+    for (const name of wanted) {
+      if (missing().includes(name)) unpack(UNPACKED.get(name) ?? name, join(cache, name));
+    }
   }
   return missing();
 }
@@ -139,11 +146,24 @@ function ownLists(folder) {
  */
 function findUnpacked(program, folder) {
   const tree = join(folder, "root");
-  for (const place of ["usr/bin", "usr/sbin", "bin", "sbin"]) {
-    const command = join(tree, place, program);
+  const folders = ["usr/bin", "usr/sbin", "bin", "sbin"].map((place) => join(tree, place));
+  for (const folder of [...folders, ...postgresFolders(join(tree, "usr"))]) {
+    const command = join(folder, program);
     if (isExecutable(command)) return { command, env: libraries(tree) };
   }
   return undefined;
+}
+
+/**
+ * The folders of the programs of Postgres, the newest version first.
+ * @param {string} usr
+ * @returns {readonly string[]}
+ */
+function postgresFolders(usr) {
+  const folder = join(usr, "lib/postgresql");
+  if (!existsSync(folder)) return [];
+  const versions = readdirSync(folder).sort((a, b) => Number(b) - Number(a));
+  return versions.map((version) => join(folder, version, "bin"));
 }
 
 /**

@@ -1,0 +1,103 @@
+/*
+ * The clients of Postgres that there are, as one function that runs a statement.
+ */
+
+import { typeError } from "../../core/options/checks.ts";
+import { ownConnection, type PgClient } from "./own_connection.ts";
+
+/** A pool of the package `pg`, a PGlite, or anything else that runs statements in this way. */
+export interface PostgresQueryable {
+  /** Runs a statement on any connection, in a transaction of its own. */
+  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** What the package `postgres` and Bun's `SQL` return. */
+export interface PostgresSql {
+  /** Runs a statement on any connection, in a transaction of its own. */
+  unsafe(text: string, values: never[], options?: { prepare: boolean }): PromiseLike<unknown>;
+}
+
+/** A client that `postgresStore` takes. */
+export type PostgresClient = PostgresQueryable | PostgresSql;
+
+/** Runs statements. */
+export interface Statements {
+  /** Runs one, and answers its rows. */
+  run(text: string, values: readonly string[]): Promise<readonly Record<string, unknown>[]>;
+  /** The most statements at a time. */
+  readonly most: number;
+  /** Lets go of what was made here; the client stays open. */
+  close(): Promise<void>;
+}
+
+/** The most statements at a time on a pool: a batch, and some that are left over from an outage. */
+const MOST_OF_POOL = 4;
+
+/**
+ * Finds out which client it is.
+ *
+ * @param mostWait Milliseconds after which nobody waits for an answer any longer.
+ */
+export function statementsOf(client: PostgresClient, mostWait: number): Statements {
+  const { unsafe, query, connectionParameters, totalCount } = (client ?? {}) as
+    & Partial<PostgresSql>
+    & Partial<PostgresQueryable>
+    & { readonly connectionParameters?: unknown; readonly totalCount?: unknown };
+  if (typeof unsafe === "function") return bySql(client as PostgresSql);
+  if (typeof query !== "function") {
+    const rule = "its client must have query (pg, PGlite) or unsafe (postgres, Bun's SQL)";
+    throw typeError("create postgresStore", rule, client);
+  }
+  if (connectionParameters !== undefined) {
+    return ownConnection(client as unknown as PgClient, mostWait);
+  }
+  return typeof totalCount === "number"
+    ? byPool(client as unknown as PgPool, mostWait)
+    : byQuery(client as PostgresQueryable);
+}
+
+function byQuery(client: PostgresQueryable): Statements {
+  return {
+    run: async (text, values) => rowsOf(await client.query(text, [...values])),
+    most: MOST_OF_POOL,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A pool of the package `pg`, as far as it is used. */
+interface PgPool {
+  query(statement: unknown): Promise<{ rows: unknown[] }>;
+  on(event: "error", listener: () => void): unknown;
+  off(event: "error", listener: () => void): unknown;
+}
+
+function byPool(pool: PgPool, mostWait: number): Statements {
+  // An idle connection that is lost would end a process in which nobody listens.
+  const ignore = () => {};
+  pool.on("error", ignore);
+  return {
+    run: async (text, values) =>
+      rowsOf(await pool.query({ text, values: [...values], query_timeout: mostWait })),
+    most: MOST_OF_POOL,
+    close() {
+      pool.off("error", ignore);
+      return Promise.resolve();
+    },
+  };
+}
+
+function bySql(sql: PostgresSql): Statements {
+  return {
+    async run(text, values) {
+      // A named statement is not there on the connection that a pooler chooses next.
+      const rows = await sql.unsafe(text, [...values] as never[], { prepare: false });
+      return [...rows as readonly Record<string, unknown>[]];
+    },
+    most: MOST_OF_POOL,
+    close: () => Promise.resolve(),
+  };
+}
+
+function rowsOf({ rows }: { rows: unknown[] }): readonly Record<string, unknown>[] {
+  return rows as readonly Record<string, unknown>[];
+}

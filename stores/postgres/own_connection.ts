@@ -1,0 +1,59 @@
+/*
+ * A connection of the store's own, with the settings of a `Client` of the package `pg`: on the client
+ * itself a batch could become part of a transaction that the application has begun.
+ */
+
+import type { Statements } from "./clients.ts";
+
+/** A client of the package `pg`, as far as it is used. */
+export interface PgClient {
+  readonly connectionParameters: unknown;
+  connect(): Promise<unknown>;
+  query(statement: unknown): Promise<{ rows: unknown[] }>;
+  end(): Promise<void>;
+  on(event: "error" | "end", listener: () => void): unknown;
+}
+
+/** Runs statements on a connection that is made when it is first needed, and again once it is lost. */
+export function ownConnection(client: PgClient, mostWait: number): Statements {
+  const Client = client.constructor as new (settings: unknown) => PgClient;
+  let current: Promise<PgClient> | undefined;
+
+  function connected(): Promise<PgClient> {
+    if (current !== undefined) return current;
+    const made = new Client(client.connectionParameters);
+    const connecting = made.connect().then(() => made);
+    const forget = () => {
+      if (current === connecting) current = undefined;
+    };
+    made.on("error", forget);
+    made.on("end", forget);
+    connecting.catch(forget);
+    return current = connecting;
+  }
+
+  function drop(connection: PgClient): void {
+    current = undefined;
+    connection.end().catch(() => {});
+  }
+
+  return {
+    async run(text, values) {
+      const connection = await connected();
+      try {
+        const statement = { text, values: [...values], query_timeout: mostWait };
+        return (await connection.query(statement)).rows as readonly Record<string, unknown>[];
+      } catch (error) {
+        // An error without a code is none of the server's: the connection is lost, or stuck.
+        if ((error as { readonly code?: unknown }).code === undefined) drop(connection);
+        throw error;
+      }
+    },
+    most: 1,
+    async close() {
+      const connection = await current?.catch(() => undefined);
+      current = undefined;
+      await connection?.end().catch(() => {});
+    },
+  };
+}

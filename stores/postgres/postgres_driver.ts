@@ -1,0 +1,182 @@
+/*
+ * Compare and set on Postgres: one call of a function for a batch, in a transaction of its own.
+ */
+
+import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
+import type { Statements } from "./clients.ts";
+import { postgresFailure } from "./failures.ts";
+import { type PostgresNames, postgresSchema, type PostgresSchemaOptions } from "./schema.ts";
+
+/** A key of a commit, and where it comes from. */
+interface Placed {
+  readonly cell: DriverCell;
+  readonly group: number;
+  readonly index: number;
+  /** The number of its group; 0 alone, less than 0 if nothing of the group is written. */
+  readonly tie: number;
+}
+
+/** A driver that can make its table. */
+export interface PostgresDriver extends CompareAndSet {
+  migrate(): Promise<void>;
+}
+
+/** Makes the driver of a store. */
+export function postgresDriver(
+  statements: Statements,
+  names: PostgresNames,
+  options: PostgresSchemaOptions,
+): PostgresDriver {
+  const { table, commit } = names;
+  const run = limitedRun(statements, table);
+  const call = `SELECT ${commit}($1::text::text[], $2::text::text[], $3::text::text[], ` +
+    "$4::text::bigint[], $5::text::integer[]) AS answer";
+  let sweptTo = "";
+
+  return {
+    name: "Postgres",
+    async commit(groups, signal) {
+      const placed = placesOf(groups);
+      const [row] = await run(call, valuesOf(placed), signal);
+      return readAnswer(String(row!.answer), placed, groups);
+    },
+    async sweep(most) {
+      const [row] = await run(sweepSql(table), [sweptTo, String(most)]);
+      const { last, seen, swept } = row as Record<"last" | "seen" | "swept", unknown>;
+      sweptTo = Number(seen) < most ? "" : String(last);
+      return Number(swept);
+    },
+    async deletePrefix(beginning) {
+      // The first key after them: what they begin with ends with a brace.
+      const end = beginning.slice(0, -1) +
+        String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
+      const values = [beginning, end];
+      for (let deleted = "1"; deleted !== "0";) {
+        const [row] = await run(deleteSql(table), values);
+        deleted = String(row!.deleted);
+      }
+    },
+    async migrate() {
+      await run(postgresSchema(options), []);
+    },
+    close: () => statements.close(),
+  };
+}
+
+/** Runs statements, as many at a time as there may be. Nobody waits for one whose signal is aborted. */
+function limitedRun({ run, most }: Statements, table: string) {
+  let underWay = 0;
+  const waiting: (() => void)[] = [];
+  const aborted = () => new DriverError("Earlier statements are not answered", { applied: "no" });
+
+  return async function limited(text: string, values: readonly string[], signal?: AbortSignal) {
+    while (underWay >= most) {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        signal?.addEventListener("abort", () => resolve(), { once: true });
+      });
+      if (signal?.aborted) throw aborted();
+    }
+    underWay++;
+    try {
+      return await run(text, values);
+    } catch (error) {
+      throw postgresFailure(error, table);
+    } finally {
+      underWay--;
+      waiting.shift()?.();
+    }
+  };
+}
+
+/** All keys in the order of their bytes. */
+function placesOf(groups: readonly (readonly DriverCell[])[]): readonly Placed[] {
+  const placed: Placed[] = [];
+  let isAscii = true;
+  for (const [group, cells] of groups.entries()) {
+    const writes = cells.length > 1 && cells.some(({ held, next }) => held !== next);
+    const tie = cells.length === 1 ? 0 : writes ? group + 1 : -group - 1;
+    for (const [index, cell] of cells.entries()) {
+      isAscii &&= !NOT_ASCII_REGEXP.test(cell.key);
+      placed.push({ cell, group, index, tie });
+    }
+  }
+  return placed.sort(isAscii ? byUnits : byPoints);
+}
+
+const NOT_ASCII_REGEXP = /[^\p{ASCII}]/u;
+
+function byUnits({ cell: { key: a } }: Placed, { cell: { key: b } }: Placed): number {
+  return a < b ? -1 : 1;
+}
+
+/** The order of bytes in UTF-8 is that of code points, but not of the halves of characters. */
+function byPoints({ cell: { key: a } }: Placed, { cell: { key: b } }: Placed): number {
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  // Between two characters of which only the second halves differ, those halves decide.
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
+}
+
+function valuesOf(placed: readonly Placed[]): readonly string[] {
+  const textsOf = (name: "key" | "held" | "next") =>
+    `{${placed.map(({ cell }) => quoted(cell[name])).join(",")}}`;
+  const numbersOf = (numberOf: (place: Placed) => number) => `{${placed.map(numberOf).join(",")}}`;
+  return [
+    textsOf("key"),
+    textsOf("held"),
+    textsOf("next"),
+    numbersOf(({ cell }) => cell.freshAt),
+    placed.some(({ tie }) => tie !== 0) ? numbersOf(({ tie }) => tie) : null as never,
+  ];
+}
+
+/** An element of an array. */
+function quoted(text: string): string {
+  return /["\\]/.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : `"${text}"`;
+}
+
+/** Reads a list: the time, and in pairs places from 1 on and texts. */
+function readAnswer(
+  answer: string,
+  placed: readonly Placed[],
+  groups: readonly (readonly DriverCell[])[],
+): DriverCommit {
+  const [now, ...pairs] = JSON.parse(answer) as [number, ...(number | string)[]];
+  if (pairs.length === 0) return { now, lost: [] };
+  const lost = new Map<number, string[]>();
+  for (let at = 0; at < pairs.length; at += 2) {
+    const { group, index } = placed[Number(pairs[at]) - 1]!;
+    let held = lost.get(group);
+    if (held === undefined) lost.set(group, held = groups[group]!.map(() => ""));
+    held[index] = String(pairs[at + 1]);
+  }
+  return { now, lost: [...lost].map(([group, held]) => ({ group, held })) };
+}
+
+/** Goes on through the keys where the last sweep ended, so that it costs the same in a table of any size. */
+function sweepSql(table: string): string {
+  return `
+WITH now AS (SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms),
+page AS (SELECT key, fresh_at FROM ${table} WHERE key > $1::text ORDER BY key LIMIT $2::text::integer),
+swept AS (
+  DELETE FROM ${table} WHERE key IN (
+    SELECT key FROM ${table} WHERE fresh_at < (SELECT ms FROM now) AND key IN (
+      SELECT key FROM page WHERE fresh_at < (SELECT ms FROM now)
+    ) FOR UPDATE SKIP LOCKED
+  ) RETURNING 1
+)
+SELECT (SELECT max(key) FROM page) AS last, (SELECT count(*)::text FROM page) AS seen,
+  (SELECT count(*)::text FROM swept) AS swept`.trim();
+}
+
+function deleteSql(table: string): string {
+  return `
+WITH deleted AS (
+  DELETE FROM ${table} WHERE key IN (
+    SELECT key FROM ${table} WHERE key >= $1::text AND key < $2::text
+    ORDER BY key LIMIT 1000 FOR UPDATE
+  ) RETURNING 1
+)
+SELECT count(*)::text AS deleted FROM deleted`.trim();
+}

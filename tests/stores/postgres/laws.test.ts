@@ -1,0 +1,75 @@
+import { after, describe, test } from "node:test";
+import { PGlite } from "@electric-sql/pglite";
+import pg from "pg";
+import postgres from "postgres";
+
+import { storeLaws } from "../../../adapters/testing/testing.ts";
+import { type PostgresClient, postgresStore } from "../../../stores/postgres/postgres_store.ts";
+import { type Opened, withPostgres } from "../../support/postgres/with_postgres.ts";
+import { bunSql } from "../../support/postgres/bun_sql.ts";
+import { runtime } from "../../support/runtime.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const PATIENT = { deadline: 30_000, timeout: 60_000 };
+
+/** A client of each kind, and how it is closed. */
+const clients: Record<string, (url: string) => [PostgresClient, () => Promise<unknown>]> = {
+  "a pool of pg": (url) => {
+    const pool = new pg.Pool({ connectionString: url });
+    return [pool, () => pool.end()];
+  },
+  "a client of pg": (url) => [new pg.Client({ connectionString: url }), async () => {}],
+  "postgres": (url) => {
+    const sql = postgres(url, { onnotice: () => {} });
+    return [sql, () => sql.end()];
+  },
+};
+if (runtime() === "bun") {
+  clients["Bun's SQL"] = (url) => {
+    const sql = bunSql(url);
+    return [sql, () => sql.close()];
+  };
+}
+
+withPostgres("postgresStore", (server, { sql }) => {
+  const ends: (() => Promise<unknown>)[] = [];
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  for (const [name, clientOf] of Object.entries(clients)) {
+    describe(name, () => {
+      function make() {
+        const [client, end] = clientOf(server().url);
+        ends.push(end);
+        return postgresStore(client, PATIENT);
+      }
+      const isFirst = name === "a pool of pg";
+      const options = isFirst ? { reuse: true, writes: () => writesTo(sql) } : { reuse: true };
+      for (const law of storeLaws(make, options)) {
+        test(law.name, () => law.run(fcOptions({ numRuns: isFirst ? 5 : 2 })));
+      }
+    });
+  }
+});
+
+/** A number that changes whenever a row of the table does: the transactions that wrote its rows. */
+async function writesTo(sql: Opened["sql"]): Promise<number> {
+  const [row] = await sql(`
+    SELECT count(*) + coalesce(sum(xmin::text::bigint * 3 + xmax::text::bigint), 0) AS written
+    FROM tidegate`);
+  return Number(row!.written);
+}
+
+describe("postgresStore on PGlite", () => {
+  const database = new PGlite();
+  after(() => database.close());
+  const make = () => postgresStore(database, PATIENT);
+  test("makes its table, twice", async () => {
+    const store = make();
+    await Promise.all([store.migrate(), store.migrate()]);
+    await store.close();
+  });
+  for (const law of storeLaws(make, { reuse: true })) {
+    test(law.name, () => law.run(fcOptions({ numRuns: 5 })));
+  }
+});
