@@ -7,17 +7,20 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 
-/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk" | "postgres" | "pgbouncer"} ProgramName */
+/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk" | "postgres"} ProgramName */
 
 /**
  * The programs of the tests, by the name of the file and of its Debian package. REDIS_SERVER,
  * NGINX, ... may give their paths.
  * @type {readonly ProgramName[]}
  */
-const PROGRAMS = ["redis-server", "nginx", "caddy", "chromium", "postgres", "pgbouncer"];
+const PROGRAMS = ["redis-server", "nginx", "caddy", "chromium"];
 
-/** Packages of other names: they are only unpacked, because installing one would start a server. */
-const UNPACKED = new Map([["postgres", "postgresql"], ["pgbouncer", "pgbouncer"]]);
+/**
+ * Packages of other names: they are only unpacked, because installing one would start a server.
+ * `npm run postgres` needs this one.
+ */
+const UNPACKED = new Map([["postgres", "postgresql"]]);
 
 /**
  * @typedef {object} Program

@@ -31,16 +31,16 @@ if (runtime() === "bun") {
   };
 }
 
-withPostgres("postgresStore", (server, { sql }) => {
-  const ends: (() => Promise<unknown>)[] = [];
-  after(async () => {
-    for (const end of ends) await end();
-  });
+withPostgres("postgresStore", (server, { sql, atEnd }) => {
   for (const [name, clientOf] of Object.entries(clients)) {
     describe(name, () => {
+      let client: PostgresClient | undefined;
       function make() {
-        const [client, end] = clientOf(server().url);
-        ends.push(end);
+        if (client === undefined) {
+          const [made, end] = clientOf(server().url);
+          atEnd(end);
+          client = made;
+        }
         return postgresStore(client, PATIENT);
       }
       const isFirst = name === "a pool of pg";
