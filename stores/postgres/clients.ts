@@ -11,7 +11,7 @@ export interface PostgresQueryable {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** What the package `postgres` and Bun's `SQL` return. */
+/** A client as the package `postgres` and Bun's `SQL` return it. */
 export interface PostgresSql {
   /** Runs a statement on any connection, in a transaction of its own. */
   unsafe(text: string, values: never[], options?: { prepare: boolean }): PromiseLike<unknown>;
