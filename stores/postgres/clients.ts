@@ -4,6 +4,7 @@
 
 import { typeError } from "../../core/options/checks.ts";
 import { ownConnection, type PgClient } from "./own_connection.ts";
+import type { Statements } from "./statements.ts";
 
 /** A pool of the package `pg`, a PGlite, or anything else that runs statements in this way. */
 export interface PostgresQueryable {
@@ -19,16 +20,6 @@ export interface PostgresSql {
 
 /** A client that `postgresStore` takes. */
 export type PostgresClient = PostgresQueryable | PostgresSql;
-
-/** Runs statements. */
-export interface Statements {
-  /** Runs one, and answers its rows. */
-  run(text: string, values: readonly string[]): Promise<readonly Record<string, unknown>[]>;
-  /** The most statements at a time. */
-  readonly most: number;
-  /** Lets go of what was made here; the client stays open. */
-  close(): Promise<void>;
-}
 
 /** The most statements at a time on a pool: a batch, and some that are left over from an outage. */
 const MOST_OF_POOL = 4;

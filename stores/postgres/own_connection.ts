@@ -3,7 +3,7 @@
  * itself a batch could become part of a transaction that the application has begun.
  */
 
-import type { Statements } from "./clients.ts";
+import type { Statements } from "./statements.ts";
 
 /** A client of the package `pg`, as far as it is used. */
 export interface PgClient {

@@ -3,7 +3,7 @@
  */
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
-import type { Statements } from "./clients.ts";
+import type { Statements } from "./statements.ts";
 import { postgresFailure } from "./failures.ts";
 import { type PostgresNames, postgresSchema, type PostgresSchemaOptions } from "./schema.ts";
 
