@@ -31,7 +31,7 @@ const PACKED = [
   /^(mod|(core|stores|adapters)\/.+)\.ts$/,
   /^adapters\/service\/http\/page\/\w+\.(js|html|css)$/,
   /^docs\/(\w+\.md|plots\/\w+\.svg|api\.txt|rules\.schema\.json)$/,
-  /^examples\/\w+\.ts$/,
+  /^examples\/(drivers\/)?\w+\.ts$/,
   /^([A-Z]+\.md|LICENSE|package\.json)$/,
 ];
 
