@@ -1,0 +1,111 @@
+/*
+ * The cost of limiting a request in the gate, which every adapter is made of: one limit, two limits
+ * of one store, two gates in a row, and limits of two stores. `--beside=FOLDER` times the gates of
+ * another checkout in the same rounds.
+ *
+ * Figures are processor time. The flaw: no socket, and no work of a server between two requests.
+ */
+
+import { resolve } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+
+import { compare, finish, row, runtime, type Variant } from "./measure.ts";
+
+interface Asking {
+  readonly address: string;
+  readonly user: string;
+}
+
+const SHORT = process.argv.includes("--short");
+const OPERATIONS = SHORT ? 20_000 : 100_000;
+const ROUNDS = SHORT ? 3 : 15;
+const WIDE = { limit: 1_000_000_000, period: "1h" } as const;
+const SOURCE = {
+  address: ({ address }: Asking) => address,
+  header: () => null,
+  signal: () => undefined,
+};
+const ASKINGS = Array.from({ length: 1_024 }, (_, index): Asking => ({
+  address: `192.0.${index >> 8}.${index & 255}`,
+  user: `user:${index % 77}`,
+}));
+const beside = process.argv.find((word) => word.startsWith("--beside="))?.slice(9);
+
+/** The gates of a checkout: those of one limiter and, where there are several limits, of two. */
+async function gatesOf(folder: URL) {
+  const load = async (path: string) => await import(new URL(path, folder).href);
+  const { gcra, limiter, memoryStore }: typeof import("../mod.ts") = await load("mod.ts");
+  const { gate }: typeof import("../adapters/http/http.ts") = await load("adapters/http/http.ts");
+  const userKey = ({ user }: Asking) => user;
+
+  function limits() {
+    const store = memoryStore();
+    return {
+      address: limiter(gcra(WIDE), { store, prefix: "address" }),
+      user: limiter(gcra({ ...WIDE, name: "user" }), { store, prefix: "user" }),
+      elsewhere: limiter(gcra({ ...WIDE, name: "user" })),
+    };
+  }
+
+  function one(): Variant {
+    return decided([gate({ limiter: limits().address }, SOURCE)]);
+  }
+
+  function row(): Variant {
+    const { address, user } = limits();
+    return decided([gate({ limiter: address }, SOURCE), gate({ limiter: user, key: userKey }, SOURCE)]);
+  }
+
+  function two(): Variant {
+    const { address, user } = limits();
+    return decided([
+      gate({ limits: [{ limiter: address }, { limiter: user, key: userKey }] }, SOURCE),
+    ]);
+  }
+
+  function stores(): Variant {
+    const { address, elsewhere } = limits();
+    return decided([
+      gate({ limits: [{ limiter: address }, { limiter: elsewhere, key: userKey }] }, SOURCE),
+    ]);
+  }
+
+  return { one, row, two, stores };
+}
+
+/** Every request through all of the gates. */
+function decided(
+  gates: readonly ((request: Asking, info: undefined) => unknown)[],
+): Variant {
+  return (operations) => {
+    let fields = 0;
+    for (let index = 0; index < operations; index++) {
+      const asking = ASKINGS[index & 1_023]!;
+      for (let at = 0; at < gates.length; at++) {
+        const verdict = gates[at]!(asking, undefined) as { readonly headers: readonly unknown[] };
+        fields += verdict.headers.length;
+      }
+    }
+    return fields;
+  };
+}
+
+const own = await gatesOf(new URL("../", import.meta.url));
+const other = beside === undefined ? undefined : await gatesOf(pathToFileURL(`${resolve(beside)}/`));
+const variants: Record<string, Variant> = {
+  "one limit": own.one(),
+  ...(other && { "one limit, beside": other.one() }),
+  "two limits of one store": own.two(),
+  "two gates in a row": own.row(),
+  ...(other && { "two gates in a row, beside": other.row() }),
+  "limits of two stores": own.stores(),
+};
+const userTime = () => process.cpuUsage().user / 1_000;
+const figures = compare(variants, OPERATIONS, ROUNDS, userTime);
+
+console.log(`\n${runtime()}: ns of processor time per request, and times one limit`);
+for (const [name, figure] of Object.entries(figures)) {
+  console.log(row(name, [figure, `${(figure / figures["one limit"]!).toFixed(2)}x`]));
+}
+finish();
