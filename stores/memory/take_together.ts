@@ -66,11 +66,10 @@ export function togetherIn(slots: Slots): TakeTogether {
     for (let index = 0; index < own.length; index++) {
       const { bound, argument } = own[index]!;
       const cell = WIDTH * found[index]!;
-      decisions.push(takeInPlace(bound.rate!, queue.cells, cell, now, argument));
-    }
-    for (let index = 0; index < own.length; index++) {
+      const decision = takeInPlace(bound.rate!, queue.cells, cell, now, argument);
       const isUsedUp = slots.use.levels[found[index]!]! >= USED_UP;
-      if ((decisions[index]!.remaining === 0) !== isUsedUp) refreshLevel(slots, found[index]!);
+      if ((decision.remaining === 0) !== isUsedUp) refreshLevel(slots, found[index]!);
+      decisions.push(decision);
     }
     if (now >= slots.sweepAt) sweep(slots, now);
     return decisions;

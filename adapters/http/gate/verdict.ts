@@ -149,7 +149,10 @@ function refusalBy({ policies: { names, refusal }, lefts, refusal: own }: Decide
 }
 
 function areKnown(lefts: readonly (Decision | undefined)[]): lefts is readonly Decision[] {
-  return !lefts.includes(undefined);
+  for (let index = 0; index < lefts.length; index++) {
+    if (lefts[index] === undefined) return false;
+  }
+  return true;
 }
 
 function respondLate(): never {

@@ -84,7 +84,7 @@ export function chargeReader(
   ): MaybePromise<Charge | undefined> {
     if (limiter === undefined) return before;
     const key = keyOf(request, info);
-    return isPromise(key)
+    return typeof key !== "string" && isPromise(key)
       ? answerInTime("key", key)
         .then((key) => readCost(limiter, key, request, info, shadowed, before))
       : readCost(limiter, key, request, info, shadowed, before);
@@ -105,7 +105,7 @@ export function chargeReader(
     }
     noticeFresh?.(limiter, key!);
     const units = typeof cost === "number" ? cost : cost(request, info);
-    return isPromise(units)
+    return typeof units !== "number" && isPromise(units)
       ? answerInTime("cost", units)
         .then((units) => charged(limiter, key!, units, request, info, shadowed, before))
       : charged(limiter, key!, units, request, info, shadowed, before);
