@@ -1,7 +1,8 @@
 /*
  * The cost of limiting a request in the gate, which every adapter is made of: one limit, two limits
  * of one store, two gates in a row, and limits of two stores. `--beside=FOLDER` times the gates of
- * another checkout in the same rounds.
+ * another checkout in the same rounds. `--one` times one limit alone: an engine compiles a gate
+ * otherwise in a process that has gates of several limits as well, and another checkout may have none.
  *
  * Figures are processor time. The flaw: no socket, and no work of a server between two requests.
  */
@@ -54,7 +55,10 @@ async function gatesOf(folder: URL) {
 
   function row(): Variant {
     const { address, user } = limits();
-    return decided([gate({ limiter: address }, SOURCE), gate({ limiter: user, key: userKey }, SOURCE)]);
+    return decided([
+      gate({ limiter: address }, SOURCE),
+      gate({ limiter: user, key: userKey }, SOURCE),
+    ]);
   }
 
   function two(): Variant {
@@ -92,15 +96,20 @@ function decided(
 }
 
 const own = await gatesOf(new URL("../", import.meta.url));
-const other = beside === undefined ? undefined : await gatesOf(pathToFileURL(`${resolve(beside)}/`));
-const variants: Record<string, Variant> = {
+const other = beside === undefined
+  ? undefined
+  : await gatesOf(pathToFileURL(`${resolve(beside)}/`));
+const single: Record<string, Variant> = {
   "one limit": own.one(),
   ...(other && { "one limit, beside": other.one() }),
+};
+const several: Record<string, Variant> = {
   "two limits of one store": own.two(),
   "two gates in a row": own.row(),
   ...(other && { "two gates in a row, beside": other.row() }),
   "limits of two stores": own.stores(),
 };
+const variants = process.argv.includes("--one") ? single : { ...single, ...several };
 const userTime = () => process.cpuUsage().user / 1_000;
 const figures = compare(variants, OPERATIONS, ROUNDS, userTime);
 

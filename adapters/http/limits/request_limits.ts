@@ -60,7 +60,7 @@ export function requestLimits(
     let last = before;
     for (let index = first; index < readers.length; index++) {
       const found = readers[index]!.read(request, info, shadowed, last);
-      if (isPromise(found)) {
+      if (!isAtHand(found) && isPromise(found)) {
         return found.then((found) =>
           found?.refusal === undefined ? askFrom(index + 1, found, request, info, shadowed) : found
         );
@@ -85,9 +85,9 @@ export function requestLimits(
           : decidedBy(call, charges, answers);
       }
       const decision = limiter.consume(key, argument);
-      return isPromise(decision)
+      return (decision as Decision).allowed === undefined && isPromise(decision)
         ? decision.then((decision) => decidedAlone(call, decision, undefined))
-        : decidedAlone(call, decision, undefined);
+        : decidedAlone(call, decision as Decision, undefined);
     },
     releaseOf({ call: { plan }, answers = [] }) {
       if (!plan.holds) return undefined;
@@ -101,6 +101,11 @@ export function requestLimits(
       return () => allOf(refunds.map((refund) => refund() as MaybePromise<unknown>));
     },
   };
+}
+
+/** Whether charges are at hand: a look at a field of their own, as one at `then` costs much more. */
+function isAtHand(found: MaybePromise<Charge | undefined>): found is Charge | undefined {
+  return (found as Charge | undefined)?.plan !== undefined;
 }
 
 /** The decision of a single limit. */
