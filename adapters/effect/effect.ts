@@ -32,7 +32,15 @@ export type { Admission } from "./admission.ts";
 export { Decision } from "./decision.ts";
 export * from "./errors.ts";
 export * from "./http_api/rate_limit_middleware.ts";
+export type {
+  ChargeOptions,
+  Found,
+  LimitOption,
+  RateLimitOptions,
+  RequestLimit,
+} from "./http_api/rate_limit_options.ts";
 export * from "./http_api/rate_limit_problems.ts";
+export type { Route } from "./http_api/request_source.ts";
 export * from "./layers.ts";
 export * from "./limit.ts";
 export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";

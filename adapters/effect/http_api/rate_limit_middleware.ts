@@ -1,111 +1,28 @@
 /*
- * The middleware of HttpApi. Its options are those of every HTTP adapter, with a limit in the place of
- * a limiter, and effects in the place of functions.
+ * The middleware of HttpApi. Its options are those of every HTTP adapter, with limits in the place of
+ * limiters, and effects in the place of functions.
  */
-import * as Clock from "effect/Clock";
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
-import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint";
-import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
 import * as Layer from "effect/Layer";
-import * as Option from "effect/Option";
 
-import { checkOptions, typeError } from "../../../core/options/checks.ts";
-import type { RequestSource } from "../../http/address/client_key.ts";
 import { applyHeaders } from "../../http/fields/apply_headers.ts";
 import type { HeaderField } from "../../http/fields/header_writer.ts";
-import { gate, type Verdict } from "../../http/gate/gate.ts";
-import {
-  type AnyLimiter,
-  GATE_OPTIONS,
-  type Outcome,
-  type RateLimitOptions as GateOptions,
-} from "../../http/gate/rate_limit_options.ts";
+import type { Outcome } from "../../http/gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../../http/gate/refunds.ts";
 import type { Refusal } from "../../http/gate/refusal.ts";
 import { fetchOutcome } from "../../http/servers/fetch_response.ts";
 import { type Decision, withDurations } from "../decision.ts";
-import type { Limit } from "../limit.ts";
-import { type LimitMetrics, limitMetrics } from "../limit_metrics.ts";
 import {
   HttpApiMiddleware,
   HttpEffect,
   HttpServerRequest,
   HttpServerResponse,
 } from "../needs_effect_4_1.ts";
-import { RateLimiter } from "../rate_limiter.ts";
+import type { RateLimiter } from "../rate_limiter.ts";
+import { limitRequests } from "./limit_requests.ts";
+import { limitsOf, type RateLimitOptions } from "./rate_limit_options.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
-
-/** Where a request goes. */
-export interface Route {
-  /** The endpoint. */
-  readonly endpoint: HttpApiEndpoint.Top;
-  /** Its group. */
-  readonly group: HttpApiGroup.Top;
-}
-
-/** A value, or an effect that finds it. */
-export type Found<A, R> = A | Effect.Effect<A, never, R>;
-
-/**
- * The options of `layerRateLimit`, which mean what they mean in every HTTP adapter; only `limit` is
- * required.
- *
- * @typeParam R What the effects among the options need.
- */
-export interface RateLimitOptions<R = never> extends
-  Omit<
-    GateOptions<HttpServerRequest.HttpServerRequest, Route>,
-    | "clock"
-    | "cost"
-    | "descriptors"
-    | "key"
-    | "limiter"
-    | "limits"
-    | "now"
-    | "onDecision"
-    | "onFailure"
-    | "onRefused"
-    | "policy"
-    | "prefix"
-    | "replaces"
-    | "respond"
-    | "rules"
-    | "skip"
-    | "store"
-  > {
-  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
-  readonly limit:
-    | Limit
-    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
-  /**
-   * The owner of the units; default the client's address. A request without a key is refused with a
-   * 400.
-   */
-  readonly key?:
-    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string | undefined, R>)
-    | undefined;
-  /** Units that a request takes; default 1. */
-  readonly cost?:
-    | number
-    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<number, R>)
-    | undefined;
-  /** Which requests pass without a limit. */
-  readonly skip?:
-    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<boolean, R>)
-    | undefined;
-}
-
-/** A request as Effect's server reads it. */
-type Request = HttpServerRequest.HttpServerRequest;
-
-/** The gate's data beside a request. */
-interface Info extends Route {
-  readonly limiter: AnyLimiter;
-  readonly key: string | undefined;
-  readonly cost: number;
-  readonly signal: AbortSignal;
-}
 
 /** The middleware in the types of an API: its errors, and that it needs nothing. */
 export interface RateLimitConfig {
@@ -185,9 +102,9 @@ export const RateLimitDecision: Context.Reference<Decision | undefined> = Contex
 export function layerRateLimit<R = never>(
   options: RateLimitOptions<R>,
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
-  checkLayerOptions(options);
+  const limits = limitsOf(options);
   const make = Effect.gen(function* () {
-    const limitRequest = yield* limitRequests(options);
+    const limitRequest = yield* limitRequests(options, limits);
     const services = yield* Effect.context<R>();
     const middleware: HttpApiMiddleware.HttpApiMiddleware<never, RateLimitConfig["error"], never> =
       Effect.fnUntraced(function* (httpEffect, route) {
@@ -213,136 +130,12 @@ export function layerRateLimit<R = never>(
   return Layer.effect(RateLimit, make);
 }
 
-const ACTION = "create layerRateLimit";
-const { limiter: _limiter, respond: _respond, onRefused: _onRefused, ...OTHERS } = GATE_OPTIONS;
-const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...LIMITED } = OTHERS;
-const { limits: _limits, policy: _policy, rules: _rules, descriptors: _descriptors, ...ON_STORE } =
-  LIMITED;
-const { store: _store, prefix: _prefix, clock: _clock, replaces: _replaces, ...SHARED } = ON_STORE;
-
-/**
- * Checks the options of `layerRateLimit`: like every adapter, it checks the gate's options, with
- * the limit in the place of a limiter.
- *
- * @throws {TypeError} If an option is of the wrong type, or there is no limit.
- * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
- */
-function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
-  checkOptions<RateLimitOptions<R>>(ACTION, options, { ...SHARED, limit: true });
-  const { limit, ...others } = options;
-  const isChosen = typeof limit === "function";
-  if (!isChosen && !isLimit(limit)) {
-    throw typeError(ACTION, "it needs a limit, such as limit(...)", limit);
-  }
-  const limiter = isChosen ? limit : { algorithm: limit.algorithm, consume: limit.algorithm.step };
-  const checked = { ...others, limiter: limiter as unknown as AnyLimiter };
-  gate(checked as unknown as GateOptions<Request, Info>, requestSource);
-}
-
-/** How requests are read. */
-const requestSource: RequestSource<Request, Info> = {
-  address: ({ peerAddress }) => Option.getOrUndefined(peerAddress),
-  trustedAddress: ({ remoteAddress }) => Option.getOrUndefined(remoteAddress),
-  header: ({ headers }, name) => headers[name],
-  signal: (_request, { signal }) => signal,
-};
-
-function isLimit(limit: Limit | undefined): boolean {
-  return typeof limit?.prefix === "string" && typeof limit.algorithm?.step === "function";
-}
-
-/** Runs the options, then the gate; `undefined` if the request is not limited. */
-type LimitRequest<R> = (
-  request: Request,
-  route: Route,
-) => Effect.Effect<Verdict | undefined, never, R>;
-
-/** Makes the gate of a layer; what goes wrong in it is logged in the context of the request. */
-function limitRequests<R>(
-  options: RateLimitOptions<R>,
-): Effect.Effect<LimitRequest<R>, never, RateLimiter> {
-  const { limit, skip, key, cost = 1, ...rest } = options;
-  /** The context of each request that is being decided, for what is logged later. */
-  const contexts = new WeakMap<Request, Context.Context<never>>();
-  const metrics = new WeakMap<Limit, LimitMetrics>();
-
-  /** Logs what went wrong with a request, be it answered by then or not. */
-  function logFailure(error: unknown, request: Request): void {
-    const logging = Effect.logError("Cannot limit the rate of a request", error);
-    Effect.runForkWith(contexts.get(request)!)(logging);
-  }
-
-  return Effect.gen(function* () {
-    const clock = yield* Clock.Clock;
-    const limiter = yield* RateLimiter;
-    const decide = gate<Request, Info>({
-      ...rest,
-      limiter: (_request, info) => info.limiter,
-      key: key === undefined ? undefined : (_request, info) => info.key,
-      cost: (_request, info) => info.cost,
-      onFailure: logFailure,
-      now: () => clock.currentTimeMillisUnsafe(),
-    }, requestSource);
-
-    return Effect.fnUntraced(function* (request, { endpoint, group }) {
-      const route: Route = { endpoint, group };
-      const chosen = typeof limit === "function" ? limit(request, route) : limit;
-      if (chosen === undefined) return undefined;
-      if (skip !== undefined && (yield* found(skip(request, route)))) return undefined;
-      const info = {
-        ...route,
-        limiter: yield* limiter.limiterOf(chosen),
-        key: key === undefined ? undefined : yield* found(key(request, route)),
-        cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
-      };
-      const context = yield* Effect.context();
-      contexts.set(request, context);
-      const verdict = yield* verdictOf((signal) => decide(request, { ...info, signal }));
-      if (verdict.decision !== undefined) {
-        const own = metrics.get(chosen) ?? limitMetrics(chosen.prefix);
-        metrics.set(chosen, own);
-        own.count(verdict.decision, info.cost, context);
-      }
-      return verdict;
-    });
-  });
-}
-
-/**
- * The verdict. An interrupt aborts the wait, and lets the call end. A client that goes away in that
- * time falls under the rule of refunds, like one that goes away later.
- */
-function verdictOf(
-  call: (signal: AbortSignal) => Verdict | Promise<Verdict>,
-): Effect.Effect<Verdict> {
-  return Effect.callback<Verdict>((resume, signal) => {
-    const verdict = call(signal);
-    if (!(verdict instanceof Promise)) return resume(Effect.succeed(verdict));
-    verdict.then(
-      (verdict) => resume(Effect.succeed(verdict)),
-      (cause) => resume(Effect.die(cause)),
-    );
-    return Effect.promise(() => verdict.then(goneBefore, noOne));
-  });
-}
-
-function found<A, R>(value: Found<A, R>): Effect.Effect<A, never, R> {
-  return Effect.isEffect(value) ? value : Effect.succeed(value);
-}
-
-function goneBefore({ settle, release }: Verdict): void {
-  settle?.({ status: GONE_STATUS });
-  release?.();
-}
-
-function noOne(): void {}
-
 /**
  * How a request ended: where the client has gone away, that is how, whatever the handler made of
  * it.
  */
 function outcomeOf(
-  { source }: Request,
+  { source }: HttpServerRequest.HttpServerRequest,
   { status }: HttpServerResponse.HttpServerResponse,
 ): Outcome {
   // A request of a web handler, or of a server of Node's kind.

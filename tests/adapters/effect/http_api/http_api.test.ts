@@ -66,7 +66,7 @@ type Ask = Awaited<ReturnType<typeof askOf>>;
 
 /** Uses the API under options, or under a layer of the middleware. */
 async function serving(
-  limited: RateLimitOptions | Layer.Layer<RateLimit, never, RateLimiter>,
+  limited: RateLimitOptions | { readonly layer: Layer.Layer<RateLimit, never, RateLimiter> },
   use: (ask: Ask) => Promise<void>,
   { limiter = layerMemory(), logged = [], more = Layer.empty }: {
     limiter?: Layer.Layer<RateLimiter>;
@@ -77,7 +77,7 @@ async function serving(
   const logger = Logger.make(({ message }) => logged.push(message));
   const layer = HttpApiBuilder.layer(Api).pipe(
     Layer.provide(handlers),
-    Layer.provide("limit" in limited ? layerRateLimit(limited) : limited),
+    Layer.provide("layer" in limited ? limited.layer : layerRateLimit(limited)),
     Layer.provide(limiter),
     Layer.provide(more),
     Layer.provide(HttpServer.layerServices),
@@ -149,10 +149,13 @@ describe("the middleware of HttpApi", () => {
     const tenants: string[] = [];
     const key = () => Effect.map(tenant, (name) => (tenants.push(name), name));
     const middleware = layerRateLimit({ limit: api, key });
-    await serving(Layer.provide(middleware, Layer.succeed(tenant, "startup")), async (ask) => {
-      const request = new Request("http://localhost/users");
-      await ask.handler(request, Context.make(tenant, "acme") as never);
-    });
+    await serving(
+      { layer: Layer.provide(middleware, Layer.succeed(tenant, "startup")) },
+      async (ask) => {
+        const request = new Request("http://localhost/users");
+        await ask.handler(request, Context.make(tenant, "acme") as never);
+      },
+    );
     assert.deepEqual(tenants, ["acme"]);
   });
 
@@ -164,19 +167,22 @@ describe("the middleware of HttpApi", () => {
       cost: () => Plan.use(({ cost }) => Effect.succeed(cost)),
       skip: (request) => request.headers["x-free"] === "yes",
     });
-    return serving(Layer.provide(middleware, Layer.succeed(Plan, { cost: 2 })), async (ask) => {
-      for (
-        const [path, key, free, status] of [
-          ["/users", "a", "", 200],
-          ["/users", "a", "", 429],
-          ["/users", "b", "", 200],
-          ["/users", "a", "yes", 200],
-          ["/teapot", "a", "", 418],
-        ] as const
-      ) {
-        assert.equal((await ask(path, { "x-api-key": key, "x-free": free })).status, status);
-      }
-    });
+    return serving(
+      { layer: Layer.provide(middleware, Layer.succeed(Plan, { cost: 2 })) },
+      async (ask) => {
+        for (
+          const [path, key, free, status] of [
+            ["/users", "a", "", 200],
+            ["/users", "a", "", 429],
+            ["/users", "b", "", 200],
+            ["/users", "a", "yes", 200],
+            ["/teapot", "a", "", 418],
+          ] as const
+        ) {
+          assert.equal((await ask(path, { "x-api-key": key, "x-free": free })).status, status);
+        }
+      },
+    );
   });
 
   test("gives back the units of failed requests where the options say so", () =>

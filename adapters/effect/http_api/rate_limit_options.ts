@@ -1,0 +1,148 @@
+/*
+ * The options of the middleware of HttpApi: those of every HTTP adapter, with limits in the place of
+ * limiters, and effects in the place of functions.
+ */
+import type * as Effect from "effect/Effect";
+
+import { checkOptions, type OptionNames, typeError } from "../../../core/options/checks.ts";
+import { gate } from "../../http/gate/gate.ts";
+import {
+  GATE_OPTIONS,
+  type RateLimitOptions as GateOptions,
+} from "../../http/gate/rate_limit_options.ts";
+import type { Limit } from "../limit.ts";
+import type { HttpServerRequest } from "../needs_effect_4_1.ts";
+import { type Info, requestSource, type Route } from "./request_source.ts";
+
+/** A value, or an effect that finds it. */
+export type Found<A, R> = A | Effect.Effect<A, never, R>;
+
+/** A limit, or a function that chooses one for each request. */
+export type LimitOption =
+  | Limit
+  | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
+
+/**
+ * The key whose units a request takes, and how many.
+ *
+ * @typeParam R What the effects among the options need.
+ */
+export interface ChargeOptions<R = never> {
+  /**
+   * The owner of the units; default the client's address. A request without a key is refused with a
+   * 400.
+   */
+  readonly key?:
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string | undefined, R>)
+    | undefined;
+  /** Units that a request takes; default 1. */
+  readonly cost?:
+    | number
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<number, R>)
+    | undefined;
+}
+
+/**
+ * One limit of a request.
+ *
+ * @typeParam R What the effects among the options need.
+ */
+export interface RequestLimit<R = never> extends ChargeOptions<R> {
+  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
+  readonly limit: LimitOption;
+}
+
+/**
+ * The options of `layerRateLimit`, which mean what they mean in every HTTP adapter; only `limit`, or
+ * `limits`, is required.
+ *
+ * @typeParam R What the effects among the options need.
+ */
+export interface RateLimitOptions<R = never> extends
+  Omit<
+    GateOptions<HttpServerRequest.HttpServerRequest, Route>,
+    | "clock"
+    | "cost"
+    | "descriptors"
+    | "key"
+    | "limiter"
+    | "limits"
+    | "now"
+    | "onDecision"
+    | "onFailure"
+    | "onRefused"
+    | "policy"
+    | "prefix"
+    | "replaces"
+    | "respond"
+    | "rules"
+    | "skip"
+    | "store"
+  >,
+  ChargeOptions<R> {
+  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
+  readonly limit?: LimitOption | undefined;
+  /**
+   * In place of `limit`: up to 16 limits, such as one for an address and one for a user, charged all or
+   * none at one instant. An entry without `key` or `cost` has those beside `limits`.
+   */
+  readonly limits?: readonly RequestLimit<R>[] | undefined;
+  /** Which requests pass without a limit. */
+  readonly skip?:
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<boolean, R>)
+    | undefined;
+}
+
+const ACTION = "create layerRateLimit";
+const { limiter: _limiter, respond: _respond, onRefused: _onRefused, ...OTHERS } = GATE_OPTIONS;
+const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...LIMITED } = OTHERS;
+const { policy: _policy, rules: _rules, descriptors: _descriptors, ...ON_STORE } = LIMITED;
+const { store: _store, prefix: _prefix, clock: _clock, replaces: _replaces, ...SHARED } = ON_STORE;
+
+/** The options of one of several limits. */
+const ENTRY: OptionNames<RequestLimit<never>> = {
+  limit: true,
+  key: LIMITED.key,
+  cost: LIMITED.cost,
+};
+
+/**
+ * The limits that options ask for, each with its own key and cost or those beside them. Like every
+ * adapter, it checks the gate's options.
+ *
+ * @throws {TypeError} If an option is of the wrong type, or there is no limit.
+ * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
+ */
+export function limitsOf<R>(options: RateLimitOptions<R>): readonly RequestLimit<R>[] {
+  checkOptions<RateLimitOptions<R>>(ACTION, options, { ...SHARED, limit: true });
+  const { limit, limits, ...others } = options;
+  if (limits === undefined) {
+    checkGate({ ...others, limiter: checkedLimiter(limit) });
+    return [{ limit: limit!, key: options.key, cost: options.cost }];
+  }
+  if (limit !== undefined) {
+    throw typeError(ACTION, "limit must stand in the entries of limits", limit);
+  }
+  const given = Array.isArray(limits)
+    ? limits.map((entry: RequestLimit<R>) => {
+      checkOptions<RequestLimit<R>>(ACTION, entry, ENTRY);
+      const { limit, ...own } = entry;
+      return { ...own, limiter: checkedLimiter(limit) };
+    })
+    : limits;
+  checkGate({ ...others, limits: given });
+  return limits.map(({ limit, key = options.key, cost = options.cost }) => ({ limit, key, cost }));
+}
+
+function checkGate(options: unknown): void {
+  gate(options as GateOptions<HttpServerRequest.HttpServerRequest, Info>, requestSource);
+}
+
+/** A limit as a limiter that the gate can check. */
+function checkedLimiter(limit: LimitOption | undefined): unknown {
+  if (typeof limit === "function") return limit;
+  if (typeof limit?.prefix !== "string" || typeof limit.algorithm?.step !== "function") {
+    throw typeError(ACTION, "it needs a limit, such as limit(...)", limit);
+  }
+  return { algorithm: limit.algorithm, consume: limit.algorithm.step };
+}
