@@ -29,7 +29,7 @@ export interface FoundCharge {
 
 /** The gate's data beside a request. */
 export interface Info extends Route {
-  /** Of each limit, in order; `undefined` where none holds for the request. */
+  /** The value for each limit, in order; `undefined` where none holds for the request. */
   readonly charges: readonly (FoundCharge | undefined)[];
   readonly signal: AbortSignal;
 }
