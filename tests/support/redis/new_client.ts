@@ -7,7 +7,8 @@ let first: ReturnType<typeof createClient> | undefined;
 
 /**
  * A client of node-redis for this server, not connected yet. Each `createClient` makes a class of all
- * commands of Redis anew, which takes Node and Deno up to 50 ms; duplicates share one.
+ * commands of Redis anew; duplicates share one. A file that makes a client for each of its stores took
+ * 7.3 s of processor time with a class for each, and 2.6 s with one.
  */
 export function newClient(url: string, socket: Socket = {}): RedisClientType {
   first ??= createClient();
