@@ -222,10 +222,7 @@ function argumentsOf(name, report, list) {
       ];
     case "deno":
       // Of one file Deno loads each module once, as the others do of all; it imports TIDEGATE_FILES.
-      return [
-        ...["test", "-A", "--no-check", "--quiet", "--unstable-kv"],
-        ...[`--junit-path=${report}`, ".ci/on_deno.mjs"],
-      ];
+      return ["test", "-A", "--no-check", "--quiet", `--junit-path=${report}`, ".ci/on_deno.mjs"];
     case "node":
       return [
         // One process for all files, as on Bun and Deno.

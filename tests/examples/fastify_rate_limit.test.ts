@@ -18,7 +18,11 @@ function recipeOver(url: string): string {
   const recipe = readText("examples/frameworks/fastify_rate_limit/app.ts")
     .replace('import { memoryStore } from "tidegate";', "")
     .replace('"tidegate/fastify"', source("adapters/frameworks/fastify.ts"))
-    .replace("memoryStore()", `redisStore(createClient({ url: ${JSON.stringify(url)} }))`);
+    .replace(
+      "memoryStore()",
+      // A busy machine may take longer than the default to answer a first call.
+      `redisStore(createClient({ url: ${JSON.stringify(url)} }), { timeout: 20_000 })`,
+    );
   return `import { createClient } from "redis";
 import { redisStore } from ${source("stores/redis/redis_store.ts")};
 ${recipe}

@@ -1,51 +1,21 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
 
-import { driverLaws, storeLaws } from "../../../adapters/testing/testing.ts";
-import { denoKv, type Kv } from "../../../examples/drivers/deno_kv.ts";
-import { gcra, limiter } from "../../../mod.ts";
-import { type CompareAndSet, compareAndSetStore } from "../../../stores/stores.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { rootPath } from "../../support/tree.ts";
 
-const { Deno } = globalThis as {
-  readonly Deno?: { readonly openKv?: (path: string) => Promise<Kv> };
-};
+const ARGUMENTS = ["test", "-A", "--no-check", "--quiet", "--unstable-kv"];
 
-// Only Deno has KV, with --unstable-kv, as the suite starts it; elsewhere there is nothing to test.
-if (Deno !== undefined) {
-  for (const law of storeLaws(openStore, { reuse: true })) {
-    test(`Deno KV: ${law.name}`, () => law.run(fcOptions({ numRuns: 5 })));
-  }
-  for (const law of driverLaws(sharedDrivers())) {
-    test(`the driver of Deno KV: ${law.name}`, () => law.run(fcOptions({ numRuns: 3 })));
-  }
-  test("two stores on one Deno KV admit exactly the limit", admitsTheLimit);
-}
-
-async function openStore() {
-  return compareAndSetStore(denoKv(await openKv()), { timeout: 5_000 });
-}
-
-/** Makes drivers of one database, which none of them closes. */
-function sharedDrivers(): () => Promise<CompareAndSet> {
-  let kv: Promise<Kv> | undefined;
-  return async () => ({ ...denoKv(await (kv ??= openKv())), close: () => {} });
-}
-
-function openKv(): Promise<Kv> {
-  const open = Deno?.openKv;
-  assert.ok(open, "deno test must be run with --unstable-kv");
-  return open(":memory:");
-}
-
-async function admitsTheLimit(): Promise<void> {
-  const kv = await openKv();
-  const stores = [1, 2].map(() => compareAndSetStore(denoKv(kv), { timeout: 20_000 }));
-  const algorithm = gcra({ limit: 50, period: "100d" });
-  const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "api" }));
-  const calls = Array.from({ length: 40 }, () => limiters.map((each) => each.consume("key")))
-    .flat();
-  const allowed = (await Promise.all(calls)).filter(({ allowed }) => allowed);
-  assert.equal(allowed.length, 50);
-  await stores[0]!.close();
-}
+test("the driver of Deno KV and a store on it keep all laws, in Deno", async () => {
+  const file = `${rootPath}tests/examples/drivers/deno_kv_laws.ts`;
+  const output = await new Promise<string>((resolve, reject) => {
+    execFile(
+      `${rootPath}node_modules/.bin/deno`,
+      [...ARGUMENTS, file],
+      { cwd: rootPath },
+      (error, stdout, stderr) =>
+        error === null ? resolve(stdout) : reject(new Error(stdout + stderr, { cause: error })),
+    );
+  });
+  assert.match(output, /2\d passed/);
+});

@@ -1,6 +1,6 @@
 /*
  * A process that takes from one key, from many keys and from two keys at once, in both orders, with
- * others that do the same; it prints how often it was admitted. Started by exactness.test.ts.
+ * others that do the same; it prints how often it was admitted. Started by exactness.server.ts.
  */
 import process from "node:process";
 import pg from "pg";
