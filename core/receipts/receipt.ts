@@ -46,8 +46,8 @@ export interface Reservation {
  *
  * `"settled"`: it was known, and what still counted was given back, or the excess charged.
  * `"expired"`: its time is over. Nothing was changed.
- * `"unknown"`: it was settled before, or is a receipt of another key, algorithm or store, or of
- * a failure policy. Nothing was changed.
+ * `"unknown"`: it was settled before, or is a receipt of another key or algorithm, or of a failure
+ * policy. Nothing was changed.
  */
 export type ReceiptOutcome = "settled" | "expired" | "unknown";
 
