@@ -12,6 +12,7 @@ import {
   type OptionNames,
   typeError,
 } from "../../../core/options/checks.ts";
+import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { ForwardingOptions } from "../address/client_address.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import { type Awaitable, LIMIT_OPTIONS, type RequestLimits } from "../limits/limit_options.ts";
@@ -106,6 +107,13 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
   /**
+   * The longest time that a request waits for its start, where a limiter of `leakyQueue` delays it:
+   * milliseconds of at least 0, or text such as `"1s"`; default `Infinity`, so that the queue is the
+   * bound. A request that would start later is refused and takes no place; `Retry-After` says when it
+   * would find one in time. Not for `rules`, nor for limiters that were not made by `limiter(...)`.
+   */
+  readonly maxDelay?: Period | undefined;
+  /**
    * The most milliseconds that are added to `Retry-After`, at random, so that clients refused
    * together do not come back together; at least 0; default 0.
    */
@@ -180,6 +188,7 @@ export const GATE_OPTIONS: OptionNames<GateOptions> = {
     throw typeError(action, `${option} must be "failed" or "successful" or a function`, value);
   },
   shadow: ofType("a boolean or a function", "boolean", "function"),
+  maxDelay: (action, option, time) => void readLongestWait(action, option, time as Period),
   jitter: checkMilliseconds,
   respond: checkFunction,
   onRefused: checkFunction,

@@ -20,7 +20,9 @@ import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { refundOf } from "../gate/refunds.ts";
 import type { Charge } from "./charge.ts";
+import type { AnyLimiter } from "./limit_options.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
+import { startInTime } from "./start_in_time.ts";
 
 /** The answer of a limit of permits. */
 interface Held {
@@ -44,19 +46,22 @@ type Answers = readonly Answer[];
  * Takes a request's units: its charges, in the order of the limits. One that is not in the shadow waits out a delay, and gives its place back if
  * it cannot.
  *
+ * @param maxDelay The longest delay that a charge may have, in milliseconds; may be `Infinity`.
  * @returns What each limiter answered, in order: if one refuses, those that would admit are answered
  * by a look, as `all` answers for its parts.
  */
 export function chargeLimits(
   { plan: { groups, together, limiters }, shadowed }: Charge,
   charges: readonly Charge[],
+  maxDelay: number,
 ): MaybePromise<Answers> {
   if (together) return takeTogether(limiters, charges);
-  if (groups.length === 1) return runGroup(groups[0]!, charges, !shadowed, "take");
+  const longest = shadowed ? undefined : maxDelay;
+  if (groups.length === 1) return runGroup(groups[0]!, charges, longest, "take");
   return chargeStores(
     groups,
     charges,
-    (group, action) => runGroup(group, charges, !shadowed, action),
+    (group, action) => runGroup(group, charges, longest, action),
   );
 }
 
@@ -194,16 +199,20 @@ function takeTogether(
     : reported(limiters, charges, answers as Answers);
 }
 
-/** Charges limits of one store and clock, or looks at them. */
+/**
+ * Charges limits of one store and clock, or looks at them.
+ *
+ * @param maxDelay The longest delay; `undefined` of a request that waits for none.
+ */
 function runGroup(
   group: LimiterGroup,
   charges: readonly Charge[],
-  waits: boolean,
+  maxDelay: number | undefined,
   action: Action,
 ): MaybePromise<Answers> {
   if (group.length === 1) {
     const only = group[0]!;
-    const taken = runOne(only, charges[only.place]!, waits, action);
+    const taken = runOne(only, charges[only.place]!, maxDelay, action);
     return isPromise(taken) ? taken.then((taken) => [taken]) : [taken];
   }
   const operations: Operation[] = [];
@@ -214,12 +223,16 @@ function runGroup(
     const isAsked = action === "take" && charge.argument !== 0;
     const permit = isAsked ? each.ask?.(charge.key, charge.argument) : undefined;
     asked.push(permit);
-    operations.push(operationOf(each, charge, waits, action, permit));
+    operations.push(operationOf(each, charge, maxDelay, action, permit));
   }
   const { limiter: { store }, internals } = group[0]!;
   const answers = store.run(operations, internals!.now()) as MaybePromise<Answers>;
   if (action !== "take") return answers;
-  return andThen(answers, (answers) => {
+  return andThen(answers, (given) => {
+    const answers = given.map((answer, index) => {
+      const { limiter, place } = group[index]!;
+      return inTime(limiter, answer, charges[place]!.argument, maxDelay);
+    });
     reported(group, charges, answers);
     return group.some(({ ask }) => ask !== undefined) ? heldOf(asked, answers) : answers;
   });
@@ -250,7 +263,7 @@ function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answ
 function runOne(
   { limiter, internals, ask, delays }: PlannedLimiter,
   { key, argument: units }: Charge,
-  waits: boolean,
+  maxDelay: number | undefined,
   action: Action,
 ): MaybePromise<Answer> {
   if (action !== "take") return limiter.peek(key, action === "look" ? units : 0);
@@ -258,9 +271,10 @@ function runOne(
     checkCall(key, units);
     return units === 0 ? limiter.peek(key, 0) : limiter.hold(key, { cost: units });
   }
-  if (!delays || !waits) return limiter.consume(key, units);
+  if (!delays || maxDelay === undefined) return limiter.consume(key, units);
   checkCall(key, units);
-  return andThen(internals!.call(attempt, key, { cost: units, maxDelay: Infinity }), (answer) => {
+  return andThen(internals!.call(attempt, key, { cost: units, maxDelay }), (given) => {
+    const answer = startInTime(limiter.algorithm, given, units, maxDelay);
     internals!.report(answer.decision, key, units);
     return answer;
   });
@@ -269,7 +283,7 @@ function runOne(
 function operationOf(
   { internals, takes, ask, delays }: PlannedLimiter,
   { key, argument: units }: Charge,
-  waits: boolean,
+  maxDelay: number | undefined,
   action: Action,
   permit: AskedPermit | undefined,
 ): Operation {
@@ -281,9 +295,20 @@ function operationOf(
     return { bound: internals!.bind(peek), key, argument: 0 };
   }
   if (action === "look") return { bound: internals!.bind(peek), key, argument: units };
-  return delays && waits
-    ? { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay: Infinity } }
+  return delays && maxDelay !== undefined
+    ? { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay } }
     : { bound: takes!, key, argument: units };
+}
+
+function inTime(
+  { algorithm }: AnyLimiter,
+  answer: Answer,
+  units: number,
+  maxDelay: number | undefined,
+): Answer {
+  return "sight" in answer && maxDelay !== undefined
+    ? startInTime(algorithm, answer, units, maxDelay)
+    : answer;
 }
 
 function checkCall(key: unknown, units: number): void {

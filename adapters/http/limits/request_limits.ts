@@ -7,6 +7,7 @@ import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts"
 import type { Decision } from "../../../core/decision.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
 import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import { type Charge, chargesOf } from "./charge.ts";
@@ -27,6 +28,7 @@ export interface LimitsDecided extends Decided {
 /** The options of a gate's limits. */
 export interface RequestLimitsOptions extends GivenLimits, HeaderWriterOptions {
   readonly unknownAddress?: UnknownAddress;
+  readonly maxDelay?: Period | undefined;
 }
 
 /**
@@ -42,7 +44,8 @@ export function requestLimits(
   source: LimitsSource,
   notice: ReaderContext["notice"],
 ): Decider<Charge, LimitsDecided> {
-  const { unknownAddress } = options;
+  const { unknownAddress, maxDelay: longest = Infinity } = options;
+  const maxDelay = readLongestWait(action, "maxDelay", longest);
   const next = nextPlan(options);
   const empty = emptyPlan({ headers: false });
   const readers = limitsOf(action, options)
@@ -79,7 +82,7 @@ export function requestLimits(
       const { plan, limiter, key, argument, shadowed } = call;
       if (plan.limiters.length > 1 || plan.holds || (plan.delays && !shadowed)) {
         const charges = chargesOf(call);
-        const answers = chargeLimits(call, charges);
+        const answers = chargeLimits(call, charges, maxDelay);
         return isPromise(answers)
           ? answers.then((answers) => decidedBy(call, charges, answers))
           : decidedBy(call, charges, answers);

@@ -39,6 +39,7 @@ const OTHERS = [
   "replaces",
   "key",
   "cost",
+  "maxDelay",
 ];
 
 /**

@@ -1,0 +1,51 @@
+/*
+ * The refusal of a request whose start would come too late. A server must say when to try again: not
+ * when the start would have been, as callers in this process are told, but when a place would be early
+ * enough. That is later than the first place where a full queue refused.
+ */
+
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
+import type { Attempt } from "../../../core/verbs/attempt.ts";
+
+/**
+ * The answer to an attempt, where a refusal's `retryAfter` counts to the first millisecond at which the
+ * call would be admitted and start within `maxDelay`, if nothing else happens. The parts of an `all`
+ * that would delay it for longer refuse.
+ *
+ * @param units The cost of the call.
+ * @param maxDelay The longest delay, in milliseconds; may be `Infinity`.
+ */
+export function startInTime(
+  algorithm: Algorithm,
+  answer: Attempt,
+  units: number,
+  maxDelay: number,
+): Attempt {
+  const { decision, sight } = answer;
+  const seen = sight?.refusedState;
+  // Without the state, a failure policy has refused.
+  if (seen === undefined || decision.allowed || maxDelay === Infinity) return answer;
+  const [first] = algorithm.step(seen.state, seen.at, units);
+  const wait = first.retryAfter;
+  if (!(seen.at + wait <= LAST_INSTANT)) return answer;
+  const [admitted] = first.allowed ? [first] : algorithm.step(seen.state, seen.at + wait, units);
+  return { decision: untilInTime(decision, admitted, wait, Math.floor(maxDelay)), sight };
+}
+
+/** A refusal, until a place is in time: delays are whole milliseconds, and shrink by one in each. */
+function untilInTime(
+  refused: Decision,
+  admitted: Decision,
+  wait: number,
+  maxDelay: number,
+): Decision {
+  if (admitted.delay <= maxDelay) return refused;
+  const parts = refused.parts?.map((part, index) => {
+    const then = admitted.parts?.[index];
+    return then === undefined ? part : untilInTime(part, then, wait, maxDelay);
+  });
+  const retryAfter = wait + admitted.delay - maxDelay;
+  return { ...refused, allowed: false, retryAfter, parts };
+}
