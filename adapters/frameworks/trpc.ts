@@ -62,6 +62,7 @@ export interface TrpcRateLimitOptions<Call> extends
     | "key"
     | "limiter"
     | "limits"
+    | "maxDelay"
     | "onDecision"
     | "onFailure"
     | "policy"

@@ -142,6 +142,18 @@ export const LIMITS: AdapterTests = {
     }
   },
 
+  "refuses a start later than maxDelay, and takes no place in the queue": async (app) => {
+    const queue = leakyQueue({ name: "queue", limit: 1, period: "1h", queue: 5 });
+    const jobs = limiter(queue, { clock });
+    await app.serving({ limiter: jobs, key: () => "one", maxDelay: "59m" }, async (port) => {
+      assert.deepEqual(await statuses(port, 3), [200, 429, 429]);
+      const refused = await rawRequest(port, { path: "/text" });
+      assert.deepEqual(refused.values("retry-after"), ["60"]);
+      assert.deepEqual(JSON.parse(refused.body)["violated-policies"], ["queue"]);
+    });
+    assert.equal(jobs.peek("one", 0).remaining, 5);
+  },
+
   "limits by the policy that a request has, all of them on one store": async (app) => {
     const plans = [narrow, gcra({ name: "paid", limit: 20, period: "1m", burst: 3 })];
     let plan: (typeof plans)[number] | undefined = plans[0];

@@ -3,11 +3,12 @@ import { Controller, Get, type INestApplication, Module, UseGuards } from "@nest
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import { ThrottlerGuard, ThrottlerModule, ThrottlerStorageService } from "@nestjs/throttler";
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { describe, test } from "node:test";
 
 import { rateLimitGuard, throttlerStorage } from "../../../adapters/frameworks/nestjs.ts";
-import { gcra, limiter, memoryStore } from "../../../mod.ts";
-import { statuses, using } from "../../support/adapter_subject.ts";
+import { concurrency, gcra, leakyQueue, limiter, memoryStore } from "../../../mod.ts";
+import { NOW, statuses, until, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 
 /** Decorates without the syntax for it, which not every runtime of the suite has. */
@@ -18,10 +19,14 @@ function makeApp(decorate: (module: typeof AppModule) => void): Promise<INestApp
 
 class AppModule {}
 
-function controller(path: string, guards: readonly Parameters<typeof UseGuards>[0][] = []) {
+function controller(
+  path: string,
+  guards: readonly Parameters<typeof UseGuards>[0][] = [],
+  answer: () => unknown = () => "hello",
+) {
   class Answers {
-    get(): string {
-      return "hello";
+    get(): unknown {
+      return answer();
     }
   }
   Controller(path)(Answers);
@@ -74,6 +79,57 @@ describe("tidegate/nestjs", () => {
     await serving(app, async (port) => {
       assert.deepEqual(await statuses(port, 1, "/missing"), [404]);
       assert.deepEqual(await statuses(port, 3, "/limited"), [200, 200, 429]);
+    });
+  });
+
+  test("refuses a start later than maxDelay, and takes no place in the queue", async () => {
+    const queue = leakyQueue({ limit: 1, period: "1h", queue: 5 });
+    const jobs = limiter(queue, { clock: () => NOW });
+    const guard = rateLimitGuard({ limiter: jobs, key: () => "one", maxDelay: "59m" });
+    const app = await makeApp(Module({ controllers: [controller("limited", [guard])] }));
+    await serving(app, async (port) => {
+      assert.deepEqual(await statuses(port, 2, "/limited"), [200, 429]);
+      const refused = await rawRequest(port, { path: "/limited" });
+      assert.deepEqual(refused.values("retry-after"), ["60"]);
+    });
+    assert.equal(jobs.peek("one", 0).remaining, 5);
+  });
+
+  test("holds a permit until the response has ended, and refuses others meanwhile", async () => {
+    const jobs = limiter(concurrency({ limit: 1, ttl: "1h" }));
+    const isFree = () => jobs.peek("one", 0).remaining === 1;
+    const guard = rateLimitGuard({ limiter: jobs, key: () => "one" });
+    let end = () => {};
+    const answers: Record<string, () => unknown> = {
+      text: () => "hello",
+      slow: () => new Promise<string>((resolve) => end = () => resolve("late")),
+      bad: () => {
+        throw new Error("boom");
+      },
+    };
+    const controllers = Object.entries(answers).map(([path, get]) =>
+      controller(path, [guard], get)
+    );
+    const app = await makeApp(Module({ controllers }));
+    await serving(app, async (port) => {
+      for (const [path, status] of [["/text", 200], ["/bad", 500], ["/text", 200]] as const) {
+        assert.equal((await rawRequest(port, { path })).status, status);
+        await until(isFree);
+      }
+      const slow = rawRequest(port, { path: "/slow" });
+      await until(() => !isFree());
+      assert.deepEqual(await statuses(port, 2), [429, 429]);
+      end();
+      assert.equal((await slow).status, 200);
+      await until(isFree);
+      // A client that hangs up before there is an answer.
+      const socket = connect({ port, host: "127.0.0.1" });
+      socket.on("error", () => {});
+      socket.write("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      await until(() => !isFree());
+      socket.destroy();
+      await until(isFree);
+      end();
     });
   });
 

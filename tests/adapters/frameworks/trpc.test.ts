@@ -10,14 +10,18 @@ import {
 } from "../../../adapters/frameworks/trpc.ts";
 import { objectSource, requestRules, type RuleFile } from "../../../adapters/rules/rules.ts";
 import {
+  concurrency,
   type Decision,
   gcra,
+  leakyQueue,
   limiter,
   memoryStore,
   RateLimitedError,
   type Store,
 } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+
+const NOW = 1_764_000_000_000;
 
 interface Context extends TrpcRateLimitContext {
   readonly user: string;
@@ -45,7 +49,7 @@ function storePairs(): readonly (readonly [Store, Store])[] {
 
 /** Two limits, of an address and of a user; on one store or on two. */
 function twoLimits(one: Store, other: Store) {
-  const clock = () => 1_764_000_000_000;
+  const clock = () => NOW;
   const policy = { limit: 10, period: "1m" } as const;
   const wide = limiter(gcra({ ...policy, burst: 5 }), { store: one, prefix: "wide", clock });
   const narrow = limiter(gcra({ ...policy, burst: 2 }), { store: other, prefix: "narrow", clock });
@@ -151,6 +155,47 @@ describe("tidegate/trpc", () => {
     }
   });
 
+  test("refuses a start later than maxDelay, and takes no place in the queue", async () => {
+    const jobs = limiter(leakyQueue({ limit: 1, period: "1h", queue: 5 }), { clock: () => NOW });
+    const caller = t.createCallerFactory(routerOf({ limiter: jobs, maxDelay: "59m" }))({
+      user: "ann",
+    });
+    assert.equal(await caller.hello(), "ann: 5");
+    for (let refused = 0; refused < 2; refused++) {
+      await assert.rejects(caller.hello(), {
+        code: "TOO_MANY_REQUESTS",
+        message: "Cannot call hello as its limit is used up: try again in 60 s",
+      });
+    }
+    assert.equal(jobs.peek("ann", 0).remaining, 5);
+  });
+
+  test("holds a permit until the procedure has ended, in whatever way, and refuses others", async () => {
+    const jobs = limiter(concurrency({ limit: 1, ttl: "1h" }));
+    const isFree = () => jobs.peek("ann", 0).remaining === 1;
+    const limited = t.procedure.use(rateLimit<Call>({ limiter: jobs, key: ({ ctx }) => ctx.user }));
+    let end = () => {};
+    const caller = t.createCallerFactory(t.router({
+      slow: limited.query(() => new Promise<void>((resolve) => end = resolve)),
+      good: limited.query(() => "good"),
+      bad: limited.mutation(() => {
+        throw new Error("boom");
+      }),
+    }))({ user: "ann" });
+    assert.equal(await caller.good(), "good");
+    assert.equal(isFree(), true);
+    await assert.rejects(caller.bad(), /boom/);
+    assert.equal(isFree(), true);
+    const slow = caller.slow();
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.equal(isFree(), false);
+    await assert.rejects(caller.good(), { code: "TOO_MANY_REQUESTS" });
+    end();
+    await slow;
+    assert.equal(isFree(), true);
+    assert.equal(await caller.good(), "good");
+  });
+
   test("limits by the policy that a call has, all of them on one store", async () => {
     const plans: Record<string, number> = { ann: 1, bob: 2 };
     const caller = t.createCallerFactory(routerOf({
@@ -177,7 +222,7 @@ describe("tidegate/trpc", () => {
       ],
     });
     const source = objectSource(rulesFor(1));
-    const rules = await requestRules(source, { clock: () => 1_764_000_000_000 });
+    const rules = await requestRules(source, { clock: () => NOW });
     const caller = t.createCallerFactory(routerOf({
       limiter: undefined,
       key: undefined,

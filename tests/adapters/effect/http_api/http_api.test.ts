@@ -22,8 +22,15 @@ import {
   type RateLimiter,
   type RateLimitOptions,
 } from "../../../../adapters/effect/effect.ts";
-import { gcra, leakyQueue, limiter, memoryStore, StoreUnavailableError } from "../../../../mod.ts";
-import type { Decision } from "../../../../mod.ts";
+import {
+  concurrency,
+  type Decision,
+  gcra,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  StoreUnavailableError,
+} from "../../../../mod.ts";
 import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { promised } from "../../../support/promised_store.ts";
 import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
@@ -332,6 +339,53 @@ describe("the middleware of HttpApi", () => {
       assert.deepEqual(seen, ["first", "second"]);
     });
     await Effect.runPromise(Effect.scoped(Effect.provide(program, testedApi({ limit: queue }))));
+  });
+
+  test("refuses a start later than maxDelay, and takes no place in the queue", async () => {
+    const queue = limit("queue", leakyQueue({ limit: 1, period: "1h", queue: 5 }));
+    const store = memoryStore();
+    await serving({ ...forAll, limit: queue, maxDelay: "59m" }, async (ask) => {
+      const seen = [await ask("/users"), await ask("/users"), await ask("/users")];
+      assert.deepEqual(seen.map(({ status }) => status), [200, 429, 429]);
+      assert.equal(seen[2]!.fields[2], "60");
+    }, { limiter: layerStore(store) });
+    const { remaining } = limiter(queue.algorithm, { store, prefix: "queue" }).peek("everybody", 0);
+    assert.equal(remaining, 5);
+  });
+
+  test("holds a permit until there is a response, or the client has left, and refuses others", async () => {
+    const jobs = limit("jobs", concurrency({ limit: 1, ttl: "1h" }));
+    const store = memoryStore();
+    const own = limiter(jobs.algorithm, { store, prefix: "jobs" });
+    const isFree = () => own.peek("everybody", 0).remaining === 1;
+    await serving({ ...forAll, limit: jobs }, async (ask) => {
+      for (const [path, status] of [["/users", 200], ["/teapot", 418], ["/users", 200]] as const) {
+        assert.equal((await ask(path)).status, status);
+        assert.equal(isFree(), true);
+      }
+      write = Effect.die("no disk");
+      assert.equal((await ask("/write")).status, 500);
+      assert.equal(isFree(), true);
+      let end = () => {};
+      write = Effect.callback((resume) => {
+        end = () => resume(Effect.succeed("written"));
+      });
+      const slow = ask("/write");
+      while (isFree()) await turn();
+      assert.equal((await ask("/users")).status, 429);
+      end();
+      assert.equal((await slow).status, 200);
+      assert.equal(isFree(), true);
+      const client = new AbortController();
+      const { signal } = client;
+      const gone = ask.handler(new Request("http://localhost/write", { signal }));
+      while (isFree()) await turn();
+      client.abort();
+      await gone.catch(() => {});
+      await turn();
+      assert.equal(isFree(), true);
+      assert.equal((await ask("/users")).status, 200);
+    }, { limiter: layerStore(store) });
   });
 
   for (const [unknownAddress, status] of Object.entries({ refuse: 403, admit: 200, error: 500 })) {
