@@ -4,13 +4,20 @@
  * configuration, keys by a sketch.
  */
 
+import type { Decision } from "../../../core/decision.ts";
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
 import { isByPolicy } from "../outages.ts";
 import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
 import { countTime, noTimes } from "./histogram.ts";
 import { type KeyCounters, keyCounters, keyFigures, rotateKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
-import { countersOf, keepRules, type RuleCounters, ruleCounters } from "./rule_counters.ts";
+import {
+  type Counters,
+  countersOf,
+  keepRules,
+  type RuleCounters,
+  ruleCounters,
+} from "./rule_counters.ts";
 
 /** The figures of one thread. */
 export interface Figures {
@@ -110,14 +117,34 @@ function countVerdict(
   }
   if (decision === undefined || decision.allowed) {
     own.admitted++;
-    if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;
+    if (decision !== undefined) countHits(own, decision, cost);
     if (cost > 0) countKey(keys.used[0], own, key, cost);
     return false;
   }
   countKey(keys.refused[0], own, key, 1);
+  own.overLimit += cost;
   if (rule.shadow) own.shadowRefused++;
   else own.refused++;
   return rule.shadow;
+}
+
+/** The share of a limit above which a unit is near it: the default of Envoy's service. */
+const NEAR = 0.8;
+
+/**
+ * Counts the units that were taken near the limit and over it, as Envoy's service counts hits: what a
+ * call takes across a threshold counts on both sides of it.
+ */
+function countHits(
+  own: Pick<Counters, "nearLimit" | "overLimit">,
+  { limit, remaining, debt }: Decision,
+  cost: number,
+): void {
+  const used = limit - remaining + debt;
+  const beyond = (threshold: number) => Math.max(0, Math.min(cost, used - threshold));
+  const over = beyond(limit);
+  own.overLimit += over;
+  own.nearLimit += beyond(Math.floor(NEAR * limit)) - over;
 }
 
 /** Milliseconds between looks. */

@@ -27,8 +27,10 @@ export interface RuleFigures extends VerdictFigures {
   readonly key: string | undefined;
   /** Whether it is a shadow rule, which never refuses. */
   readonly shadow: boolean;
-  /** Admitted with at most a fifth of the limit left. */
+  /** Units taken of the last fifth of the limit. */
   readonly nearLimit: number;
+  /** Units refused, or charged beyond the limit. */
+  readonly overLimit: number;
 }
 
 /** A key, and how much it took and how often it was refused in the last half hour or more. */

@@ -21,8 +21,14 @@ export function metricsText(figures: FiguresSnapshot, version: string): string {
     family(
       "tidegate_near_limit_total",
       "counter",
-      "Calls admitted with at most a fifth of the limit left.",
+      "Units taken of the last fifth of the limit.",
       rules.map((figures) => [ruleLabels(figures), figures.nearLimit]),
+    ),
+    family(
+      "tidegate_over_limit_total",
+      "counter",
+      "Units refused, or charged beyond the limit.",
+      rules.map((figures) => [ruleLabels(figures), figures.overLimit]),
     ),
     family(
       "tidegate_calls_total",

@@ -49,7 +49,7 @@ function named(
   const known = counters.byName.get(name);
   if (known !== undefined) return known;
   if (key !== undefined && counters.keys >= MAX_KEYS_COUNTED) return undefined;
-  const own = { domain, rule, key, shadow, ...NO_VERDICTS, nearLimit: 0 };
+  const own = { domain, rule, key, shadow, ...NO_VERDICTS, nearLimit: 0, overLimit: 0 };
   if (key !== undefined) counters.keys++;
   counters.byName.set(name, own);
   return own;

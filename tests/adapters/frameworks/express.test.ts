@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 
 import { decisionOf, rateLimit } from "../../../adapters/frameworks/express.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
-import { using } from "../../support/adapter_subject.ts";
+import { statuses, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
@@ -90,5 +90,25 @@ describe("tidegate/express", () => {
       assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
       assert.deepEqual(values("ratelimit-policy"), ['"api";q=10;w=60']);
     });
+  });
+
+  test("warns once where the app believes what clients say of their addresses", async () => {
+    const app = newApp();
+    app.set("trust proxy", true);
+    app.use(rateLimit({ limiter: apiLimiter() }));
+    app.get("/text", (_request, response) => void response.send("hello"));
+    const said: string[] = [];
+    const { warn } = console;
+    console.warn = (text: string) => void said.push(text);
+    try {
+      await using(await serveNode(app), async (port) => {
+        const lines = ["X-Forwarded-For: 192.0.2.7"];
+        assert.deepEqual(await statuses(port, 3, "/text", lines), [200, 200, 429]);
+      });
+    } finally {
+      console.warn = warn;
+    }
+    assert.equal(said.length, 1);
+    assert.match(said[0]!, /^Express's setting `trust proxy` is true, so that clients choose/);
   });
 });

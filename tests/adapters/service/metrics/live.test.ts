@@ -113,6 +113,7 @@ describe("the last hour", () => {
       shadowRefused: 0,
       unavailable: 0,
       nearLimit: 0,
+      overLimit: 0,
     }],
     ...more,
   });
