@@ -4,7 +4,7 @@
  * configuration, keys by a sketch.
  */
 
-import type { Decision } from "../../../core/decision.ts";
+import type { Decision } from "../../../mod.ts";
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
 import { isByPolicy } from "../outages.ts";
 import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
