@@ -1,7 +1,7 @@
 /*
  * A budget of tokens for a language model: 10,000 a minute for each team. What the answer will cost
- * is not known beforehand, so the prompt is taken first and the answer is charged afterwards. Who
- * goes beyond the budget is in debt, and waits until it has drained.
+ * is not known beforehand, so the prompt is reserved first, and settled with the real cost afterwards.
+ * Who goes beyond the budget is in debt, and waits until it has drained.
  *
  *   bun examples/llm_tokens.ts
  */
@@ -15,16 +15,16 @@ const model = (prompt: string) => Promise.resolve({ text: "...", tokens: prompt.
 
 async function ask(team: string, prompt: string): Promise<string> {
   const estimate = Math.ceil(prompt.length / 4);
-  const { allowed, retryAfter } = tokens.consume(team, estimate);
-  if (!allowed) return `again in ${Math.ceil(retryAfter / 1_000)} s`;
+  const { decision: { retryAfter }, receipt } = tokens.reserve(team, estimate);
+  if (receipt === undefined) return `again in ${Math.ceil(retryAfter / 1_000)} s`;
+  let actual = 0; // as long as there is no answer
   try {
-    const answer = await model(prompt);
-    const { remaining, debt } = tokens.charge(team, answer.tokens);
-    return debt > 0 ? `answered, ${debt} tokens in debt` : `answered, ${remaining} tokens left`;
-  } catch (error) {
-    tokens.refund(team, estimate); // there was no answer
-    throw error;
+    actual = estimate + (await model(prompt)).tokens;
+  } finally {
+    tokens.settle(team, receipt, actual);
   }
+  const { remaining, debt } = tokens.peek(team, 0);
+  return debt > 0 ? `answered, ${debt} tokens in debt` : `answered, ${remaining} tokens left`;
 }
 
 console.log("ada:", await ask("ada", "x".repeat(400)));

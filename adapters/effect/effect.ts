@@ -31,6 +31,7 @@
 export type { Admission } from "./admission.ts";
 export { Decision } from "./decision.ts";
 export * from "./errors.ts";
+export type { HeldPermit, HoldOptions } from "./held_permit.ts";
 export * from "./http_api/rate_limit_middleware.ts";
 export type {
   ChargeOptions,
@@ -47,4 +48,6 @@ export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";
 export { layerRateLimiterStore } from "./rate_limiter_store.ts";
 export * from "./policy.ts";
 export * from "./rate_limiter.ts";
+export type { Reservation, ReserveOptions, Settlement } from "./receipts.ts";
 export * from "./with_limit.ts";
+export * from "./with_permit.ts";

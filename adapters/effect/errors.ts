@@ -117,3 +117,34 @@ export const RateLimitStoreError: Schema.Class<
   message: Schema.String,
   cause: Schema.Defect(),
 });
+
+/** The fields of `PermitLost`. */
+export type PermitLostFields = Schema.TaggedStruct<"PermitLost", {
+  readonly prefix: typeof Schema.String;
+  readonly key: typeof Schema.String;
+  readonly message: typeof Schema.String;
+  readonly cause: Schema.Defect;
+}>;
+
+/** A permit was lost while it was held: others may hold its units now. */
+export interface PermitLost extends Cause.YieldableError {
+  /** The tag for `Effect.catchTag`. */
+  readonly _tag: "PermitLost";
+  /** The limit's prefix. */
+  readonly prefix: string;
+  /** The owner of the units. */
+  readonly key: string;
+  /** Says why: it could not be renewed, or was held for `maxHold`. */
+  readonly message: string;
+  /** The reason of the permit's signal. */
+  readonly cause: unknown;
+}
+
+/** The class and the schema of `PermitLost`. */
+export const PermitLost: Schema.Class<PermitLost, PermitLostFields, Cause.YieldableError> = Schema
+  .TaggedError<PermitLost>()("PermitLost", {
+    prefix: Schema.String,
+    key: Schema.String,
+    message: Schema.String,
+    cause: Schema.Defect(),
+  });

@@ -6,10 +6,12 @@
 import * as Context from "effect/Context";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
+import type * as Scope from "effect/Scope";
 
 import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import type { Receipt } from "../../core/receipts/receipt.ts";
 import type { Store } from "../../core/store.ts";
 import { type Admission, take, waitFor } from "./admission.ts";
 import { checkOptions } from "../../core/options/checks.ts";
@@ -21,7 +23,15 @@ import {
   whenSettled,
 } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
+import { type HeldPermit, type HoldOptions, holdPermit } from "./held_permit.ts";
 import type { Limit } from "./limit.ts";
+import {
+  type Reservation,
+  reserve,
+  type ReserveOptions,
+  settleBy,
+  type Settlement,
+} from "./receipts.ts";
 import type { RateLimited, RateLimitStoreError } from "./errors.ts";
 
 /** The options of a wait. */
@@ -81,8 +91,54 @@ export interface RateLimiter {
   ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
   /** The answer that `consume` would give; changes nothing. With cost 0 it is the balance. */
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
-  /** Gives units back, the newest first: an integer of at least 1; default 1. */
+  /**
+   * Gives units back that were just taken, the newest first: an integer of at least 1; default 1. For
+   * units given back later use a receipt.
+   */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  /** Gives units of a receipt back, as far as they still count; all of them unless `units` are given. */
+  refund(
+    limit: Limit,
+    key: string,
+    receipt: Receipt,
+    units?: number,
+  ): Effect.Effect<Settlement, RateLimitStoreError>;
+  /**
+   * Takes as `consume` does, and answers a receipt with which these very units are settled later. An
+   * interrupt while the store answers lets it answer, and the receipt is lost with the fiber: take it
+   * with `Effect.acquireRelease`, or give a `ttl`.
+   */
+  reserve(
+    limit: Limit,
+    key: string,
+    cost?: number,
+    options?: ReserveOptions,
+  ): Effect.Effect<Reservation, RateLimitStoreError>;
+  /**
+   * Settles a receipt, at most once: gives back what it took beyond `actual`, or charges what was used
+   * beyond it.
+   */
+  settle(
+    limit: Limit,
+    key: string,
+    receipt: Receipt,
+    actual: number,
+  ): Effect.Effect<Settlement, RateLimitStoreError>;
+  /** Settles a receipt of a call that used nothing. */
+  release(
+    limit: Limit,
+    key: string,
+    receipt: Receipt,
+  ): Effect.Effect<Settlement, RateLimitStoreError>;
+  /**
+   * Holds a permit of `concurrency` until the scope is closed; `withPermit` is built on it. An interrupt
+   * ends the wait for a permit, and releases one that arrives all the same.
+   */
+  hold(
+    limit: Limit,
+    key: string,
+    options?: HoldOptions,
+  ): Effect.Effect<HeldPermit, RateLimited | RateLimitStoreError, Scope.Scope>;
   /**
    * Takes the units that were actually used, beyond the limit if need be; always allowed. Default
    * 1.
@@ -150,7 +206,17 @@ export function makeRateLimiter(store: Store): RateLimiter {
     limiterOf: (limit) => Effect.withFiberSucceed((fiber) => bind(limit, fiber).limiter),
     consume: (limit, key, cost) => decide(bind, "consume", limit, key, cost),
     peek: (limit, key, cost) => decide(bind, "peek", limit, key, cost),
-    refund: (limit, key, cost) => decide(bind, "refund", limit, key, cost),
+    refund:
+      ((limit: Limit, key: string, given?: number | Receipt, units?: number) =>
+        typeof given === "object"
+          ? settleBy(bind, "refund", limit, (limiter) => limiter.refund(key, given, units))
+          : decide(bind, "refund", limit, key, given)) as RateLimiter["refund"],
+    reserve: (limit, key, cost, options) => reserve(bind, limit, key, cost, options),
+    settle: (limit, key, receipt, actual) =>
+      settleBy(bind, "settle", limit, (limiter) => limiter.settle(key, receipt, actual)),
+    release: (limit, key, receipt) =>
+      settleBy(bind, "release", limit, (limiter) => limiter.release(key, receipt)),
+    hold: (limit, key, options) => holdPermit(bind, limit, key, options),
     charge: (limit, key, cost) => decide(bind, "charge", limit, key, cost),
     reset: (limit, key) => forget(bind, "reset", limit, (limiter) => limiter.reset(key)),
     resetAll: (limit) => forget(bind, "resetAll", limit, (limiter) => limiter.resetAll()),

@@ -1,0 +1,91 @@
+/*
+ * Reservations as effects: units that are taken as an estimate, and settled by their receipt.
+ */
+
+import * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import { checkOptions } from "../../core/options/checks.ts";
+import type {
+  Receipt,
+  ReceiptOutcome,
+  Settlement as CoreSettlement,
+} from "../../core/receipts/receipt.ts";
+import { type Binder, recordVerdict, storeEffect, whenSettled } from "./bound_limit.ts";
+import { type Decision, withDurations } from "./decision.ts";
+import type { RateLimitStoreError } from "./errors.ts";
+import type { Limit } from "./limit.ts";
+
+/** The options of `reserve`. */
+export interface ReserveOptions {
+  /** The time after which the units are given back unless they were settled. */
+  readonly ttl?: Duration.Input | undefined;
+}
+
+/** The answer of `reserve`. */
+export interface Reservation {
+  /** The decision, with durations. */
+  readonly decision: Decision;
+  /** The receipt by which the units are settled: plain data; `undefined` if the call was refused. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** The answer of `settle`, `release`, and `refund` with a receipt. */
+export interface Settlement {
+  /** The balance after it, with durations. */
+  readonly decision: Decision;
+  /** Units given back; with a fraction where a unit had drained in part. */
+  readonly returned: number;
+  /** Units charged beyond those of the receipt. */
+  readonly charged: number;
+  /** The outcome of the receipt. */
+  readonly outcome: ReceiptOutcome;
+}
+
+/** Takes units, and answers the receipt of them. */
+export function reserve(
+  bind: Binder,
+  limit: Limit,
+  key: string,
+  cost: number = 1,
+  options: ReserveOptions = {},
+): Effect.Effect<Reservation, RateLimitStoreError> {
+  return storeEffect((fiber) => {
+    checkOptions<ReserveOptions>("reserve", options, { ttl: true });
+    const { ttl } = options;
+    const bound = bind(limit, fiber);
+    const { limiter, attributes } = bound;
+    const period = ttl === undefined
+      ? undefined
+      : { ttl: Duration.toMillis(Duration.fromInputUnsafe(ttl)) };
+    return whenSettled(
+      limiter.reserve(key, cost, period),
+      ({ decision, receipt }) => {
+        recordVerdict(fiber, bound, "reserve", decision, cost);
+        return Effect.succeed({ decision: withDurations(decision), receipt });
+      },
+      "RateLimiter.reserve",
+      attributes,
+    );
+  });
+}
+
+/** Settles a receipt by one of the calls of a limiter. */
+export function settleBy(
+  bind: Binder,
+  verb: "settle" | "release" | "refund",
+  limit: Limit,
+  call: (limiter: Limiter | AsyncLimiter) => CoreSettlement | Promise<CoreSettlement>,
+): Effect.Effect<Settlement, RateLimitStoreError> {
+  return storeEffect((fiber) => {
+    const { limiter, attributes } = bind(limit, fiber);
+    return whenSettled(
+      call(limiter),
+      (settlement) =>
+        Effect.succeed({ ...settlement, decision: withDurations(settlement.decision) }),
+      `RateLimiter.${verb}`,
+      attributes,
+    );
+  });
+}
