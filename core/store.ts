@@ -191,11 +191,6 @@ export interface Operation {
 /** The members of every store, whether it answers at once or by promises. */
 export interface StoreBase<Mode extends StoreMode = StoreMode> {
   /**
-   * A name that no other store has, if the store can tell: receipts say where their units are. Threads
-   * and processes that share the states have the same.
-   */
-  readonly identity?: string | undefined;
-  /**
    * Opens a family. Families of the same prefix and algorithm id share their keys.
    *
    * @throws {RangeError} If states of the algorithm cannot fit the store.

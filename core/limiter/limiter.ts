@@ -33,6 +33,7 @@ import { blockDesk, permitDesk } from "./desks.ts";
 import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
 import { type As, receiptCalls, type ReserveOptions } from "./receipt_calls.ts";
+import { storeNames } from "./store_names.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -359,8 +360,9 @@ export function limiterOn(
   const permits = permitDesk(waiting);
   const blocks = blockDesk(algorithm, call, options);
 
+  const names = storeNames(store, prefix, instant);
   const { reserve, settle, release, refund: refundReceipt } = receiptCalls({
-    store,
+    names,
     family: keyFamily(prefix, algorithm.id),
     call,
     report,
@@ -403,7 +405,7 @@ export function limiterOn(
       checkText("reset", "key", key);
       return wakeAfter(() => family.delete(key), key);
     },
-    resetAll: () => deleteAll(store, prefix, queues),
+    resetAll: () => andFinally(() => deleteAll(store, prefix, queues), names.forget),
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
     hold: permits.hold,
     withPermit: permits.withPermit,

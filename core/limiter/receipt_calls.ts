@@ -11,12 +11,13 @@ import {
   type Reservation,
   type Settlement,
 } from "../receipts/receipt.ts";
-import type { Store, StoreBase, Verb } from "../store.ts";
+import type { Verb } from "../store.ts";
 import type { Decision } from "../decision.ts";
 import { peek } from "../verbs/peek.ts";
 import { reserve, type Reserved, reserveFor } from "../verbs/reserve.ts";
 import { chargeReceipt, giveBackReceipt, type SettleArgument, unsettled } from "../verbs/settle.ts";
 import { newPermitId } from "./permit_ids.ts";
+import type { StoreNames } from "./store_names.ts";
 
 /** The options of `reserve`. */
 export interface ReserveOptions {
@@ -29,13 +30,13 @@ export type As<Answer, Value> = Answer extends Promise<unknown> ? Promise<Value>
 
 /** The part of their limiter that these calls need. */
 interface ReceiptLimiter {
+  readonly names: StoreNames;
   call<Argument, Answer>(
     verb: Verb<Argument, Answer>,
     key: string,
     argument: Argument,
   ): MaybePromise<Answer>;
   report(decision: Decision, key: string, cost: number): void;
-  readonly store: Store;
   readonly family: string;
   checkCall(action: string, key: string, cost: number, least?: number): void;
 }
@@ -50,8 +51,7 @@ interface ReceiptCalls {
 
 /** The calls of a limiter that make receipts and settle them. */
 export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
-  const { family, call, report, checkCall } = limiter;
-  const { identity } = limiter.store as StoreBase;
+  const { names, family, call, report, checkCall } = limiter;
 
   function settled(
     action: string,
@@ -60,10 +60,19 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
     units: Pick<SettleArgument, "back" | "actual">,
   ): MaybePromise<Settlement> {
     const receipt = checkReceipt(action, given);
-    const isOwn = receipt.key === key && receipt.family === family &&
-      receipt.store === identity &&
-      receipt.source !== "policy";
-    if (!isOwn) return andThen(call(peek, key, 0), unsettled);
+    const isOwn = receipt.key === key && receipt.family === family && receipt.source !== "policy";
+    return andThen(
+      isOwn && names.isOf(receipt.store, receipt.source),
+      (isHere) =>
+        isHere ? settledHere(key, receipt, units) : andThen(call(peek, key, 0), unsettled),
+    );
+  }
+
+  function settledHere(
+    key: string,
+    receipt: Receipt,
+    units: Pick<SettleArgument, "back" | "actual">,
+  ): MaybePromise<Settlement> {
     const isExcess = units.actual !== undefined && units.actual > receipt.units;
     const verb = isExcess ? chargeReceipt : giveBackReceipt;
     return andThen(call(verb, key, { receipt, ...units }), (settlement) => {
@@ -73,26 +82,31 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
     });
   }
 
-  function receiptOf(
+  function reservation(
     { decision, mark }: Reserved,
     key: string,
     id: number,
     units: number,
-  ): Receipt | undefined {
-    if (!decision.allowed) return undefined;
-    const { source } = decision;
-    return {
+  ): MaybePromise<Reservation> {
+    report(decision, key, units);
+    const { allowed, source } = decision;
+    if (!allowed) return { decision, receipt: undefined };
+    const receiptOf = (store: string | undefined): Receipt => ({
       id,
       key,
       family,
-      store: identity,
+      store,
       at: mark?.at ?? 0,
       units,
       until: mark?.until ?? 0,
       expires: mark?.expires ?? false,
       marks: mark?.marks ?? [],
       source,
-    };
+    });
+    return andThen(
+      source === "policy" ? undefined : names.of(source),
+      (name) => ({ decision, receipt: receiptOf(name) }),
+    );
   }
 
   return {
@@ -101,11 +115,10 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
       const ttl = options === undefined ? 0 : ttlOf(options);
       const id = newPermitId();
       const verb = ttl === 0 ? reserve : reserveFor;
-      return andThen(call(verb, key, { cost, id, ttl }), (reserved) => {
-        const { decision } = reserved;
-        report(decision, key, cost);
-        return { decision, receipt: receiptOf(reserved, key, id, cost) };
-      });
+      return andThen(
+        call(verb, key, { cost, id, ttl }),
+        (reserved) => reservation(reserved, key, id, cost),
+      );
     },
     refund(key, receipt, units) {
       checkCall("refund", key, units ?? 1, 1);

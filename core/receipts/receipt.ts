@@ -17,7 +17,11 @@ export interface Receipt {
   readonly key: string;
   /** The family of the key: the limiter's prefix and the algorithm's id, as in stored keys. */
   readonly family: string;
-  /** Which store holds the key, where the store can tell; otherwise `undefined`. */
+  /**
+   * The name of the store that holds the units: a random text that the store itself keeps, so that
+   * whoever shares the data shares the name. `undefined` if the store could not be asked for it; such
+   * a receipt gives nothing back.
+   */
   readonly store?: string | undefined;
   /** The instant of the call, in milliseconds since the Unix epoch. */
   readonly at: number;
@@ -46,8 +50,8 @@ export interface Reservation {
  *
  * `"settled"`: it was known, and what still counted was given back, or the excess charged.
  * `"expired"`: its time is over. Nothing was changed.
- * `"unknown"`: it was settled before, or is a receipt of another key or algorithm, or of a failure
- * policy. Nothing was changed.
+ * `"unknown"`: it was settled before, or is a receipt of another key, algorithm or store, or of a
+ * failure policy. Nothing was changed.
  */
 export type ReceiptOutcome = "settled" | "expired" | "unknown";
 

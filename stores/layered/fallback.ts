@@ -191,6 +191,12 @@ function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
     return (key, argument, now) =>
       andThen(onOther(key, argument, now), () => decide(key, argument, now));
   }
+  const { sourceOf } = verb;
+  if (sourceOf !== undefined) {
+    // Only the store that took units can tell whether they still count.
+    return (key, argument, now) =>
+      (sourceOf(argument) === "fallback" ? onOther : first.call)(key, argument, now);
+  }
   if (verb.kind === "free") return freeing(first, other, onOther, decide);
   if (verb.byId !== true) return decide;
   // The first one does not hold the permits of the other one.
