@@ -112,6 +112,20 @@ export interface LockoutPolicy extends RatePolicy {
   readonly forget?: Duration.Duration;
 }
 
+/** `concurrency` as data. */
+export interface ConcurrencyPolicy {
+  /** The algorithm. */
+  readonly algorithm: "concurrency";
+  /** Units in use at once. */
+  readonly limit: number;
+  /** For how long a permit is held that nobody renews. */
+  readonly ttl: Duration.Duration;
+  /** For how long a permit is renewed at most: an hour unless given. */
+  readonly maxHold?: Duration.Duration;
+  /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
+  readonly name?: string;
+}
+
 /** Several policies on one key, all or nothing. */
 export interface AllPolicy {
   /** The algorithm. */
@@ -131,6 +145,7 @@ export type Policy =
   | SlidingWindowPolicy
   | SlidingPolicy
   | LockoutPolicy
+  | ConcurrencyPolicy
   | AllPolicy;
 
 const PeriodSchema = Schema.Union([Schema.Number, Schema.String]).pipe(
@@ -154,7 +169,7 @@ const Base = {
 /** The message if no algorithm has the given name: `gcra`, the default, reports the mismatch. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
   '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "calendarWindow", "slidingWindow", ' +
-  '"slidingLog", "slidingCounter", "lockout" or "all"';
+  '"slidingLog", "slidingCounter", "lockout", "concurrency" or "all"';
 const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
 
 /**
@@ -213,6 +228,12 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
     ...Base,
     lock: Schema.Union([PeriodSchema, Schema.Array(PeriodSchema)]),
     forget: Schema.optionalKey(PeriodSchema),
+  }),
+  struct("concurrency", {
+    limit: Schema.Number,
+    ttl: PeriodSchema,
+    maxHold: Schema.optionalKey(PeriodSchema),
+    name: Schema.optionalKey(Schema.String),
   }),
   struct("all", {
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),

@@ -38,7 +38,15 @@ export {
   type RuleSet,
 } from "./files/read_rules.ts";
 export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
-export { isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
+export { isPermitsNeeded, isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
+export type {
+  RuleHold,
+  RulePermit,
+  RuleReceipt,
+  RuleReservation,
+  RuleSettlement,
+  SettledCounter,
+} from "./engine/rule_receipt.ts";
 export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./engine/key_limits.ts";
 export {
   type FollowedRules,

@@ -29,7 +29,7 @@ export function countingLongValues(
     const hash = createHmac("sha256", secret).update(value).digest("base64url");
     return [key, value, `${value.slice(0, SHOWN)}~${hash}`];
   };
-  const counted = (request: RuleRequest): RuleRequest => {
+  const counted = <Request extends RuleRequest>(request: Request): Request => {
     if (!request.descriptors.some(({ entries }) => entries.some(isLong))) return request;
     const descriptors = request.descriptors.map((descriptor): Descriptor => {
       return { ...descriptor, entries: descriptor.entries.map(countedEntry) };
@@ -48,5 +48,10 @@ export function countingLongValues(
     reset: (request) => engine.reset(counted(request)),
     block: (request, duration) => engine.block(counted(request), duration),
     unblock: (request) => engine.unblock(counted(request)),
+    hold: (request, id) => engine.hold(counted(request), id),
+    renew: (permit) => engine.renew(counted(permit)),
+    reserve: (request, options) => engine.reserve(counted(request), options),
+    settle: (receipt, actual) => engine.settle(counted(receipt), actual),
+    release: (held) => engine.release(counted(held)),
   };
 }

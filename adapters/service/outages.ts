@@ -54,6 +54,11 @@ export function watchOutages(
     return verdict;
   }
 
+  function lookAt<Held extends { readonly verdict: Verdict }>(held: Held): Held {
+    look(held.verdict);
+    return held;
+  }
+
   function watched<Value>(call: () => MaybePromise<Value>): Value | Promise<Value> {
     const failed = (error: unknown): never => {
       if ((error as Partial<Error> | undefined)?.name === "StoreUnavailableError") {
@@ -78,6 +83,12 @@ export function watchOutages(
       consume: (request) => watched(() => andThen(engine.consume(request), look)),
       peek: (request) => watched(() => andThen(engine.peek(request), look)),
       refund: (request) => watched(() => andThen(engine.refund(request), look)),
+      hold: (request, id) => watched(() => andThen(engine.hold(request, id), lookAt)),
+      renew: (permit) => watched(() => engine.renew(permit)),
+      reserve: (request, options) =>
+        watched(() => andThen(engine.reserve(request, options), lookAt)),
+      settle: (receipt, actual) => watched(() => engine.settle(receipt, actual)),
+      release: (held) => watched(() => engine.release(held)),
       reset: (request) => watched(() => engine.reset(request)),
       block: (request, duration) => watched(() => engine.block(request, duration)),
       unblock: (request) => watched(() => engine.unblock(request)),

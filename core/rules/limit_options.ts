@@ -7,6 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { typeError } from "../options/checks.ts";
 import { blockable } from "../algorithms/blockable.ts";
 import { calendarWindow } from "../algorithms/calendar_window.ts";
+import { concurrency } from "../algorithms/concurrency.ts";
 import type { CalendarUnit } from "../arithmetic/calendar.ts";
 import { fixedWindow } from "../algorithms/fixed_window.ts";
 import { gcra } from "../algorithms/gcra.ts";
@@ -30,7 +31,8 @@ export type AlgorithmName =
   | "tokenBucket"
   | "leakyBucket"
   | "leakyQueue"
-  | "lockout";
+  | "lockout"
+  | "concurrency";
 
 /** A limit as it is written: an algorithm by name, and the options of its factory. */
 export interface LimitOptions {
@@ -38,7 +40,7 @@ export interface LimitOptions {
   readonly algorithm?: AlgorithmName | undefined;
   /** Units admitted per period in the long run; an integer of at least 0, which refuses everything. */
   readonly limit: number;
-  /** Whole milliseconds, or text such as `"10s"`; every algorithm but `calendarWindow` needs it. */
+  /** Whole milliseconds, or text such as `"10s"`; `calendarWindow` and `concurrency` have none. */
   readonly period?: Period | undefined;
   /** The limit's name in answers; by default it is made of the numbers. */
   readonly name?: string | undefined;
@@ -62,6 +64,10 @@ export interface LimitOptions {
   readonly zone?: string | undefined;
   /** The first day of a week, 1 (Monday) to 7 (`calendarWindow` by weeks). */
   readonly weekStart?: number | undefined;
+  /** For how long a permit is held that nobody renews (`concurrency`). */
+  readonly ttl?: Period | undefined;
+  /** For how long a limiter renews a permit at most (`concurrency`). */
+  readonly maxHold?: Period | undefined;
   /** Whether its keys can be blocked by hand; default no. */
   readonly blockable?: boolean | undefined;
 }
@@ -77,6 +83,7 @@ const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> 
   leakyBucket,
   leakyQueue,
   lockout,
+  concurrency,
 };
 
 /** The names of the algorithms, in the order of the documentation. */

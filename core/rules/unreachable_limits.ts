@@ -46,6 +46,9 @@ function isUnreachable(limit: Algorithm, other: Algorithm): boolean {
     case "calendarWindow":
       // Its windows are of several lengths.
       return false;
+    case "concurrency":
+      // How long units are in use is not for limits to say.
+      return false;
     case "slidingCounter":
       return mostUnitsIn(other, 2 * period) <= units;
     default:
@@ -63,7 +66,9 @@ function mostUnitsIn(limit: Algorithm, span: number): number {
       return burst + units * Math.ceil(span / period);
     case "lockout":
     case "calendarWindow":
-      // How long it locks, and how short a window may be, is not among its numbers.
+    case "concurrency":
+      // How long it locks, how short a window may be, and how soon permits come back, is not among
+      // its numbers.
       return Infinity;
     case "slidingLog":
       return units * Math.ceil(span / period);

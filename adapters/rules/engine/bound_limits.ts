@@ -9,6 +9,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
 import type { Domain, RuleKind } from "../../../core/rules/rules.ts";
 import type { Family, OlderOptions, Store, StoreBase } from "../../../core/store.ts";
@@ -46,6 +47,8 @@ export interface BoundVerdict {
   /** The algorithms of the limits. */
   readonly algorithms: readonly Algorithm[];
   readonly capacity: number;
+  /** Whether one of the limits is of permits: then only `hold` and `reserve` take units. */
+  readonly permits: boolean;
 }
 
 /** The most versions of a limit that are remembered. */
@@ -55,7 +58,13 @@ export const MAX_OLDER_VERSIONS = 4;
 export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): BoundVerdict {
   const algorithms = limits.map(({ algorithm }) => algorithm);
   const capacity = Math.min(...algorithms.map((each) => each.capacity));
-  return { kind, limits, algorithms, capacity: limits.length === 0 ? 0 : capacity };
+  return {
+    kind,
+    limits,
+    algorithms,
+    capacity: limits.length === 0 ? 0 : capacity,
+    permits: algorithms.some(holdsPermits),
+  };
 }
 
 /**
@@ -78,7 +87,10 @@ export function bindLimits(
     const there = before[index];
     const last = before.find(({ algorithm: { id } }) => id === algorithm.id) ??
       (there !== undefined && ids.has(there.algorithm.id) ? undefined : there);
-    const older = last === undefined || changes === "reset" ? [] : [
+    // Permits stay with the options under which they were given.
+    const startsAnew = changes === "reset" || holdsPermits(algorithm) ||
+      (last !== undefined && holdsPermits(last.algorithm));
+    const older = last === undefined || startsAnew ? [] : [
       { algorithm: last.algorithm, mode: changes, until: instant + longestUse(last.algorithm) },
       ...last.older,
     ].filter(({ algorithm: { id }, until }) => !ids.has(id) && until > instant);

@@ -18,30 +18,14 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import { isSameKey, repeatedOperation } from "../../../core/repeated_operation.ts";
-import type { Operation } from "../../../core/store.ts";
-import { charge } from "../../../core/verbs/charge.ts";
-import { consume } from "../../../core/verbs/consume.ts";
-import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
-import { peek } from "../../../core/verbs/peek.ts";
-import { refund } from "../../../core/verbs/refund.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
-import { tooManyLimits } from "./rule_request.ts";
+import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
+import { type CounterUnits, type Taking, TAKINGS } from "./taking.ts";
 
 /** A rule that holds for a request, and what decides for it on the store. */
 export interface Charge {
   readonly applied: AppliedRule;
   readonly verdict: BoundVerdict;
-}
-
-/** The verb that the units of a request are for. */
-export type ChargeAction = "consume" | "charge" | "peek" | "refund";
-
-const VERBS: Readonly<Record<ChargeAction, DecisionVerb>> = { consume, charge, peek, refund };
-
-/** A rule's operation on one of its limits, whose argument is a number of units. */
-interface UnitsOperation extends Operation {
-  readonly argument: number;
 }
 
 type Verdicts = MaybePromise<readonly RuleVerdict[]>;
@@ -51,39 +35,38 @@ export function chargeRules(
   on: RuleStore,
   mode: ChargeMode,
   charges: readonly Charge[],
-  action: ChargeAction,
+  taking: Taking,
 ): MaybePromise<Verdict> {
+  requireNoPermits(charges, taking);
   if (charges.length === 1) {
     const { applied, verdict: bound } = charges[0]!;
-    const verdict = chargeOnly(on, applied, bound, action);
+    const verdict = chargeOnly(on, applied, bound, taking);
     if (verdict !== undefined) return verdict;
   }
-  if (mode === "each") {
-    return andThen(chargeEach(on, charges, action, action === "peek"), verdictOf);
-  }
+  if (mode === "each") return andThen(chargeEach(on, charges, taking), verdictOf);
   const shadowed = charges.some(({ applied }) => applied.rule.shadow);
   const enforced = shadowed ? charges.filter(({ applied }) => !applied.rule.shadow) : charges;
-  return andThen(chargeEnforced(on, enforced, action), (verdicts) => {
+  return andThen(chargeEnforced(on, enforced, taking), (verdicts) => {
     if (!shadowed) return verdictOf(verdicts);
     // Shadows report what they would have decided, and take then.
-    const dry = action === "peek" || !verdictOf(verdicts).allowed;
+    const shadowTaking = verdictOf(verdicts).allowed ? taking : TAKINGS.peek;
     const shadows = charges.filter(({ applied }) => applied.rule.shadow);
     return andThen(
-      chargeEach(on, shadows, action, dry),
+      chargeEach(on, shadows, shadowTaking),
       (more) => verdictOf(inOrder(charges, [...verdicts, ...more])),
     );
   });
 }
 
-/** One rule with one limit, by a single call on the store; `undefined` of other rules. */
+/** One rule with one limit, by a single call on the store; `undefined` of other rules and of permits. */
 export function chargeOnly(
   on: RuleStore,
   applied: AppliedRule,
   verdict: BoundVerdict,
-  action: ChargeAction,
+  { verb }: Taking,
 ): MaybePromise<Verdict> | undefined {
-  if (verdict.limits.length !== 1) return undefined;
-  const bound = verdict.limits[0]!.family().bind(VERBS[action]);
+  if (verb === undefined || verdict.limits.length !== 1 || verdict.permits) return undefined;
+  const bound = verdict.limits[0]!.family().bind(verb);
   const answer = bound.call(applied.key, applied.cost, on.now());
   return isPromise(answer)
     ? answer.then((decision) => verdictOf([ruleVerdictOf(applied, verdict, decision)]))
@@ -104,17 +87,20 @@ export function overriding(
 function chargeEnforced(
   on: RuleStore,
   charges: readonly Charge[],
-  action: ChargeAction,
+  taking: Taking,
 ): Verdicts {
-  if (action !== "consume") return chargeTogether(on, charges, action, action === "peek");
+  if (taking.undo === undefined) return chargeTogether(on, charges, taking);
   const quotas = charges.filter(({ applied }) => applied.rule.quota);
   const others = quotas.length > 1 ? charges.filter(({ applied }) => !applied.rule.quota) : charges;
   const blocked = others.some(({ applied, verdict }) =>
     verdict.kind === "blocked" && applied.cost > 0
   );
   return quotas.length > 1 && !blocked
-    ? andThen(chargeQuotas(on, others, quotas), (verdicts) => inOrder(charges, verdicts))
-    : chargeTogether(on, charges, action, blocked);
+    ? andThen(
+      chargeQuotas(on, others, quotas, taking, taking.undo),
+      (verdicts) => inOrder(charges, verdicts),
+    )
+    : chargeTogether(on, charges, blocked ? TAKINGS.peek : taking);
 }
 
 /**
@@ -126,17 +112,19 @@ function chargeQuotas(
   on: RuleStore,
   others: readonly Charge[],
   quotas: readonly Charge[],
+  taking: Taking,
+  undo: Taking,
 ): Verdicts {
   const isAllowed = ({ allowed }: RuleVerdict) => allowed;
-  return andThen(chargeTogether(on, others, "consume", true), (looked) => {
+  return andThen(chargeTogether(on, others, TAKINGS.peek), (looked) => {
     const free = looked.every(isAllowed);
-    return andThen(chargeEach(on, quotas, "consume", !free), (verdicts): Verdicts => {
+    return andThen(chargeEach(on, quotas, free ? taking : TAKINGS.peek), (verdicts): Verdicts => {
       if (!free || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
-      return andThen(chargeTogether(on, others, "consume", false), (taken): Verdicts => {
+      return andThen(chargeTogether(on, others, taking), (taken): Verdicts => {
         const all = [...taken, ...verdicts];
         if (taken.every(isAllowed)) return all;
         const charged = quotas.filter((_, index) => verdicts[index]!.allowed);
-        return andThen(chargeEach(on, charged, "refund", false), () => all);
+        return andThen(chargeEach(on, charged, undo), () => all);
       });
     });
   });
@@ -146,10 +134,9 @@ function chargeQuotas(
 function chargeEach(
   on: RuleStore,
   charges: readonly Charge[],
-  action: ChargeAction,
-  dry: boolean,
+  taking: Taking,
 ): Verdicts {
-  const verdicts = charges.map((each) => chargeTogether(on, [each], action, dry));
+  const verdicts = charges.map((each) => chargeTogether(on, [each], taking));
   return andThen(allOf(verdicts), (all) => all.flat());
 }
 
@@ -157,17 +144,13 @@ function chargeEach(
 function chargeTogether(
   on: RuleStore,
   charges: readonly Charge[],
-  action: ChargeAction,
-  dry: boolean,
+  taking: Taking,
 ): Verdicts {
-  const verb = dry ? peek : VERBS[action];
-  const operations: UnitsOperation[] = [];
-  for (const { applied: { key, cost }, verdict } of charges) {
-    for (const limit of verdict.limits) {
-      operations.push({ bound: limit.family().bind(verb), key, argument: cost });
-    }
+  const counters: CounterUnits[] = [];
+  for (const { applied: { key, cost: units }, verdict } of charges) {
+    for (const limit of verdict.limits) counters.push({ family: limit.family(), key, units });
   }
-  const decisions = operations.length === 0 ? [] : runOperations(on, operations);
+  const decisions = counters.length === 0 ? [] : askCounters(on, counters, taking);
   return andThen(decisions, (all) => {
     let next = 0;
     const verdicts: RuleVerdict[] = [];
@@ -185,36 +168,74 @@ function chargeTogether(
   });
 }
 
-/** Runs operations; those on the same key as one, for a limit of a descriptor may be a rule's. */
-function runOperations(
+/** Asks counters, all or none; one that stands there twice is asked once, for all of its units. */
+function askCounters(
   { store, now }: RuleStore,
-  operations: readonly UnitsOperation[],
+  counters: readonly CounterUnits[],
+  taking: Taking,
 ): MaybePromise<readonly Decision[]> {
-  const repeated = repeatedOperation(operations) !== undefined;
-  const { wanted, places } = repeated ? mergeTwins(operations) : { wanted: operations, places: [] };
+  const { wanted, places } = mergeTwins(counters);
   const { maxOperations: most = Infinity } = store;
   if (wanted.length > most) throw tooManyLimits(most, wanted.length);
-  const answers = store.run(wanted, now()) as MaybePromise<readonly Decision[]>;
-  return repeated ? andThen(answers, (all) => places.map((place) => all[place]!)) : answers;
+  const operations = wanted.map((counter) => taking.operation(counter));
+  const answers: MaybePromise<readonly unknown[]> = store.run(operations, now());
+  return andThen(answers, (all) => {
+    const decisions = all.map((answer) => taking.decisionOf(answer));
+    if (taking.took !== undefined && decisions.every(({ allowed }) => allowed)) {
+      taking.took(wanted, all);
+    }
+    return wanted === counters ? decisions : places.map((place) => decisions[place]!);
+  });
 }
 
-/** Operations with one for each key, and which of them each of the given ones became. */
-function mergeTwins(operations: readonly UnitsOperation[]) {
-  const wanted: UnitsOperation[] = [];
-  const places = operations.map((operation) => {
-    const twin = wanted.findIndex((each) => isSameKey(each, operation));
-    if (twin === -1) return wanted.push(operation) - 1;
-    wanted[twin] = merged(wanted[twin]!, operation);
+/**
+ * Counters with each one only once, and which of them each of the given ones became: a limit of a
+ * descriptor may be a rule's.
+ */
+function mergeTwins(counters: readonly CounterUnits[]) {
+  if (!hasTwins(counters)) return { wanted: counters, places: [] };
+  const wanted: CounterUnits[] = [];
+  const places = counters.map((counter) => {
+    const twin = wanted.findIndex((each) => isSameCounter(each, counter));
+    if (twin === -1) return wanted.push(counter) - 1;
+    wanted[twin] = merged(wanted[twin]!, counter);
     return twin;
   });
   return { wanted, places };
 }
 
-/** Two operations on one key as one, with all of their units. */
-function merged(one: UnitsOperation, other: UnitsOperation): UnitsOperation {
-  const argument = Math.min(one.argument + other.argument, Number.MAX_SAFE_INTEGER);
-  const { older } = one.bound.family.spec;
-  return { ...(older.length > 0 ? one : other), argument };
+/** Up to this many counters, comparing each with each is faster than making text for them. */
+const FEW = 8;
+
+function hasTwins(counters: readonly CounterUnits[]): boolean {
+  if (counters.length > FEW) {
+    const names = new Set(counters.map(({ family, key }) => family.nameOf(key)));
+    return names.size < counters.length;
+  }
+  return counters.some((counter, index) =>
+    counters.findIndex((each) => isSameCounter(each, counter)) < index
+  );
+}
+
+function isSameCounter(one: CounterUnits, other: CounterUnits): boolean {
+  if (one.key !== other.key) return false;
+  const { prefix, algorithm } = one.family.spec;
+  const { prefix: otherPrefix, algorithm: otherAlgorithm } = other.family.spec;
+  return prefix === otherPrefix && algorithm.id === otherAlgorithm.id;
+}
+
+/** Two of one counter as one, with all of their units. */
+function merged(one: CounterUnits, other: CounterUnits): CounterUnits {
+  const units = Math.min(one.units + other.units, Number.MAX_SAFE_INTEGER);
+  const { older } = one.family.spec;
+  return { ...(older.length > 0 ? one : other), units };
+}
+
+/** Throws if a call would take permits that it cannot give back. */
+function requireNoPermits(charges: readonly Charge[], { onPermits }: Taking): void {
+  if (onPermits) return;
+  const holding = charges.find(({ verdict }) => verdict.permits);
+  if (holding !== undefined) throw permitsNeeded(holding.applied.rule.label);
 }
 
 /** Verdicts in the order of the rules that they are of. */

@@ -18,21 +18,18 @@ import {
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
-import {
-  type Charge,
-  type ChargeAction,
-  chargeOnly,
-  chargeRules,
-  overriding,
-} from "./charge_rules.ts";
+import { type Charge, chargeOnly, chargeRules, overriding } from "./charge_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
+import { type ChargeAction, type Taking, TAKINGS } from "./taking.ts";
 
 /** The parts by which an engine decides. */
 export interface RuleDecider {
   readonly on: RuleStore;
   /** The limits of keys of their own; `undefined` if there are none. */
   readonly keys: KeyLimitsCache | undefined;
+  /** Whether nothing is refused. */
+  readonly shadow: boolean;
   /** The rules that hold now. */
   bound: BoundRules;
 }
@@ -45,40 +42,41 @@ export function decideRequest(
 ): MaybePromise<Verdict> {
   checkRuleRequest(request);
   const charges = action === "consume" && request.charge === true;
-  const verdict = verdictOn(decider, request, charges ? "charge" : action);
+  const verdict = verdictOn(decider, request, TAKINGS[charges ? "charge" : action]);
   const refuses = request.refuseDebt === true && action !== "refund";
   return refuses ? andThen(verdict, refusingDebt) : verdict;
 }
 
-function verdictOn(
+/** Decides a request by the rules that hold now. */
+export function verdictOn(
   decider: RuleDecider,
   { domain: name, descriptors, cost = 1 }: RuleRequest,
-  action: ChargeAction,
+  taking: Taking,
 ): MaybePromise<Verdict> {
   const { on, bound } = decider;
   const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
   if (descriptors.length > 1) {
-    return chargeAll(decider, domain, matchRules(domain, descriptors, cost), action);
+    return chargeAll(decider, domain, matchRules(domain, descriptors, cost), taking);
   }
   const applied = matchRule(domain, descriptors[0]!, 0, cost);
   if (applied === undefined) return NO_RULE_VERDICT;
   const { rule, limit } = applied;
   const isOwn = limit === undefined && (rule.lookup === undefined || decider.keys === undefined);
-  const verdict = isOwn ? chargeOnly(on, applied, boundRule(on, bound, rule), action) : undefined;
-  return verdict ?? chargeAll(decider, domain, [applied], action);
+  const verdict = isOwn ? chargeOnly(on, applied, boundRule(on, bound, rule), taking) : undefined;
+  return verdict ?? chargeAll(decider, domain, [applied], taking);
 }
 
 function chargeAll(
   decider: RuleDecider,
   domain: Domain,
   applied: readonly AppliedRule[],
-  action: ChargeAction,
+  taking: Taking,
 ): MaybePromise<Verdict> {
   if (applied.length === 0) return NO_RULE_VERDICT;
   return andThen(
     chargesOf(decider, domain, applied),
-    (charges) => chargeRules(decider.on, domain.charge, charges, action),
+    (charges) => chargeRules(decider.on, domain.charge, charges, taking),
   );
 }
 
@@ -125,7 +123,7 @@ export function blockRequest(
 }
 
 /** The limits that decide for each rule. */
-function chargesOf(
+export function chargesOf(
   decider: RuleDecider,
   domain: Domain,
   all: readonly AppliedRule[],

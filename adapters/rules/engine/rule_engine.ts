@@ -6,8 +6,15 @@
  * once the verdict is there at once.
  */
 
-import { checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
+import {
+  checkCost,
+  checkInteger,
+  checkNow,
+  checkOptions,
+  checkStore,
+} from "../../../core/options/checks.ts";
 import { type Period, readPeriod } from "../../../core/options/period.ts";
+import type { ReserveOptions } from "../../../core/limiter/receipt_calls.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
@@ -21,7 +28,16 @@ import type { RuleStore } from "./bound_limits.ts";
 import { bindRules } from "./bound_rules.ts";
 import { blockRequest, decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
 import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
+import { holdRequest, reserveRequest } from "./hold_request.ts";
+import type {
+  RuleHold,
+  RulePermit,
+  RuleReceipt,
+  RuleReservation,
+  RuleSettlement,
+} from "./rule_receipt.ts";
 import type { RuleRequest } from "./rule_request.ts";
+import { releaseRequest, renewRequest, settleRequest } from "./settle_request.ts";
 
 /** The options of `ruleEngine`. */
 export interface RuleEngineOptions {
@@ -57,6 +73,35 @@ export interface RuleEngine {
   peek(request: RuleRequest): Verdict | Promise<Verdict>;
   /** Gives the units of a request back, to every rule that holds for it. */
   refund(request: RuleRequest): Verdict | Promise<Verdict>;
+  /**
+   * Holds the permits of a request, of its rules with `concurrency`, and consumes of its other limits:
+   * all together, or nothing where it is refused. Nobody renews the permits but the caller.
+   *
+   * @param id A whole number from 1 to 2^53 - 1; one call with the same id twice holds once. Random
+   * unless given.
+   */
+  hold(request: RuleRequest, id?: number): RuleHold | Promise<RuleHold>;
+  /** Renews permits for another time to live; whether all are held. One that has expired never is. */
+  renew(permit: RulePermit): boolean | Promise<boolean>;
+  /**
+   * Takes as `consume` does, and answers a receipt with which these units are settled later. It holds
+   * the permits of the request, too. Where the request is refused, nothing is taken, not even where each
+   * rule is charged by itself.
+   */
+  reserve(
+    request: RuleRequest,
+    options?: ReserveOptions,
+  ): RuleReservation | Promise<RuleReservation>;
+  /**
+   * Settles a receipt as if the request had cost `actual`, at most once, and releases its permits.
+   * Descriptors that brought a cost of their own keep that.
+   *
+   * @throws {TypeError} If it is no receipt.
+   * @throws {RangeError} If `actual` is no integer of at least 0.
+   */
+  settle(receipt: RuleReceipt, actual: number): RuleSettlement | Promise<RuleSettlement>;
+  /** Releases permits, or gives back all units of a receipt. */
+  release(held: RulePermit | RuleReceipt): RuleSettlement | Promise<RuleSettlement>;
   /** Forgets the counters of a request; answers how many. */
   reset(request: RuleRequest): number | Promise<number>;
   /**
@@ -133,12 +178,26 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   const decider: RuleDecider = {
     on,
     keys: lookup && keyLimitsCache(on, lookup, guarded(onLookupError, print), lookupCache),
+    shadow: options.shadow === true,
     bound: bindRules(on, toRuleSet(options.rules), undefined),
   };
   const shadow = shadowing();
-  const shown = options.shadow === true
+  const shown = decider.shadow
     ? (verdict: MaybePromise<Verdict>) => andThen(verdict, shadow)
     : (verdict: MaybePromise<Verdict>) => verdict;
+
+  /** An answer whose verdict is shown and reported. */
+  function held<Answer extends RuleHold | RuleReservation>(
+    request: RuleRequest,
+    answered: MaybePromise<Answer>,
+  ): MaybePromise<Answer> {
+    return andThen(answered, (answer) => {
+      const verdict = decider.shadow ? shadow(answer.verdict) : answer.verdict;
+      report?.(verdict, request);
+      return { ...answer, verdict };
+    });
+  }
+
   return {
     get rules(): RuleSet {
       return decider.bound.set;
@@ -154,6 +213,20 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     },
     peek: (request) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
     refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
+    hold(request, id) {
+      if (id !== undefined) checkInteger("hold", "id", id, 1);
+      return atOnceOrLater(held(request, holdRequest(decider, request, id)));
+    },
+    renew: (permit) => atOnceOrLater(renewRequest(decider, permit)),
+    reserve(request, { ttl } = {}) {
+      const period = ttl === undefined ? 0 : readPeriod("reserve", "ttl", ttl);
+      return atOnceOrLater(held(request, reserveRequest(decider, request, period)));
+    },
+    settle(receipt, actual) {
+      checkCost("settle", actual, 0);
+      return atOnceOrLater(settleRequest(decider, receipt, actual));
+    },
+    release: (held) => atOnceOrLater(releaseRequest(decider, held)),
     reset: (request) => atOnceOrLater(resetRequest(decider, request)),
     block: (request, duration) =>
       atOnceOrLater(

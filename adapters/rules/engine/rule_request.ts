@@ -46,6 +46,20 @@ export function checkRuleRequest({ descriptors, cost }: RuleRequest): void {
   }
 }
 
+const PERMITS_NEEDED = "PermitsNeededError";
+
+/** The error of a call that takes units of permits, which it could not give back. */
+export function permitsNeeded(rule: string): TypeError {
+  const why = "a rule with concurrency gives permits: ask it with hold or reserve";
+  const error = new TypeError(errorMessage("decide", why, rule));
+  return Object.assign(error, { name: PERMITS_NEEDED });
+}
+
+/** Whether an error is of a call that should have been `hold` or `reserve`. */
+export function isPermitsNeeded(error: unknown): error is TypeError {
+  return error instanceof TypeError && error.name === PERMITS_NEEDED;
+}
+
 /** The error of a request whose rules have more limits together than the store charges at once. */
 export function tooManyLimits(most: number, count: number): RangeError {
   const rule = `the rules of a request must have at most ${most} limits together on this store`;

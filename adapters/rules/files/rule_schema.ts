@@ -90,6 +90,7 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
     },
     forget: PERIOD,
   },
+  concurrency: { ttl: PERIOD, maxHold: PERIOD },
 };
 
 /** The fields that limits require beside their algorithm: limit and period, unless it says otherwise. */
@@ -98,6 +99,7 @@ const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   slidingWindow: ["limit", "period", "precision"],
   leakyQueue: ["limit", "period", "queue"],
   lockout: ["limit", "period", "lock"],
+  concurrency: ["limit", "ttl"],
 };
 
 const LIMIT_UNITS = integer("Units admitted per period in the long run; 0 refuses everything.", 0);

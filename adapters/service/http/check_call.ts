@@ -20,6 +20,7 @@
 import { andThen, type MaybePromise, orElse } from "../../../core/application_support.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import {
+  isPermitsNeeded,
   isTooManyLimits,
   type RuleEngine,
   type Verdict,
@@ -95,7 +96,7 @@ export function checkCall(
     if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
     const request = { domain, descriptors };
     const decided = orElse((): MaybePromise<Verdict> => engine.consume(request), (error) => {
-      if (isTooManyLimits(error)) refuse(Number(status), error.message);
+      if (isTooManyLimits(error) || isPermitsNeeded(error)) refuse(Number(status), error.message);
       throw error;
     });
     return andThen(decided, (verdict) => respond(verdict, Number(status)));

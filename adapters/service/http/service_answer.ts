@@ -4,7 +4,7 @@
  * gRPC.
  */
 
-import { isTooManyLimits } from "../../rules/rules.ts";
+import { isPermitsNeeded, isTooManyLimits } from "../../rules/rules.ts";
 import { PROBLEM_TYPE } from "../../http/http.ts";
 
 /**
@@ -62,6 +62,7 @@ export function refuse(...refusal: Parameters<typeof refusalOf>): never {
 /** The refusal that an error is; `undefined` if it is an error that no client caused. */
 export function asRefusal(error: unknown): CallRefusal | undefined {
   if (isTooManyLimits(error)) return refusalOf(400, error.message);
+  if (isPermitsNeeded(error)) return refusalOf(409, error.message);
   return refusals.has(error as object) ? error as CallRefusal : undefined;
 }
 

@@ -158,7 +158,11 @@ export function printable(subject: Subject): Subject {
 }
 
 /** The factories, with `tokenBucket` once for each way to refill it, and one of them blockable. */
-export type KindName = AlgorithmName | "tokenBucketByInterval" | "growingLockout" | "blockable";
+export type KindName =
+  | Exclude<AlgorithmName, "concurrency">
+  | "tokenBucketByInterval"
+  | "growingLockout"
+  | "blockable";
 
 /** The draws for a factory. */
 export interface DrawnKind {

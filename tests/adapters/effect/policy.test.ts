@@ -89,7 +89,10 @@ describe("Policy", () => {
     [{ ...rate, period: "1 fortnight" }, /period must be whole milliseconds/],
     [{ ...rate, period: 0.5 }, /period must be whole milliseconds/],
     [{ ...rate, period: "soon" }, /period must be whole milliseconds/],
-    [{ ...rate, algorithm: "sliding" }, /"gcra", or another.*"slidingCounter", "lockout" or "all"/],
+    [
+      { ...rate, algorithm: "sliding" },
+      /"gcra", or another.*"slidingCounter", "lockout", "concurrency" or "all"/,
+    ],
     [{ ...rate, algorithm: "slidingWindow" }, /Missing key\s+at \["precision"\]/],
     [{ limit: 5 }, /^SchemaError: Missing key\s+at \["period"\](?![^]*Missing key)/],
     [{ algorithm: "slidingWindow", ...rate, precision: "7s" }, /precision must divide the period/],

@@ -134,7 +134,7 @@ describe("every error has its file, line, path and what was expected:", () => {
     ],
     [
       ruleOf("limits:", "  - { algorithm: gcar, limit: 1, period: 1s }"),
-      'rules.yaml:5:22: error: rules[0].limits[0].algorithm: expected one of gcra, fixedWindow, calendarWindow, slidingLog, slidingCounter, slidingWindow, tokenBucket, leakyBucket, leakyQueue, lockout, not "gcar"',
+      'rules.yaml:5:22: error: rules[0].limits[0].algorithm: expected one of gcra, fixedWindow, calendarWindow, slidingLog, slidingCounter, slidingWindow, tokenBucket, leakyBucket, leakyQueue, lockout, concurrency, not "gcar"',
     ],
     [
       ruleOf("limits:", "  - { algorithm: slidingWindow, limit: 1, period: 1s, precision: 300 }"),

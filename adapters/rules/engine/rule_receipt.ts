@@ -1,0 +1,127 @@
+/*
+ * The receipt of a request, of all counters of its rules: plain data that any process with the same rules and
+ * the same store can settle. It carries the request, so that its counters are found again by the rules,
+ * and a receipt of each counter.
+ */
+
+import { checkCost, checkInteger, typeError } from "../../../core/options/checks.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { checkReceipt, type Receipt, type ReceiptOutcome } from "../../../core/receipts/receipt.ts";
+import type { Descriptor, Rule, Verdict } from "../../../core/rules/rules.ts";
+import { checkRuleRequest } from "./rule_request.ts";
+
+/** Permits that a request holds. It survives JSON; never give it to a client. */
+export interface RulePermit {
+  /** A random number of 53 bits, by which stores know the permits. */
+  readonly id: number;
+  /** The domain whose rules hold. */
+  readonly domain: string;
+  /** The subjects of the request. */
+  readonly descriptors: readonly Descriptor[];
+  /** Units of a descriptor that brought none of its own. */
+  readonly cost: number;
+  /** Milliseconds until the permits expire unless they are renewed; `undefined` if there are none. */
+  readonly ttl?: number | undefined;
+}
+
+/** Units that a request has reserved, and its permits. It survives JSON; never give it to a client. */
+export interface RuleReceipt extends RulePermit {
+  /** The receipt of each counter. */
+  readonly parts: readonly Receipt[];
+}
+
+/** The answer of `reserve`. */
+export interface RuleReservation {
+  /** The verdict. */
+  readonly verdict: Verdict;
+  /** The receipt to settle; `undefined` if the request was refused: then it holds nothing. */
+  readonly receipt: RuleReceipt | undefined;
+}
+
+/** The answer of `hold`. */
+export interface RuleHold {
+  /** The verdict. */
+  readonly verdict: Verdict;
+  /** The permits; `undefined` if the request was refused: then it holds none. */
+  readonly permit: RulePermit | undefined;
+}
+
+/** The end of one counter's units. */
+export interface SettledCounter {
+  /** The rule that the counter is of. */
+  readonly rule: Rule;
+  /** The counter's key. */
+  readonly key: string;
+  /** The balance after it. */
+  readonly decision: Decision;
+  /** Units given back; with a fraction where a unit had drained in part. */
+  readonly returned: number;
+  /** Units charged beyond those of the receipt. */
+  readonly charged: number;
+  /** The outcome of the counter's receipt. */
+  readonly outcome: ReceiptOutcome;
+}
+
+/** The answer of `settle`, and of `release` with a receipt. */
+export interface RuleSettlement {
+  /**
+   * `"settled"` if a counter was, or nothing was limited; otherwise `"expired"` if one was, otherwise
+   * `"unknown"`: the receipt was settled before, or the rules are no longer those that it is of.
+   */
+  readonly outcome: ReceiptOutcome;
+  /** Units given back: of the counter that gave back most. */
+  readonly returned: number;
+  /** Units charged beyond the receipt: of the counter that charged most. */
+  readonly charged: number;
+  /** Each counter. */
+  readonly counters: readonly SettledCounter[];
+}
+
+/** The most counters of a receipt: more are of no request. */
+const MOST_PARTS = 1_000;
+
+/**
+ * Requires a permit, or a receipt: it may have come from another process.
+ *
+ * @throws {TypeError} If it is none.
+ * @throws {RangeError} If a number of it is out of range.
+ */
+export function checkHolding(action: string, given: RulePermit | RuleReceipt): void {
+  if (typeof given !== "object" || given === null) {
+    throw typeError(action, "it needs what hold or reserve answered", given);
+  }
+  checkRuleRequest(given);
+  const { id, cost, descriptors } = given;
+  checkInteger(action, "id", id, 1);
+  checkCost(action, cost, 0);
+  if (descriptors.some(({ limit }) => limit !== undefined)) {
+    throw typeError(action, "its descriptors must have no limit of their own", "one that has");
+  }
+  if (!isReceipt(given)) return;
+  const { parts } = given;
+  if (!Array.isArray(parts) || parts.length > MOST_PARTS) {
+    throw typeError(action, `parts must be a list of at most ${MOST_PARTS} receipts`, parts);
+  }
+  for (const part of parts) checkReceipt(action, part);
+}
+
+/** Whether units were reserved. */
+export function isReceipt(held: RulePermit | RuleReceipt): held is RuleReceipt {
+  return "parts" in held;
+}
+
+/** The outcome of several counters. */
+export function settlementOf(counters: readonly SettledCounter[]): RuleSettlement {
+  const outcomes = counters.map(({ outcome }) => outcome);
+  const isAny = (outcome: ReceiptOutcome) => outcomes.includes(outcome);
+  return {
+    outcome: counters.length === 0 || isAny("settled")
+      ? "settled"
+      : isAny("expired")
+      ? "expired"
+      : "unknown",
+    returned: Math.max(0, ...counters.map(({ returned }) => returned)),
+    charged: Math.max(0, ...counters.map(({ charged }) => charged)),
+    counters,
+  };
+}
