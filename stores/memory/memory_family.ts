@@ -253,8 +253,8 @@ function callOf<Argument, Answer>(
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
     const now = at === undefined ? processTime() : at;
     const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
-    const isUsedUp = use.levels[slot]! >= USED_UP;
-    if (now >= slots.sweepAt || (decision.remaining === 0) !== isUsedUp) {
+    const level = use.levels[slot]!;
+    if (now >= slots.sweepAt || (decision.remaining === 0 ? level !== USED_UP : level >= USED_UP)) {
       after(slot, decision.allowed, now);
     }
     return decision;
@@ -264,7 +264,9 @@ function callOf<Argument, Answer>(
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
     const now = at === undefined ? processTime() : at;
     const decision = chargeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
-    if (now >= slots.sweepAt || decision.remaining === 0) after(slot, true, now);
+    if (now >= slots.sweepAt || decision.remaining === 0 || use.levels[slot]! >= USED_UP) {
+      after(slot, true, now);
+    }
     return decision;
   }
   function lookAtUnits(key: string, cost: number, at: number | undefined): Decision {

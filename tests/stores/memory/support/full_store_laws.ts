@@ -19,6 +19,12 @@ import { upTo } from "../../../support/seed.ts";
 
 const KEYS = 200;
 const START = 1_790_000_000_000;
+/**
+ * Keys with more use that may go by chance: levels are refreshed as a store looks at keys, and it looks
+ * at eight. Where half the levels are outdated, all eight are at one time in 256, and at four times
+ * hardly ever.
+ */
+const MOST_BY_CHANCE = 3;
 
 const subjects = Object.entries(evictionSubjects);
 const subject = fc.constantFrom(...subjects.map(([, algorithm]) => algorithm));
@@ -30,12 +36,13 @@ export const fullStoreLaws: readonly Law[] = [
     name: `${name}: the key that gives away the least goes`,
   })),
   law("keys used up stay, also where they are most, and one call at a time", moreUsedStay(5, 0.9)),
-  law("keys with more use stay", moreUsedStay(4, 0.25)),
+  law("keys with more use stay", moreUsedStay(4, 0.25, MOST_BY_CHANCE)),
   law(
     "keys that charges have used up stay, also where they are most",
-    moreUsedStay(5, 0.9, (api, user) => api.charge(user)),
+    moreUsedStay(5, 0.9, 0, (api, user) => api.charge(user)),
   ),
   law("keys that were used up, and have drained, go before keys with more use", drainedGo()),
+  law("a key that has drained goes before one used up, or in debt", drainedAloneGoes()),
   law("most keys that go where use has drained are not new ones with more use", newcomersStay()),
   law("a flood of several keys at once goes before keys used up", batchesGo()),
   law("chance decides among keys with equal use", chanceDecides()),
@@ -55,6 +62,7 @@ function heldOf(api: Limiter, users: readonly string[]): number {
 function moreUsedStay(
   used: number,
   share: number,
+  mostLost = 0,
   take = (api: Limiter, user: string): unknown => api.consume(user),
 ): fc.IRawProperty<unknown, boolean> {
   return fc.property(subject, (algorithm) => {
@@ -64,7 +72,7 @@ function moreUsedStay(
     for (const user of users) api.consume(user);
     for (let more = 1; more < used; more++) heavy.forEach((user) => take(api, user));
     for (let call = 0; call < KEYS; call++) api.consume(`made up ${call}`);
-    return heldOf(api, heavy) === heavy.length;
+    return heldOf(api, heavy) >= heavy.length - mostLost;
   }) as fc.IRawProperty<unknown, boolean>;
 }
 
@@ -79,8 +87,25 @@ function drainedGo(): fc.IRawProperty<unknown, boolean> {
     for (const user of users) api.consume(user, 1);
     for (const user of heavy) api.consume(user, 6);
     for (let call = 0; call < KEYS; call++) api.consume(`made up ${call}`);
-    return heldOf(api, heavy) === heavy.length;
+    return heldOf(api, heavy) >= heavy.length - MOST_BY_CHANCE;
   }) as fc.IRawProperty<unknown, boolean>;
+}
+
+/** One of two keys has drained since it was used up or in debt; then the other one is, and a third comes. */
+function drainedAloneGoes(): fc.IRawProperty<unknown, boolean> {
+  return fc.property(
+    fc.constantFrom<"consume" | "charge">("consume", "charge"),
+    fc.integer({ min: 0, max: 3 }),
+    (verb, debt) => {
+      const { api, pass } = drainingLimiter(2);
+      api.charge("drained", 10 + debt);
+      pass(debt + (debt > 0 ? 1 : 8));
+      api[verb]("drained");
+      api.charge("heavy", 10 + debt);
+      api.consume("made up");
+      return heldOf(api, ["heavy"]) === 1;
+    },
+  ) as fc.IRawProperty<unknown, boolean>;
 }
 
 /** All keys used much once, and use little now; then others come that use more. */
@@ -99,9 +124,9 @@ function newcomersStay(): fc.IRawProperty<unknown, boolean> {
 }
 
 /** A limit of ten units on a full store, of which one comes back each hour. */
-function drainingLimiter() {
+function drainingLimiter(maxKeys = KEYS) {
   let now = START;
-  const store = memoryStore({ maxKeys: KEYS });
+  const store = memoryStore({ maxKeys });
   const algorithm = gcra({ limit: 1, period: "1h", burst: 10 });
   const api = limiter(algorithm, { store, prefix: "law", clock: () => now });
   return { api, pass: (hours: number) => now += hours * 3_600_000 };
