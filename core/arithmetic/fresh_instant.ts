@@ -97,6 +97,14 @@ export function leavesLevel(freshAt: number, level: number): boolean {
   return off < MOST_OFF[USED_UP]! || off > MOST_OFF[level]!;
 }
 
+/**
+ * Whether a call that left so much must be noted at once, for calls that know no instant: the key is used
+ * up, or no longer is.
+ */
+export function leavesUsedUp(remaining: number, level: number): boolean {
+  return remaining === 0 ? level !== USED_UP : level >= USED_UP;
+}
+
 /** The level of use that an instant carries, from 0, with more than seven eighths left, to 9. */
 export function levelOf(freshAt: number): number {
   const off = Math.ceil(freshAt) - freshAt;

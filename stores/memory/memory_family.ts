@@ -8,7 +8,7 @@
  * is rare is in a bound function of its own.
  */
 
-import { freshInstant, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
+import { freshInstant, leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
 import { chargeInPlace, lookAt, takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
@@ -253,8 +253,7 @@ function callOf<Argument, Answer>(
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
     const now = at === undefined ? processTime() : at;
     const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
-    const level = use.levels[slot]!;
-    if (now >= slots.sweepAt || (decision.remaining === 0 ? level !== USED_UP : level >= USED_UP)) {
+    if (now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
       after(slot, decision.allowed, now);
     }
     return decision;
@@ -264,7 +263,7 @@ function callOf<Argument, Answer>(
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
     const now = at === undefined ? processTime() : at;
     const decision = chargeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
-    if (now >= slots.sweepAt || decision.remaining === 0 || use.levels[slot]! >= USED_UP) {
+    if (now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
       after(slot, true, now);
     }
     return decision;

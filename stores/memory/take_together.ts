@@ -3,7 +3,7 @@
  * are arrival times, and a batch of two then costs little more than two calls.
  */
 
-import { USED_UP } from "../../core/arithmetic/fresh_instant.ts";
+import { leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
 import { freeIn, lookAt, takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import type { ArrivalRate } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
@@ -67,8 +67,8 @@ export function togetherIn(slots: Slots): TakeTogether {
       const { bound, argument } = own[index]!;
       const cell = WIDTH * found[index]!;
       const decision = takeInPlace(bound.rate!, queue.cells, cell, now, argument);
-      const isUsedUp = slots.use.levels[found[index]!]! >= USED_UP;
-      if ((decision.remaining === 0) !== isUsedUp) refreshLevel(slots, found[index]!);
+      const level = slots.use.levels[found[index]!]!;
+      if (leavesUsedUp(decision.remaining, level)) refreshLevel(slots, found[index]!);
       decisions.push(decision);
     }
     if (now >= slots.sweepAt) sweep(slots, now);

@@ -10,9 +10,9 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
     "A charge does not say that it left nothing":
-      "if (now >= slots.sweepAt{~~ || decision.remaining === 0~>~~}) after(slot, true, now);",
+      "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, true, now);",
     "A call does not say that a key is used up no longer":
-      "({~~decision.remaining === 0) !== isUsedUp~>decision.remaining === 0) && !isUsedUp~~}) {",
+      "{~~leavesUsedUp(decision.remaining, use.levels[slot]!)~>decision.remaining === 0~~}) {\n      after(slot, decision.allowed, now);",
   }),
   ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
     "Nobody looks at keys whose use has drained": [

@@ -54,7 +54,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
     "A call on a known key does not say that it left nothing":
-      "if (now >= slots.sweepAt{~~ || (decision.remaining === 0) !== isUsedUp~>~~}) {",
+      "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, decision.allowed, now);",
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A batch on the memory store that writes nothing":

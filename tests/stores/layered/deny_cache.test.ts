@@ -13,7 +13,7 @@ import { type Answers, atOnce, away, byPromise, byThenable, probe } from "./prob
 const hourly = gcra({ limit: 1, period: "1h", burst: 3 });
 
 /** Laws that compare whole answers, where a remembered one may carry an older balance. */
-const WHOLE_ANSWERS = /the same answers|as if they came in some order/;
+const WHOLE_ANSWERS = /the same answers|as if they came in some order|receipts are settled/;
 
 for (const law of storeLaws(() => denyCache(memoryStore()))) {
   if (WHOLE_ANSWERS.test(law.name)) continue;
@@ -70,6 +70,17 @@ describe("denyCache", () => {
     now = retryAfter;
     assert.equal(api.consume("k").allowed, true);
     assert.equal(inner.calls, before + 2);
+  });
+
+  test("forgets a refusal when units of a receipt are given back, or charged", () => {
+    const { api } = caching();
+    const { receipt } = api.reserve("k", 3);
+    const small = api.consume("k");
+    assert.deepEqual([small.allowed, api.settle("k", receipt!, 2).returned], [false, 1]);
+    assert.equal(api.consume("k").allowed, true);
+    const { retryAfter } = api.consume("k");
+    api.charge("k", 1);
+    assert.ok(api.consume("k").retryAfter > retryAfter);
   });
 
   test("asks for a smaller cost than the one refused, and for a look", () => {
