@@ -7,15 +7,17 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
-import { andFinally } from "../../core/maybe_promise.ts";
+import { andFinally, andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { type Period, readPeriod } from "../../core/options/period.ts";
-import type { Store, StoreBase } from "../../core/store.ts";
+import type { Operation, Store, StoreBase } from "../../core/store.ts";
 import { block } from "../../core/verbs/block.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 import { keyedCache } from "./keyed_cache.ts";
 import { leasedCall, type LeasedKey } from "./leased_call.ts";
+
+type AnyBound = Operation["bound"];
 
 /** The options of `lease`. */
 export interface LeaseOptions {
@@ -86,6 +88,18 @@ export function lease(store: Store, options: LeaseOptions): Store {
   const ttl = readPeriod(action, "ttl", options.ttl);
   const keys = keyedCache<LeasedKey>(maxKeys);
 
+  /** Units that were given back may be some that a block would still hand out: it keeps those in use. */
+  function keepUsed(
+    { bound: { family, verb }, key }: { bound: Pick<AnyBound, "family" | "verb">; key: string },
+    answer: unknown,
+  ): unknown {
+    const held = keys.of(family).get(key)?.block;
+    if (held === undefined) return answer;
+    const { remaining, debt } = verb.decisionOf(answer);
+    held.left = Math.min(held.left, family.spec.algorithm.capacity - remaining + debt);
+    return answer;
+  }
+
   return wrapStore(store, {
     open(spec) {
       requireLeasable(spec.algorithm);
@@ -100,6 +114,13 @@ export function lease(store: Store, options: LeaseOptions): Store {
           return andFinally(() => call(key, duration, now), () => keys.delete(family.spec, key));
         };
       }
+      if (verb.kind === "free") {
+        return (key, argument, now) =>
+          andThen<unknown, unknown>(
+            call(key, argument, now),
+            (answer) => keepUsed({ bound: { family, verb }, key }, answer),
+          );
+      }
       if (!isLook && (verb as unknown) !== consume) return call;
       const decide = leasedCall({
         take: family.bind(consume).call,
@@ -111,6 +132,13 @@ export function lease(store: Store, options: LeaseOptions): Store {
       });
       return (key, cost: number, now) => decide(key, cost, isLook, now);
     },
+    run: (operations, now) =>
+      andThen(store.run(operations, now) as MaybePromise<readonly unknown[]>, (answers) => {
+        operations.forEach((operation, index) => {
+          if (operation.bound.verb.kind === "free") keepUsed(operation, answers[index]);
+        });
+        return answers;
+      }),
     delete({ spec, delete: forget }, key) {
       keys.delete(spec, key);
       return andFinally<void>(() => forget(key), () => keys.delete(spec, key));

@@ -18,6 +18,8 @@ import {
   slidingLog,
   type SyncStore,
 } from "../../../mod.ts";
+import { internalsOf } from "../../../core/limiter/limiter.ts";
+import { refund } from "../../../core/verbs/refund.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { andThen } from "../../../core/maybe_promise.ts";
 import { lease, type LeaseOptions } from "../../../stores/layered/layered.ts";
@@ -204,6 +206,31 @@ describe("lease", () => {
         assert.equal(admitted, Math.min(60, algorithm.capacity));
       }),
       fcOptions(),
+    );
+  });
+
+  test("admits no more than the limit, however much is given back", () => {
+    const act = fc.record({ takes: fc.boolean(), units: fc.integer({ min: 1, max: 12 }) });
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 30 }), fc.boolean(), (acts, atOnce) => {
+        const { store } = probe();
+        const api = leased(store, TEN, gcra({ limit: 20, period: "1h" }));
+        let used = 0;
+        for (const { takes, units } of acts) {
+          if (takes) used += api.consume("k", units).allowed ? units : 0;
+          else {
+            used = Math.max(0, used - units);
+            if (atOnce) api.refund("k", units);
+            else {api.store.run([{
+                bound: internalsOf(api)!.bind(refund),
+                key: "k",
+                argument: units,
+              }], 0);}
+          }
+          assert.ok(used <= 20, `${used} of 20 in use`);
+        }
+      }),
+      fcOptions({ numRuns: 60 }),
     );
   });
 
