@@ -133,8 +133,9 @@ function remember(
   // A receipt that expires is known by its entry: without one it was settled.
   if (expires) return left === 0 ? others : withEntry(others, { id, until, units: left, marks });
   if (units === 0) return others;
-  // As long as the units of a call now would count.
-  return withSettled(others, { id, until: now + (until - at), units: left, marks: undefined });
+  // As long as the units of a call now would count; a receipt may say what no state can hold.
+  const known = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
+  return withSettled(others, { id, until: known, units: left, marks: undefined });
 }
 
 function excess(

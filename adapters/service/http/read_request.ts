@@ -37,9 +37,10 @@ export function readRequest(
 }
 
 /** A place in the body, or the index of a request, which becomes text only if something is wrong. */
-type Place = string | number;
+export type Place = string | number;
 
-function requestOf(
+/** Reads one request. */
+export function requestOf(
   data: unknown,
   place: Place,
   defaultDomain: string | undefined,
@@ -99,22 +100,25 @@ function entriesOf(data: unknown, place: Place): readonly DescriptorEntry[] {
   return found;
 }
 
-type DataMap = Readonly<Record<string, unknown>>;
+/** A map of JSON. */
+export type DataMap = Readonly<Record<string, unknown>>;
 
 function isMap(value: unknown): value is DataMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function mapOf(value: unknown, place: Place): DataMap {
+/** Requires a map. */
+export function mapOf(value: unknown, place: Place): DataMap {
   return isMap(value) ? value : refuseAt(place, "", `must be a map, not ${formatValue(value)}`);
 }
 
-function at(place: Place, name: string): string {
+/** A place inside another. */
+export function at(place: Place, name: string): string {
   const start = typeof place === "number" ? `[${place}]` : place;
   return start === "" || name === "" ? start + name : `${start}.${name}`;
 }
 
 /** Refuses a body because of the value at one place in it. */
-function refuseAt(place: Place, name: string, rule: string): never {
+export function refuseAt(place: Place, name: string, rule: string): never {
   refuse(400, `${at(place, name) || "the body"} ${rule}`);
 }

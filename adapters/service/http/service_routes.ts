@@ -15,6 +15,7 @@ import type { CallSettings } from "../serve_options.ts";
 import { readBlockTerms } from "./read_block_terms.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
+import { holdingRoutes } from "./holding_routes.ts";
 import { pageFile } from "./page_file.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestAccess } from "./request_access.ts";
@@ -63,6 +64,9 @@ export function serviceRoutes(
   options: RouteOptions,
 ): (path: string) => Route {
   const { limits, show, access, responseHeaders } = options;
+  const requestsIn = (text: string) => knownRequests(engine, limits, text);
+  const requireDomain = (domain: string) => requireRules(engine, domain);
+  const holding = holdingRoutes(engine, { limits, requestsIn, requireDomain });
   const isReady = () => options.isReady() && engine.rules.domains.size > 0;
   const routes = new Map<string, Route>([
     ...ACTIONS.map((action) =>
@@ -71,6 +75,7 @@ export function serviceRoutes(
     ...(["block", "unblock"] as const).map((action) =>
       [`/v1/${action}`, postRoute((text) => answerBlock(engine, options, action, text))] as const
     ),
+    ...Object.entries(holding).map(([path, answer]) => [path, postRoute(answer)] as const),
     [
       "/json",
       postRoute((text) =>
@@ -150,14 +155,17 @@ function textAnswer(
 const LONGEST_SEARCH = 256;
 
 /** Reads a body whose requests all name a domain that has rules. */
-function knownRequests({ rules: { domains } }: RuleEngine, limits: RequestLimits, text: string) {
+function knownRequests(engine: RuleEngine, limits: RequestLimits, text: string) {
+  const { domains } = engine.rules;
   const only = domains.size === 1 ? domains.keys().next().value : undefined;
   const body = readRequest(text, only, limits);
-  for (const { domain } of body.requests) {
-    if (domains.has(domain)) continue;
-    refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
-  }
+  for (const { domain } of body.requests) requireRules(engine, domain);
   return body;
+}
+
+function requireRules({ rules: { domains } }: RuleEngine, domain: string): void {
+  if (domains.has(domain)) return;
+  refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
 }
 
 /** Answers a body with one request, or with a list of them. */

@@ -40,7 +40,7 @@ const NOTHING =
   '"limit":null,"remaining":null,"retryAfter":0,"nextAfter":0,"resetAfter":0,"delay":0,"debt":0';
 
 /** A decision's fields; `retryAfter` is null if the cost can never be admitted. */
-function decisionJson(decision: Decision | undefined): string {
+export function decisionJson(decision: Decision | undefined): string {
   if (decision === undefined) return NOTHING;
   const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt, source } = decision;
   const wait = retryAfter === Infinity ? "null" : retryAfter;

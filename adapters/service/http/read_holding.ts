@@ -1,0 +1,88 @@
+/*
+ * From the body of a call to the receipts and permits in it. They come from callers, who may have
+ * changed them: the request in each is checked as any other is, and the rest by the engine.
+ */
+
+import { formatValue } from "../../../core/application_support.ts";
+import type { RulePermit, RuleReceipt } from "../../rules/rules.ts";
+import { at, type DataMap, mapOf, type Place, refuseAt, requestOf } from "./read_request.ts";
+import type { RequestLimits } from "./request_bounds.ts";
+import { parseJson, refuse } from "./service_answer.ts";
+
+/** The receipts and permits of a body. */
+export interface HoldingBody {
+  readonly many: boolean;
+  readonly holdings: readonly Holding[];
+}
+
+/** A receipt, or a permit. */
+export interface Holding {
+  /** The receipt or the permit, whose id and parts are not checked yet. */
+  readonly held: RulePermit | RuleReceipt;
+  /** The units that were really used; `undefined` if the body does not say. */
+  readonly actual: number | undefined;
+}
+
+/**
+ * Reads a body of receipts and permits, and refuses one that is malformed.
+ *
+ * @param names The names under which they may stand: `"receipt"`, `"permit"`.
+ * @param needsActual Whether each must say what was really used.
+ */
+export function readHoldings(
+  text: string,
+  limits: RequestLimits,
+  names: readonly string[],
+  needsActual: boolean,
+): HoldingBody {
+  const data = parseJson(text);
+  const many = Array.isArray(data);
+  if (many && data.length > limits.maxBatch) {
+    refuse(400, `a body must hold at most ${limits.maxBatch} receipts, not ${data.length}`);
+  }
+  const all: readonly unknown[] = many ? data : [data];
+  const holdings = all.map((each, index): Holding => {
+    const place = many ? index : "";
+    const map = mapOf(each, place);
+    const actual = actualOf(map, place, needsActual);
+    return { held: holdingOf(map, place, names, limits), actual };
+  });
+  return { many, holdings };
+}
+
+function holdingOf(
+  map: DataMap,
+  place: Place,
+  names: readonly string[],
+  limits: RequestLimits,
+): RulePermit | RuleReceipt {
+  const given = names.filter((name) => map[name] !== undefined && map[name] !== null);
+  if (given.length !== 1) refuseAt(place, "", `must have ${names.join(" or ")}, and nothing else`);
+  const [name] = given as [string];
+  const own = at(place, name);
+  const written = mapOf(map[name], own);
+  const { id, parts } = written as unknown as RuleReceipt;
+  const { domain, descriptors, cost = 1 } = requestOf(written, own, undefined, limits);
+  const held = { id, domain, descriptors, cost };
+  return name === "receipt" ? { ...held, parts } : held;
+}
+
+function actualOf({ actual }: DataMap, place: Place, isNeeded: boolean): number | undefined {
+  if (!isNeeded && actual === undefined) return undefined;
+  if (Number.isSafeInteger(actual) && actual as number >= 0) return actual as number;
+  return refuseAt(place, "actual", `must be an integer of at least 0, not ${formatValue(actual)}`);
+}
+
+/** The options that a body gives each of its requests beside the request itself. */
+export interface HoldTerms {
+  /** For `reserve`. */
+  readonly ttl: never;
+  /** For `hold`. */
+  readonly id: number | undefined;
+}
+
+/** Reads the terms of each request of a body that `readRequest` has read. */
+export function readHoldTerms(text: string): readonly HoldTerms[] {
+  const data = parseJson(text) as HoldTerms | readonly HoldTerms[];
+  return Array.isArray(data) ? data : [data as HoldTerms];
+}
