@@ -16,6 +16,7 @@ import {
   verdictOf,
 } from "../../../core/rules/rules.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
+import type { StoreNames } from "../../../core/limiter/store_names.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
 import { type Charge, chargeOnly, chargeRules, overriding } from "./charge_rules.ts";
@@ -28,6 +29,8 @@ export interface RuleDecider {
   readonly on: RuleStore;
   /** The limits of keys of their own; `undefined` if there are none. */
   readonly keys: KeyLimitsCache | undefined;
+  /** The names of the stores that hold the units of receipts. */
+  readonly names: StoreNames;
   /** Whether nothing is refused. */
   readonly shadow: boolean;
   /** The rules that hold now. */

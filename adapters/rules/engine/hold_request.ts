@@ -98,8 +98,19 @@ function takeRequest<Answer>(
       .map((algorithm: Algorithm) => permitTimes(algorithm).ttl);
     const ttl = times.length === 0 ? undefined : Math.min(...times);
     const parts = taken.flatMap(({ receipt }) => receipt ?? []);
-    return answer(verdict, { ...held, ttl }, parts);
+    return andThen(
+      allOf(parts.map((part) => named(decider, part))),
+      (all) => answer(verdict, { ...held, ttl }, all),
+    );
   });
+}
+
+/** A receipt with the name of the store that holds its units. */
+function named({ names }: RuleDecider, receipt: Receipt): MaybePromise<Receipt> {
+  const { source } = receipt;
+  return source === "policy"
+    ? receipt
+    : andThen(names.of(source), (store) => ({ ...receipt, store }));
 }
 
 function undone(

@@ -15,6 +15,7 @@ import {
 } from "../../../core/options/checks.ts";
 import { type Period, readPeriod } from "../../../core/options/period.ts";
 import type { ReserveOptions } from "../../../core/limiter/receipt_calls.ts";
+import { storeNames } from "../../../core/limiter/store_names.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
@@ -178,6 +179,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   const decider: RuleDecider = {
     on,
     keys: lookup && keyLimitsCache(on, lookup, guarded(onLookupError, print), lookupCache),
+    names: storeNames(store, prefix, on.now),
     shadow: options.shadow === true,
     bound: bindRules(on, toRuleSet(options.rules), undefined),
   };

@@ -82,8 +82,12 @@ function settled(
     const outcomes = counters.map((counter) => {
       if (isPermit(counter)) return released(decider, receipt, counter);
       const place = left.findIndex((part) => isOf(part, counter));
-      const [part] = place === -1 ? [] : left.splice(place, 1);
-      return part === undefined ? undefined : settledCounter(decider, counter, part);
+      if (place === -1) return undefined;
+      const [part] = left.splice(place, 1) as [Receipt];
+      return andThen(
+        decider.names.isOf(part.store, part.source),
+        (isHere) => isHere ? settledCounter(decider, counter, part) : undefined,
+      );
     });
     return andThen(
       allOf(outcomes),

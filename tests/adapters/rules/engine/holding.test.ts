@@ -169,6 +169,10 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
         rules: [{ key: "tokens", limits: [{ limit: 9, period: "1s" }] }],
       }).engine;
       assert.equal((await other.settle(sent(receipt), 1)).outcome, "unknown");
+      const elsewhere = setup().engine;
+      await elsewhere.reserve({ ...call(of("tokens")), cost: 100 });
+      assert.equal((await elsewhere.settle(sent(receipt), 1)).outcome, "unknown");
+      assert.equal(await left(elsewhere, "tokens"), 9_900);
       const forged = { ...sent(receipt)!, descriptors: [{ entries: [["tokens", "b"] as const] }] };
       assert.equal((await engine.settle(forged, 1)).outcome, "unknown");
       assert.equal(await left(engine, "tokens"), 9_900);
