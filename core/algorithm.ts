@@ -136,6 +136,11 @@ export interface AlgorithmInternals<State = unknown> {
    * `charge` give the same results without it.
    */
   readonly halves?: SplitReducer<State> | undefined;
+  /**
+   * The same for states that remember no receipts, if others can: a store that keeps the two apart
+   * spares its calls the question.
+   */
+  readonly plain?: SplitReducer<State> | undefined;
   /** The computation of `take`, where numbers can say it. */
   readonly formula?: Formula | undefined;
   /** For an arrival time in one number of whole ticks: its units. */

@@ -65,9 +65,8 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
   const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
   const reducers = algorithms.map((algorithm) => splitReducer(algorithm));
   const receipts = receiptsOfAll(algorithms, initial) as Receipts<AllState>;
-  const split = Object.freeze(
-    reduceNoted(allReducer(reducers, initial, capacity), receipts.giveBack),
-  ) as SplitReducer<AllState>;
+  const plain = Object.freeze(allReducer(reducers, initial, capacity));
+  const split = Object.freeze(reduceNoted(plain, receipts.giveBack)) as SplitReducer<AllState>;
   return Object.freeze({
     name: algorithms.map((algorithm) => algorithm.name).join("+"),
     id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,
@@ -78,6 +77,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
     codec: notedCodec(allCodec(algorithms, initial), receipts.size) as Codec<AllState>,
     internals: Object.freeze({
       halves: split,
+      plain,
       parts: Object.freeze([...algorithms]),
       formula: formulaOf(algorithms),
       bytes: bytesOfParts(algorithms),

@@ -115,16 +115,17 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { take, decide, charge } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
-  const plain: SplitReducer<State> = {
+  const plain: SplitReducer<State> = Object.freeze({
     take,
     decide,
     // Only for a cost above 0; units that are given back go through `take`.
-    charge: (state, now, cost) => cost > 0 ? charge(state, now, cost) : take(state, now, cost),
-  };
+    charge: (state: State, now: number, cost: number) =>
+      cost > 0 ? charge(state, now, cost) : take(state, now, cost),
+  });
   const receipts = accounting.returns && receiptsOf(accounting.returns);
-  const split = Object.freeze(
-    (receipts === undefined ? plain : reduceNoted(plain, receipts.giveBack)) as typeof plain,
-  );
+  const split = receipts === undefined
+    ? plain
+    : Object.freeze(reduceNoted(plain, receipts.giveBack)) as typeof plain;
   return Object.freeze({
     name,
     id: parts.id.join("/"),
@@ -135,6 +136,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     codec: (receipts === undefined ? codec : notedCodec(codec, receipts.size)) as Codec<State>,
     internals: Object.freeze({
       halves: split,
+      plain,
       slots: parts.slots,
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),

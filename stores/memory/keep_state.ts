@@ -13,7 +13,6 @@ import {
   STATE,
   WIDTH,
 } from "./expiry_queue.ts";
-import { isNoted } from "../../core/receipts/noted.ts";
 import { SLOT_BYTES, textBytes } from "./key_bytes.ts";
 import {
   bytesOf,
@@ -28,7 +27,7 @@ import {
   type Slots,
   sweep,
 } from "./slots.ts";
-import { keepKey, type Table, tableFor } from "./table.ts";
+import { isBesideOthers, keepKey, type Table, tableFor } from "./table.ts";
 import { addToLevel, growLevels } from "./use_levels.ts";
 
 /**
@@ -46,8 +45,8 @@ export function keepState(
   freshAt: number,
   now: number,
 ): void {
-  const isMoved = slot !== undefined && table.numeric &&
-    slots.owners[slot]!.numeric !== (typeof state === "number");
+  const isMoved = slot !== undefined &&
+    slots.owners[slot]!.isBeside !== isBesideOthers(table, state);
   if (slot !== undefined && (state === initial || isMoved)) dropSlot(slots, slot);
   if (state === initial) return;
   if (slot === undefined || isMoved) addKey(slots, table, key, state, freshAt, now);
@@ -102,9 +101,7 @@ export function replaceState(
 function keepObject(slots: Slots, table: Table, slot: number, state: unknown, now: number): void {
   const { objects, texts, onFull } = slots;
   const held = objects[slot];
-  if (
-    held === undefined || typeof table.stateBytes === "function" || isNoted(state) || isNoted(held)
-  ) {
+  if (held === undefined || typeof table.stateBytes === "function" || table.isBeside) {
     const bytes = bytesOf(table, state);
     const grown = bytes - bytesOf(table, held);
     if (grown > 0) requireFit(slots, texts[slot]! + bytes);

@@ -16,13 +16,14 @@ import { processTime } from "../process_time.ts";
 import type { Algorithm, ArrivalRate } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
+import { withoutReceipts } from "../../core/algorithms/split_reducer.ts";
 import { keptFor } from "../../core/receipts/receipts_of.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
 import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { numberIn, WIDTH } from "./expiry_queue.ts";
-import { addKey, keepNumber, keepState } from "./keep_state.ts";
+import { addKey, keepNumber, keepState, replaceState } from "./keep_state.ts";
 import {
   dropSlot,
   heldBytes,
@@ -199,19 +200,32 @@ function callOf<Argument, Answer>(
     return answer;
   }
 
+  function callAny(key: string, argument: Argument, at: number | undefined): Answer {
+    const now = at === undefined ? processTime() : at;
+    return callOn(table.slots.get(key) ?? findSlot(key, now), key, argument, now);
+  }
+
   if (!table.numeric) {
+    const leavesNotes = !isLook && verb.transition(algorithm) === undefined;
+    // A look sees what older options hold, which may have notes.
+    if (leavesNotes || !isPlain) return callAny;
+    const plain = verb.on(withoutReceipts(algorithm));
+    const lasts = internals?.parts === undefined ? undefined : internals.receipts;
     return function callOther(key, argument, at) {
       const now = at === undefined ? processTime() : at;
-      const slot = table.slots.get(key) ?? findSlot(key, now);
+      const first = table.slots.get(key);
+      const slot = first ?? findSlot(key, now);
+      if (slot !== first && slots.owners[slot!]!.isBeside) return callOn(slot, key, argument, now);
       const state = slot === undefined ? stateWithoutSlot(key, now) : slots.objects[slot];
-      const next = nextOf(state, now, argument);
-      const answer = answerOf(state, next, now, argument);
-      if (next !== state) {
-        const decision = decisionOf(answer);
-        const kept = keptFor(algorithm, next, now, decision);
-        const freshAt = freshInstant(now, decision, algorithm, kept);
-        keepState(slots, table, key, slot, next, initial, freshAt, now);
-      }
+      const next = plain.next(state, now, argument);
+      const answer = plain.answer(state, next, now, argument);
+      if (next === state) return answer;
+      const decision = decisionOf(answer);
+      const kept = lasts?.keptFor(next, now, decision.resetAfter);
+      const freshAt = freshInstant(now, decision, algorithm, kept);
+      if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
+      else if (next === initial) dropSlot(slots, slot);
+      else replaceState(slots, table, slot, next, freshAt, now);
       return answer;
     };
   }

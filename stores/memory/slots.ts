@@ -28,6 +28,7 @@ import {
   allSlots,
   emptyTable,
   forgetKey,
+  isBesideOthers,
   isEmpty,
   keepKey,
   type Table,
@@ -69,7 +70,7 @@ export interface Slots extends SlotBounds {
   bytes: number;
   /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
   sweepAt: number;
-  /** Keys whose states have notes, although those of their family are numbers. */
+  /** Keys whose states have notes. */
   noted: number;
   /** Keys that were dropped although they held use. */
   evictions: number;
@@ -143,7 +144,7 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
     }
     slots.bytes += bytesOf(table, state) - bytesOf(texts, objects[slot]);
     owners[slot] = table;
-    if (table.numeric && typeof state !== "number") {
+    if (isBesideOthers(table, state)) {
       putBeside(slots, table, slot);
       objects[slot] = state;
     } else if (table.numeric) {

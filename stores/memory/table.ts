@@ -5,6 +5,7 @@
  */
 
 import type { Codec } from "../../core/codec.ts";
+import { isNoted } from "../../core/receipts/noted.ts";
 import type { StateBytes } from "../../core/algorithms/state_bytes.ts";
 
 /** All keys of one limiter. */
@@ -20,7 +21,7 @@ export interface Table {
   readonly codec: Codec<unknown> | undefined;
   /** How many bytes a state takes that does not lie in a cell. */
   readonly stateBytes: StateBytes;
-  /** Whether it holds those keys of a numeric family whose states have notes. */
+  /** Whether it holds those keys of a family whose states have notes. */
   readonly isBeside: boolean;
   /** The slots of its keys: of the first ones. */
   readonly slots: Map<string, number>;
@@ -34,8 +35,8 @@ export interface Table {
 const NOTES = " noted";
 
 /**
- * The family of those keys of another one whose states have notes, and so do not lie in cells as the
- * other's do.
+ * The family of those keys of another one whose states have notes. They lie apart, so that calls on all
+ * other keys need not ask for notes.
  */
 export function notesOf(family: string): string {
   return family + NOTES;
@@ -71,27 +72,33 @@ export function slotOf({ maps }: Table, key: string): number | undefined {
   return undefined;
 }
 
-/** The slot of a key whose state has notes although those of its family are numbers. */
+/** The slot of a key whose state has notes. */
 export function slotBeside(
   { tables, noted }: { readonly tables: ReadonlyMap<string, Table>; readonly noted: number },
-  { family, numeric }: Table,
+  { family }: Table,
   key: string,
 ): number | undefined {
-  if (noted === 0 || !numeric) return undefined;
+  if (noted === 0) return undefined;
   const beside = tables.get(notesOf(family));
   return beside && slotOf(beside, key);
 }
 
-/** The table for a state: numbers lie in cells, those with notes beside them. */
+/** The table for a state: those with notes lie beside the others. */
 export function tableFor(
   tables: ReadonlyMap<string, Table>,
   table: Table,
   state: unknown,
 ): Table {
-  if (!table.numeric || typeof state === "number") return table;
+  if (!isBesideOthers(table, state)) return table;
   const family = notesOf(table.family);
   const { codec, stateBytes } = table;
   return tables.get(family) ?? emptyTable(family, false, codec, stateBytes, undefined, true);
+}
+
+/** Whether a state of a table's family lies in the table beside it. */
+export function isBesideOthers({ numeric, codec }: Table, state: unknown): boolean {
+  // The text of a snapshot is no state yet.
+  return numeric ? typeof state !== "number" : codec !== undefined && isNoted(state);
 }
 
 /** Adds a key that is not held. */
