@@ -40,6 +40,7 @@ export {
 export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
 export { isPermitsNeeded, isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
 export type {
+  ActualCost,
   RuleHold,
   RulePermit,
   RuleReceipt,

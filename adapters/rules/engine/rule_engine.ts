@@ -6,13 +6,7 @@
  * once the verdict is there at once.
  */
 
-import {
-  checkCost,
-  checkInteger,
-  checkNow,
-  checkOptions,
-  checkStore,
-} from "../../../core/options/checks.ts";
+import { checkInteger, checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
 import { type Period, readPeriod } from "../../../core/options/period.ts";
 import type { ReserveOptions } from "../../../core/limiter/receipt_calls.ts";
 import { storeNames } from "../../../core/limiter/store_names.ts";
@@ -31,6 +25,7 @@ import { blockRequest, decideRequest, resetRequest, type RuleDecider } from "./d
 import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
 import { holdRequest, reserveRequest } from "./hold_request.ts";
 import type {
+  ActualCost,
   RuleHold,
   RulePermit,
   RuleReceipt,
@@ -97,10 +92,12 @@ export interface RuleEngine {
    * Settles a receipt as if the request had cost `actual`, at most once, and releases its permits.
    * Descriptors that brought a cost of their own keep that.
    *
+   * @param actual Units that were used; or a list of them, one for each descriptor, in which `undefined`
+   * keeps the cost.
    * @throws {TypeError} If it is no receipt.
    * @throws {RangeError} If `actual` is no integer of at least 0.
    */
-  settle(receipt: RuleReceipt, actual: number): RuleSettlement | Promise<RuleSettlement>;
+  settle(receipt: RuleReceipt, actual: ActualCost): RuleSettlement | Promise<RuleSettlement>;
   /** Releases permits, or gives back all units of a receipt. */
   release(held: RulePermit | RuleReceipt): RuleSettlement | Promise<RuleSettlement>;
   /** Forgets the counters of a request; answers how many. */
@@ -224,10 +221,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       const period = ttl === undefined ? 0 : readPeriod("reserve", "ttl", ttl);
       return atOnceOrLater(held(request, reserveRequest(decider, request, period)));
     },
-    settle(receipt, actual) {
-      checkCost("settle", actual, 0);
-      return atOnceOrLater(settleRequest(decider, receipt, actual));
-    },
+    settle: (receipt, actual) => atOnceOrLater(settleRequest(decider, receipt, actual)),
     release: (held) => atOnceOrLater(releaseRequest(decider, held)),
     reset: (request) => atOnceOrLater(resetRequest(decider, request)),
     block: (request, duration) =>

@@ -46,6 +46,9 @@ export interface RuleHold {
   readonly permit: RulePermit | undefined;
 }
 
+/** Units that were used: of each descriptor without a cost of its own, or of each descriptor in order. */
+export type ActualCost = number | readonly (number | undefined)[];
+
 /** The end of one counter's units. */
 export interface SettledCounter {
   /** The rule that the counter is of. */

@@ -5,6 +5,7 @@
  */
 
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
+import { checkCost, typeError } from "../../../core/options/checks.ts";
 import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Receipt, Settlement } from "../../../core/receipts/receipt.ts";
 import { type Descriptor, matchRules } from "../../../core/rules/rules.ts";
@@ -16,6 +17,7 @@ import type { Charge } from "./charge_rules.ts";
 import { chargesOf, type RuleDecider } from "./decide_request.ts";
 import { familyOf } from "./hold_request.ts";
 import {
+  type ActualCost,
   checkHolding,
   isReceipt,
   type RulePermit,
@@ -34,10 +36,25 @@ interface Counter extends Charge {
 export function settleRequest(
   decider: RuleDecider,
   receipt: RuleReceipt,
-  actual: number,
+  actual: ActualCost,
 ): MaybePromise<RuleSettlement> {
   checkHolding("settle", receipt);
-  return settled(decider, receipt, receipt.descriptors, actual);
+  if (typeof actual === "number") {
+    checkCost("settle", actual, 0);
+    return settled(decider, receipt, receipt.descriptors, actual);
+  }
+  const { cost, descriptors } = receipt;
+  if (!Array.isArray(actual) || actual.length !== descriptors.length) {
+    const rule = `actual must be a number, or a list of ${descriptors.length}, one a descriptor`;
+    throw typeError("settle", rule, actual);
+  }
+  const costing = descriptors.map((descriptor, index) => {
+    const own: number | undefined = actual[index];
+    if (own === undefined) return descriptor;
+    checkCost("settle", own, 0);
+    return { ...descriptor, cost: own };
+  });
+  return settled(decider, receipt, costing, cost);
 }
 
 /** Gives back all units of a receipt, and releases permits. */

@@ -4,7 +4,7 @@
  */
 
 import { formatValue } from "../../../core/application_support.ts";
-import type { RulePermit, RuleReceipt } from "../../rules/rules.ts";
+import type { ActualCost, RulePermit, RuleReceipt } from "../../rules/rules.ts";
 import { at, type DataMap, mapOf, type Place, refuseAt, requestOf } from "./read_request.ts";
 import type { RequestLimits } from "./request_bounds.ts";
 import { parseJson, refuse } from "./service_answer.ts";
@@ -20,7 +20,7 @@ export interface Holding {
   /** The receipt or the permit, whose id and parts are not checked yet. */
   readonly held: RulePermit | RuleReceipt;
   /** The units that were really used; `undefined` if the body does not say. */
-  readonly actual: number | undefined;
+  readonly actual: ActualCost | undefined;
 }
 
 /**
@@ -67,10 +67,20 @@ function holdingOf(
   return name === "receipt" ? { ...held, parts } : held;
 }
 
-function actualOf({ actual }: DataMap, place: Place, isNeeded: boolean): number | undefined {
+function actualOf({ actual }: DataMap, place: Place, isNeeded: boolean): ActualCost | undefined {
   if (!isNeeded && actual === undefined) return undefined;
+  // One a descriptor, where null keeps the cost.
+  if (Array.isArray(actual)) {
+    return actual.map((each, index) =>
+      each === null ? undefined : unitsOf(each, place, `actual[${index}]`)
+    );
+  }
+  return unitsOf(actual, place, "actual");
+}
+
+function unitsOf(actual: unknown, place: Place, name: string): number {
   if (Number.isSafeInteger(actual) && actual as number >= 0) return actual as number;
-  return refuseAt(place, "actual", `must be an integer of at least 0, not ${formatValue(actual)}`);
+  return refuseAt(place, name, `must be an integer of at least 0, not ${formatValue(actual)}`);
 }
 
 /** The options that a body gives each of its requests beside the request itself. */

@@ -113,6 +113,15 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       assert.equal(await left(engine, "request"), 5);
     });
 
+    test("each descriptor may be settled at a cost of its own", async () => {
+      const { engine } = setup();
+      const { receipt } = await engine.reserve(call(of("request", 2), of("tokens", 1_000)));
+      await engine.settle(sent(receipt), [undefined, 300]);
+      assert.deepEqual([await left(engine, "request"), await left(engine, "tokens")], [3, 9_700]);
+      assert.throws(() => engine.settle(receipt!, [1]), /a list of 2, one a descriptor/);
+      assert.throws(() => engine.settle(receipt!, [1, -1]), RangeError);
+    });
+
     test("a ttl gives back by itself", async () => {
       const { time, engine } = setup({
         rules: [{

@@ -115,6 +115,16 @@ describe("the service holds", () => {
       );
     }));
 
+  test("a reservation whose descriptors are settled each at its own cost", () =>
+    withLlm(async (service) => {
+      const { body: { receipt } } = await post(service, "/v1/reserve", call(100));
+      await post(service, "/v1/settle", { receipt, actual: [1, null, 40] });
+      assert.deepEqual(
+        [await left(service, "request"), await left(service, "tokens")],
+        [59, 9_960],
+      );
+    }));
+
   test("a reservation with a ttl, which is settled before, at a higher cost", () =>
     withLlm(async (service) => {
       const ask = { entries: { money: "a" }, cost: 60, ttl: "1h" };
@@ -141,6 +151,8 @@ describe("the service refuses", () => {
       const wrong: readonly [path: string, body: unknown, status: number, detail: RegExp][] = [
         ["/v1/settle", { receipt }, 400, /^actual must be an integer of at least 0/],
         ["/v1/settle", { receipt, actual: 0.5 }, 400, /^actual must be an integer/],
+        ["/v1/settle", { receipt, actual: [1] }, 400, /a list of 3, one a descriptor/],
+        ["/v1/settle", { receipt, actual: [1, 1, "x"] }, 400, /^actual\[2\] must be an integer/],
         ["/v1/settle", { actual: 1 }, 400, /must have receipt, and nothing else/],
         ["/v1/settle", { permit: receipt, actual: 1 }, 400, /must have receipt/],
         ["/v1/release", { receipt, permit: receipt }, 400, /must have receipt or permit/],
