@@ -43,13 +43,13 @@ describe("permits of all", () => {
 
   test("a part whose state no call changes admits them by its decision", () => {
     const open = gcra({ limit: 1, period: "1s" });
-    const free: Algorithm = {
+    const free = {
       ...open,
       id: "free",
-      step: (state, now) => [open.step(open.initial, now, 0)[0], state as never],
-      charge: (state, now) => [open.step(open.initial, now, 0)[0], state as never],
+      step: (state: number, now: number) => [open.step(open.initial, now, 0)[0], state],
+      charge: (state: number, now: number) => [open.step(open.initial, now, 0)[0], state],
       internals: undefined,
-    } as never;
+    } as unknown as Algorithm;
     const permits = concurrency({ limit: 1, ttl: 10 });
     const send = keyOf(all(permits, free) as Algorithm);
     assert.equal(send(hold, 0, 1).allowed, true);
