@@ -215,7 +215,7 @@ if (import.meta.main) {
   let read = 0;
 
   /** Reads an answer, or leaves after so many chunks. */
-  async function ask(leaveAfter: number): Promise<void> {
+  const ask = async (leaveAfter: number): Promise<void> => {
     const response = await handle(
       new Request("http://localhost/", {
         method: "POST",
@@ -231,7 +231,7 @@ if (import.meta.main) {
       read += new TextDecoder().decode(value).split(" ").length - 1;
     }
     await reader.cancel();
-  }
+  };
 
   for (let round = 0; round < 6; round++) {
     await Promise.all([Infinity, Infinity, 3 + round].map(ask));
