@@ -5,9 +5,9 @@
  */
 import process from "node:process";
 import { createClient } from "redis";
-import { redisStore } from "tidegate/redis";
-import { type RuleEngine, ruleEngine } from "tidegate/rules";
 
+import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { type RuleEngine, ruleEngine } from "../../../adapters/rules/rules.ts";
 import { type Chunk, fakeModel, gateway, type Model } from "../../../examples/llm_gateway.ts";
 
 /** Windows of a month, so that what was taken can be read off to the unit. */
