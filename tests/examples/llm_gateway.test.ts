@@ -3,6 +3,7 @@ import process from "node:process";
 import { describe, test } from "node:test";
 
 import { type RunningProgram, startProgram } from "../support/child_process.ts";
+import { withRedis } from "../support/redis/with_redis.ts";
 
 const LOAD = "tests/examples/support/llm_load.ts";
 const CALLS = process.env.TIDEGATE_LONG === undefined ? 120 : 1_000;
@@ -36,5 +37,23 @@ describe("the example llm_gateway", () => {
     for (const some of [refused, aborted, spare]) assert.ok(some! > 0, JSON.stringify(read));
     // Refusals have taken nothing, and no stream is held.
     assert.deepEqual(billed, { streams: 0, requests: CALLS, tokens, money });
+  });
+});
+
+withRedis("the example llm_gateway on Redis", (redis) => {
+  test("four processes bill together what their clients have read", async () => {
+    const env = { REDIS_URL: redis().url };
+    const loads = Array.from({ length: 4 }, () => startLoad(CALLS / 4, env));
+    const reads = await Promise.all(loads.map((load) => totalsOf(load, "read")));
+    for (const load of loads) assert.equal(await load.ended, 0);
+    const sum = (name: string) => reads.reduce((all, read) => all + read[name]!, 0);
+    const look = startLoad(0, env);
+    assert.deepEqual(await totalsOf(look, "billed"), {
+      streams: 0,
+      requests: CALLS,
+      tokens: sum("tokens"),
+      money: sum("money"),
+    });
+    assert.equal(await look.ended, 0);
   });
 });
