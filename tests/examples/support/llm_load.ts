@@ -101,8 +101,9 @@ async function readSome(reader: ReadableStreamDefaultReader<Uint8Array>): Promis
       if (await readOne()) return tokens;
     }
     totals.aborted++;
-    // Half of them leave while a chunk is on its way.
+    // Half of them leave while a chunk is on its way, the others after a while without reading.
     const pending = Math.random() < 0.5 ? readOne() : undefined;
+    if (pending === undefined) await new Promise((resolve) => setTimeout(resolve, 3));
     await reader.cancel();
     await pending;
   } catch {
