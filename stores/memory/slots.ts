@@ -145,7 +145,7 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
     slots.bytes += bytesOf(table, state) - bytesOf(texts, objects[slot]);
     owners[slot] = table;
     if (isBesideOthers(table, state)) {
-      putBeside(slots, table, slot);
+      putBeside(slots, table, slot, state);
       objects[slot] = state;
     } else if (table.numeric) {
       objects[slot] = undefined;
@@ -156,9 +156,9 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
 }
 
 /** Moves a slot to the table of states with notes. */
-function putBeside(slots: Slots, table: Table, slot: number): void {
+function putBeside(slots: Slots, table: Table, slot: number, state: unknown): void {
   const { tables, keys, owners } = slots;
-  const beside = tableFor(tables, table, undefined);
+  const beside = tableFor(tables, table, state);
   const key = keys[slot]!;
   forgetKey(table, key);
   keepKey(beside, key, slot);

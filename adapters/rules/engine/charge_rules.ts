@@ -180,7 +180,9 @@ function askCounters(
   const operations = wanted.map((counter) => taking.operation(counter));
   const answers: MaybePromise<readonly unknown[]> = store.run(operations, now());
   return andThen(answers, (all) => {
-    const decisions = all.map((answer) => taking.decisionOf(answer));
+    const decisions = taking.decisionOf === undefined
+      ? all as readonly Decision[]
+      : all.map(taking.decisionOf);
     if (taking.took !== undefined && decisions.every(({ allowed }) => allowed)) {
       taking.took(wanted, all);
     }
@@ -212,9 +214,12 @@ function hasTwins(counters: readonly CounterUnits[]): boolean {
     const names = new Set(counters.map(({ family, key }) => family.nameOf(key)));
     return names.size < counters.length;
   }
-  return counters.some((counter, index) =>
-    counters.findIndex((each) => isSameCounter(each, counter)) < index
-  );
+  for (let index = 1; index < counters.length; index++) {
+    for (let before = 0; before < index; before++) {
+      if (isSameCounter(counters[index]!, counters[before]!)) return true;
+    }
+  }
+  return false;
 }
 
 function isSameCounter(one: CounterUnits, other: CounterUnits): boolean {

@@ -26,8 +26,8 @@ export interface Taking {
   readonly onPermits: boolean;
   /** The operation on one counter. */
   operation(counter: CounterUnits): Operation;
-  /** The decision in the answer to such an operation. */
-  decisionOf(answer: unknown): Decision;
+  /** The decision in the answer to such an operation; without it the answer is one. */
+  readonly decisionOf?: ((answer: unknown) => Decision) | undefined;
   /** Is told of counters that were asked together and have all admitted. */
   took?(counters: readonly CounterUnits[], answers: readonly unknown[]): void;
   /** Takes back what was taken; `undefined` where nothing is refused. */
@@ -39,7 +39,6 @@ function byVerb(verb: DecisionVerb, onPermits: boolean, undo: Taking | undefined
     verb,
     onPermits,
     operation: ({ family, key, units }) => ({ bound: family.bind(verb), key, argument: units }),
-    decisionOf: (answer) => answer as Decision,
     undo,
   };
 }
