@@ -167,29 +167,31 @@ function blockedLines(): string[] {
   return [...store.dump()];
 }
 
-test("keys that remember receipts survive a snapshot, whenever their family is opened", () => {
-  const algorithm = gcra({ limit: 10, period: "1h" });
-  const now = 1_764_000_000_000;
-  const options = { prefix: "api", clock: () => now };
-  const before = memoryStore();
-  const api = limiter(algorithm, { ...options, store: before });
-  const { receipt } = api.reserve("user:42", 8);
-  const { receipt: open } = api.reserve("user:42", 1, { ttl: "10m" });
-  assert.equal(api.refund("user:42", receipt!, 3).returned, 3);
-  const lines = [...before.dump()];
-  for (const isOpened of [true, false]) {
-    const after = memoryStore();
-    if (isOpened) limiter(algorithm, { ...options, store: after }).consume("another");
-    assert.equal(after.restore(lines, { now }).restored, 2); // the key, and the store's name
-    const restored = limiter(algorithm, { ...options, store: after });
-    assert.equal(restored.peek("user:42", 0).remaining, 4);
-    assert.deepEqual([...after.dump()].filter((line) => !line.includes("another")), lines);
-    assert.equal(restored.refund("user:42", receipt!, 8).returned, 5);
-    assert.equal(restored.refund("user:42", receipt!, 8).returned, 0);
-    assert.equal(restored.release("user:42", open!).returned, 1);
-    assert.equal(restored.release("user:42", open!).outcome, "unknown");
-    assert.equal(restored.peek("user:42", 0).remaining, 10);
-    restored.reset("user:42");
-    assert.equal(after.statistics().keys, isOpened ? 2 : 1);
-  }
-});
+for (const make of [gcra, slidingLog]) {
+  test(`keys of ${make.name} that remember receipts survive a snapshot, whenever their family is opened`, () => {
+    const algorithm = make({ limit: 10, period: "1h" });
+    const now = 1_764_000_000_000;
+    const options = { prefix: "api", clock: () => now };
+    const before = memoryStore();
+    const api = limiter(algorithm, { ...options, store: before });
+    const { receipt } = api.reserve("user:42", 8);
+    const { receipt: open } = api.reserve("user:42", 1, { ttl: "10m" });
+    assert.equal(api.refund("user:42", receipt!, 3).returned, 3);
+    const lines = [...before.dump()];
+    for (const isOpened of [true, false]) {
+      const after = memoryStore();
+      if (isOpened) limiter(algorithm, { ...options, store: after }).consume("another");
+      assert.equal(after.restore(lines, { now }).restored, 2); // the key, and the store's name
+      const restored = limiter(algorithm, { ...options, store: after });
+      assert.equal(restored.peek("user:42", 0).remaining, 4);
+      assert.deepEqual([...after.dump()].filter((line) => !line.includes("another")), lines);
+      assert.equal(restored.refund("user:42", receipt!, 8).returned, 5);
+      assert.equal(restored.refund("user:42", receipt!, 8).returned, 0);
+      assert.equal(restored.release("user:42", open!).returned, 1);
+      assert.equal(restored.release("user:42", open!).outcome, "unknown");
+      assert.equal(restored.peek("user:42", 0).remaining, 10);
+      restored.reset("user:42");
+      assert.equal(after.statistics().keys, isOpened ? 2 : 1);
+    }
+  });
+}
