@@ -30,6 +30,6 @@ export interface Codec<State> {
   read(words: Float64Array, offset: number, count: number): State | undefined;
   /** The state as canonical text. */
   encode(state: State): string;
-  /** The state of a canonical text; `undefined` if it is none of this algorithm. */
+  /** The state of a canonical text; `undefined` if the text is not a state of this algorithm. */
   decode(text: string): State | undefined;
 }

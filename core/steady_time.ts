@@ -26,10 +26,10 @@ export interface SteadyTime {
 
 /**
  * The newest time of others that go by the same time, such as the threads of one store: nobody falls
- * behind them. Asked and told once a second at most.
+ * behind them. Read and published once a second at most.
  */
 export interface TimeOfOthers {
-  /** The newest time that was told; 0 before. */
+  /** The newest time that was published; 0 before the first. */
   newest(): number;
   /** Tells them this one's. */
   tell(time: number): void;

@@ -237,7 +237,7 @@ function setAll(
   for (const fields of limits) applyHeaders(holder, fields);
 }
 
-/** The fields' names in lower case: made once, as a text made anew is slow to find a property by. */
+/** The fields' names in lower case: made once, because a new string is slow to look a property up by. */
 const LOWERED = new Map<string, string>();
 
 function lowered(name: string): string {

@@ -1,6 +1,6 @@
 /*
- * Loads optional packages on first use, so that an application installs only what it needs and is
- * told how to install what is missing.
+ * Loads optional packages on first use, so that an application installs only what it needs and
+ * learns how to install what is missing.
  */
 
 import { readFileSync } from "node:fs";

@@ -33,7 +33,7 @@ export type AllState = readonly unknown[];
  * with Redis, part 2": check all, then count.
  *
  * @param algorithms At least one, of any kind.
- * @throws {TypeError} If there is none, or one is no algorithm.
+ * @throws {TypeError} If there are no algorithms, or one of the arguments is not an algorithm.
  *
  * @example
  * ```ts

@@ -56,7 +56,7 @@ const NOBODY = 0;
  *
  * Units are permits with an identity. To release one twice, too late or after it was lost frees no unit
  * of anybody else, and a permit that has expired is never revived. `consume`, `acquire`, `charge` and
- * `refund` throw a `TypeError`, as nobody could release what they take; `peek` shows what is free.
+ * `refund` throw a `TypeError`, because nobody could release what they take; `peek` shows what is free.
  *
  * `retryAfter` is the earliest millisecond at which enough permits expire if nobody releases or renews
  * any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, and a clock

@@ -1,5 +1,5 @@
 /*
- * `block` and `unblock` of a limiter: their arguments checked, and whoever keeps an audit log told.
+ * `block` and `unblock` of a limiter: they check their arguments and report to audit logs.
  */
 
 import type { Decision } from "../decision.ts";
@@ -17,7 +17,7 @@ export interface BlockOptions {
   readonly reason?: string | undefined;
 }
 
-/** A block as `onBlock` is told of it, beside the key and the decision that it left. */
+/** A block as `onBlock` receives it, beside the key and the decision that it left. */
 export interface BlockNote {
   /** Milliseconds of the block, as they were asked for; 0 of an `unblock`. */
   readonly duration: number;
@@ -49,7 +49,7 @@ export function openBlocks(call: Call, { onBlock, onFailure }: BlockCallbacks): 
   const report = failureReport(onFailure);
   const tell = onBlock && guarded(onBlock, (error, _decision, key) => report(error, key));
 
-  function told(
+  function reported(
     answer: MaybePromise<Decision>,
     key: string,
     note: BlockNote,
@@ -67,11 +67,11 @@ export function openBlocks(call: Call, { onBlock, onFailure }: BlockCallbacks): 
       const length = readPeriod("block a key", "duration", duration);
       checkOptions<BlockOptions>("block a key", options, { reason: true });
       const reason = readReason(options.reason);
-      return told(call(block, key, length), key, { duration: length, reason });
+      return reported(call(block, key, length), key, { duration: length, reason });
     },
     unblock(key) {
       checkText("unblock a key", "key", key);
-      return told(call(unblock, key, 0), key, { duration: 0, reason: undefined });
+      return reported(call(unblock, key, 0), key, { duration: 0, reason: undefined });
     },
   };
 }

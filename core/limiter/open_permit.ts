@@ -1,7 +1,7 @@
 /*
  * A permit as its holder has it: renewed three times in its time to live, until it is released, lost, or
  * held for as long as it may be. What the holder knows of it is counted from before a call was sent, so
- * that the store never drops it earlier than the holder is told.
+ * that the store never drops it before the holder learns that it is lost.
  */
 
 import type { Algorithm } from "../algorithm.ts";

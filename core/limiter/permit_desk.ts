@@ -15,7 +15,7 @@ export interface Permit<Mode extends StoreMode = StoreMode> {
   /** Its id, by which the store knows it. */
   readonly id: number;
   /**
-   * Aborted when the permit is lost, as it could not be renewed in time or `maxHold` has passed: the
+   * Aborted when the permit is lost because it could not be renewed in time or `maxHold` has passed: the
    * work is to stop then, because others may hold the units. Its reason is an error that says why.
    */
   readonly signal: AbortSignal;

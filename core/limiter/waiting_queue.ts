@@ -50,7 +50,7 @@ export interface QueueLimiter {
 export interface Taking {
   /** Tries to take it. */
   take(): MaybePromise<Attempt>;
-  /** Gives it back, as its caller has left meanwhile. */
+  /** Gives it back, because its caller has left meanwhile. */
   giveBack(): MaybePromise<unknown>;
   /** The longest sleep in milliseconds after a refusal; may be `Infinity`. */
   longestSleep(): number;

@@ -74,7 +74,7 @@ export function addKey(
   keys[slot] = key;
   owners[slot] = table;
   if (!table.numeric) {
-    // Filled up to the slot, as an array with gaps would become a dictionary.
+    // Filled up to the slot, because an array with gaps would become a dictionary.
     while (objects.length <= slot) objects.push(undefined);
   }
   addSlot(queue, slot, freshAt);

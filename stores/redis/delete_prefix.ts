@@ -49,7 +49,7 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
       if (reply instanceof Error) throw reply;
       const [next, keys] = reply as readonly [string, readonly string[]];
       cursor = String(next);
-      // One command for each, as in a cluster they are of different slots.
+      // One command for each, because in a cluster they are in different slots.
       const unlinks = keys.map((key) => ["UNLINK", key]);
       if (unlinks.length === 0) continue;
       const error = firstError(await repliesTo(connection, unlinks, timeout));

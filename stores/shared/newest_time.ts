@@ -9,7 +9,7 @@ import { header, type Memory } from "./layout.ts";
 
 const SECOND = 1_000;
 
-/** The newest time that threads of the store have told each other, rounded down to seconds. */
+/** The newest time that threads of the store have published, rounded down to seconds. */
 export function newestTime({ ints }: Memory): TimeOfOthers {
   const seconds = () => Atomics.load(ints, header.newestSecond) >>> 0;
   return {
@@ -17,8 +17,10 @@ export function newestTime({ ints }: Memory): TimeOfOthers {
     tell(time) {
       const second = Math.floor(time / SECOND) >>> 0;
       // Whoever loses the race has lost it to a time, and compares again a second later.
-      const told = seconds();
-      if (told < second) Atomics.compareExchange(ints, header.newestSecond, told | 0, second | 0);
+      const published = seconds();
+      if (published < second) {
+        Atomics.compareExchange(ints, header.newestSecond, published | 0, second | 0);
+      }
     },
   };
 }

@@ -46,7 +46,7 @@ interface FileSystem {
 }
 
 /**
- * Requires a file of this machine, where that can be told: on Linux.
+ * Requires a file on a disk of this machine. Only Linux says what kind of file system it is.
  *
  * @throws {TypeError} If the file lies on a network file system.
  */

@@ -18,7 +18,7 @@ const PORT_REGEXP = /^(?:\d{1,5}|_[\w.-]+)$/;
  * Reads an address: IPv4, IPv6 in any spelling, with a port (`192.0.2.7:80`, `[2001:db8::1]:80`)
  * or a zone (`fe80::1%eth0`), which are dropped.
  *
- * @returns The address; `undefined` if the text is none. Never throws.
+ * @returns The address; `undefined` if the text is not an address. Never throws.
  */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > LONGEST) return undefined;
@@ -55,7 +55,7 @@ export function maskAddress(address: Address, prefix: number): Address {
   });
 }
 
-/** The two groups of an IPv4 address. A leading zero is none: some would read it as octal. */
+/** The two groups of an IPv4 address. A leading zero is refused: some would read it as octal. */
 function parseFour(text: string): readonly [high: number, low: number] | undefined {
   const match = FOUR_REGEXP.exec(text);
   if (match === null) return undefined;

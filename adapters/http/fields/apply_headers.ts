@@ -1,6 +1,6 @@
 /*
  * Sets the rate limit fields on any framework's response. If two limits guard one route, the
- * second must not overwrite what the first one told the client.
+ * second must not overwrite what the first one says to the client.
  */
 
 import type { HeaderField } from "./header_writer.ts";

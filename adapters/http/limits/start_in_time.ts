@@ -1,6 +1,6 @@
 /*
  * The refusal of a request whose start would come too late. A server must say when to try again: not
- * when the start would have been, as callers in this process are told, but when a place would be early
+ * when the start would have been, which is what callers in this process get, but when a place would be early
  * enough. That is later than the first place where a full queue refused.
  */
 

@@ -138,7 +138,7 @@ export function limitOnNode<Request, Reply>(
   };
 }
 
-/** Calls `ended` once a response is closed, as it is complete or its client has gone. */
+/** Calls `ended` once a response is closed, because it is complete or its client has gone. */
 export function whenClosed(response: ServerResponse, ended: () => void): void {
   if (isClosed(response)) ended();
   else response.once("close", ended);

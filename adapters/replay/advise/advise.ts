@@ -54,7 +54,7 @@ const GROUP_SHARE = 0.5;
  *
  * A log shows neither who shares an address, nor one attacker behind many addresses, nor whether
  * refused clients come again. An attacker who needs less than 1.5 times as much as the busiest
- * ordinary client cannot be told apart from an ordinary client.
+ * ordinary client cannot be distinguished from an ordinary client.
  *
  * The log is read once. Memory is that of its trace and some 100 bytes a client; time is about that of
  * reading half the log.

@@ -39,7 +39,7 @@ export function filterLines(log: ReplayReport["log"]): readonly string[] {
   ];
 }
 
-/** Lines that could be read but are not replayed, and what cannot be told apart. */
+/** Lines that could be read but are not replayed, and lines that cannot be distinguished. */
 function skippedLines({ unnamed, others, keys, columns }: LogFacts): readonly string[] {
   return [
     ...(others > 0

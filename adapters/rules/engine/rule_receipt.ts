@@ -86,7 +86,7 @@ const MOST_PARTS = 1_000;
 /**
  * Requires a permit, or a receipt: it may have come from another process.
  *
- * @throws {TypeError} If it is none.
+ * @throws {TypeError} If it is not a receipt.
  * @throws {RangeError} If a number of it is out of range.
  */
 export function checkHolding(action: string, given: RulePermit | RuleReceipt): void {

@@ -21,7 +21,7 @@ const ORIGIN_REGEXP = /^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i;
 const AUTHORITY_REGEXP = /^[/\\]{2,}[^/\\]*/;
 const NOT_ASCII_REGEXP = /[\x80-\xff]/g;
 const BEYOND_BYTES_REGEXP = /[^\0-\xff]/;
-/** The percent codes of one character in UTF-8 (RFC 3629, 4), or of a byte that is none. */
+/** The percent codes of one character in UTF-8 (RFC 3629, 4), or of a byte that is not UTF-8. */
 const CHARACTER_REGEXP =
   /(%[0-7][\da-f]|%(?:c[2-9a-f]|d[\da-f])%[89ab][\da-f]|%(?:e0%[ab]|ed%[89]|e[1-9a-cef]%[89ab])[\da-f]%[89ab][\da-f]|%(?:f0%[9ab]|f4%8|f[1-3]%[89ab])[\da-f](?:%[89ab][\da-f]){2})|%[\da-f]{2}/gi;
 

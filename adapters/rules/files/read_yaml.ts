@@ -26,7 +26,7 @@ export interface ReadText {
   placeOf(path: DataPath, atKey: boolean): TextPlace | undefined;
 }
 
-/** Reads texts; `yamlReader` promises it, as it loads the package that parses when it is needed. */
+/** Reads texts; `yamlReader` promises it, because it loads the package that parses when it is needed. */
 export interface YamlReader {
   /**
    * Reads a text; what keeps it from being read is in the answer.

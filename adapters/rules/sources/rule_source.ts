@@ -28,7 +28,7 @@ export interface RuleSource {
  *
  * @param action What cannot be done without it, such as `"serve"`.
  * @param name What the caller calls the source, such as `"rules"`.
- * @throws {TypeError} If it is none.
+ * @throws {TypeError} If it is not a source.
  */
 export function checkSource(action: string, name: string, source: unknown): void {
   if (typeof (source as Partial<RuleSource> | undefined | null)?.load === "function") return;

@@ -203,10 +203,10 @@ async function answerBlock(
   const count = counts.reduce((sum, each) => sum + each, 0);
   if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
   // Without the keys: they are often people's names or addresses.
-  const told = terms?.map(({ duration, reason }, index) => {
+  const blocks = terms?.map(({ duration, reason }, index) => {
     return { domain: requests[index]!.domain, duration, reason };
   });
-  log({ event: `keys-${action}ed`, level: "info", count, blocks: told });
+  log({ event: `keys-${action}ed`, level: "info", count, blocks });
   return jsonResponse(`{"${action}ed":${count}}`);
 }
 

@@ -25,9 +25,9 @@ export interface CommitStep {
   readonly lost: readonly number[];
   /** Places of those that should be. */
   readonly wantedLost: readonly number[];
-  /** The texts that lost groups were told, as JSON. */
+  /** The texts that lost groups were given, as JSON. */
   readonly told: string;
-  /** The texts that they should be told. */
+  /** The texts that they should be given. */
   readonly wantedTold: string;
   /** All keys. */
   readonly keys: readonly string[];

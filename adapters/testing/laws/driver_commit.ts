@@ -58,12 +58,12 @@ function commitLocked(
   return { now: time, lost };
 }
 
-/** The texts that keys hold, as a lost group is told them. */
+/** The texts that keys hold, as a lost group is given them. */
 export async function read(commit: Commit, keys: readonly string[]): Promise<readonly string[]> {
   const cell = { held: NOT_HELD, next: NOT_HELD, freshAt: 0 };
   const { lost } = await commit(keys.map((key) => [{ ...cell, key }]));
   const texts = new Map(lost.map(({ group, held }) => [group, held[0]]));
-  return keys.map((_, group) => texts.get(group) ?? "nothing was told");
+  return keys.map((_, group) => texts.get(group) ?? "nothing was reported");
 }
 
 /** The time of the database. */

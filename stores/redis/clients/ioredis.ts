@@ -1,7 +1,7 @@
 /*
  * Connections by ioredis 5 and 6 and iovalkey: duplicates of the client that was given, whose
  * connection lives once. Its own retries are off, because a command that is sent again may be charged
- * twice; `WATCH` may be used, as nobody else has the connection.
+ * twice; `WATCH` may be used, because nobody else has the connection.
  *
  * A cluster client would bring each command to its node by itself, but as one connection: a node that
  * is silent would hold up the calls of all. So the store dials each node as for other cluster clients.

@@ -20,7 +20,7 @@ const LEFT = 64;
 const RIGHT = 12;
 const HEIGHT = 200;
 
-/** The most lines that can be told apart. */
+/** The most lines that a reader can distinguish. */
 export const MAX_SERIES = 6;
 
 /** All units over time as bars, and for each candidate a line of those that it refuses. */
