@@ -120,19 +120,11 @@ export function compareAndSetStore(
         },
       },
       namer: driverKeyNamer,
-      deleteAll: (prefix) => deleteAll(driver, prefix),
+      deleteAll: driver.deletePrefix &&
+        (async (prefix) => await driver.deletePrefix!(keyBeginning(prefix))),
     }),
     statistics: () => ({ ...counters }),
   };
-}
-
-async function deleteAll(driver: CompareAndSet, prefix: string): Promise<void> {
-  if (driver.deletePrefix === undefined) {
-    throw new TypeError(
-      `Cannot delete the keys of a prefix as the driver of ${driver.name} must have deletePrefix`,
-    );
-  }
-  await driver.deletePrefix(keyBeginning(prefix));
 }
 
 function noCounts(): DriverCounters & { unavailable: number; overloaded: number } {

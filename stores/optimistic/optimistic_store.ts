@@ -37,8 +37,8 @@ export interface OptimisticParts {
   namer(prefix: string, id: string): (key: string) => string;
   /** Requires keys that can be committed together. */
   requireTogether?(keys: readonly string[]): void;
-  /** Forgets all keys of a prefix. */
-  deleteAll(prefix: string): Promise<void>;
+  /** Forgets all keys of a prefix, where that can be done. */
+  readonly deleteAll?: ((prefix: string) => Promise<void>) | undefined;
 }
 
 /** Makes a store. */
@@ -106,11 +106,13 @@ export function optimisticStore(
   return {
     open,
     run,
-    deleteAll(prefix: string): Promise<void> {
-      if (!closed) return deleteAll(prefix);
-      const message = `Cannot delete the keys of a prefix as the ${name} must be open`;
-      return Promise.reject(new StoreUnavailableError(message, "no"));
-    },
+    ...(deleteAll !== undefined && {
+      deleteAll(prefix: string): Promise<void> {
+        if (!closed) return deleteAll(prefix);
+        const message = `Cannot delete the keys of a prefix as the ${name} must be open`;
+        return Promise.reject(new StoreUnavailableError(message, "no"));
+      },
+    }),
     onClose,
     close,
     [Symbol.asyncDispose]: close,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { reportOf } from "../../../.ci/report_of.mjs";
 import { gcra, limiter } from "../../../mod.ts";
-import type { Report } from "../../support/postgres/contender.ts";
+import type { Report } from "../../support/drivers/contend.ts";
 import { withPostgres } from "../../support/postgres/with_postgres.ts";
 
 const CONTENDER = new URL("../../support/postgres/contender.ts", import.meta.url);
