@@ -52,7 +52,8 @@ export function loginOn(store: SyncStore, clock?: () => number) {
     if (!decision.allowed) return `again in ${Math.ceil(decision.retryAfter / 60_000)} min`;
     if (PASSWORDS[user] !== password) return "wrong user or password";
     // It was right: the pair's tries are forgotten, and of the others this one. Those for other users
-    // stay, or whoever has one account could guess at all the others.
+    // stay, or whoever has one account could guess at all the others. The refund comes at once, before
+    // anybody else can have taken units; a later one would need a receipt.
     guesses.reset(pair);
     addresses.refund(address);
     if (!isKnown) accounts.refund(account);

@@ -17,13 +17,11 @@ import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
 
-import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
+import type { Acquired } from "../../core/limiter/acquire.ts";
 import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
-import { type Attempt, attempt } from "../../core/verbs/attempt.ts";
-import { refundOf } from "../http/gate/refunds.ts";
 import {
   type BoundLimit,
   failOrDie,
@@ -39,8 +37,8 @@ export interface Admission {
   /** The decision, with durations in milliseconds. */
   readonly decision: Decision;
   /**
-   * Gives back the units that have not been renewed since. Units that cannot be given back stay
-   * charged, which is the safe side.
+   * Gives back the units as far as they still count; to be run once. Units that cannot be given back
+   * stay charged, which is the safe side.
    */
   readonly undo: Effect.Effect<void>;
 }
@@ -54,19 +52,17 @@ export interface UnitsCall {
   readonly cost: number;
 }
 
-/** Takes units now, or fails; the delay of a queue is not waited out. */
-export function take(call: UnitsCall): Effect.Effect<Admission, RateLimited> {
-  const { bound, verb, key, cost } = call;
-  const answer: MaybePromise<Attempt> = mayDelay(bound.limit.algorithm)
-    ? consumePlace(call)
-    : andThen<Decision, Attempt>(
-      bound.limiter.consume(key, cost),
-      (decision) => ({ decision, sight: undefined }),
-    );
+/**
+ * Takes units now, or fails; the delay of a queue is not waited out.
+ *
+ * @param keeps Whether the units may be given back.
+ */
+export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, RateLimited> {
+  const { bound, verb } = call;
   const settled = whenSettled(
-    answer,
-    ({ decision, sight }): Effect.Effect<Admission, RateLimited> =>
-      decision.allowed ? admit(call, decision, sight?.freshAt) : refused(call, decision),
+    keeps ? takeOrUndo(call) : consume(call),
+    (acquired): Effect.Effect<Admission, RateLimited> =>
+      acquired.decision.allowed ? admit(call, acquired) : refused(call, acquired.decision),
     `RateLimiter.${verb}`,
     bound.attributes,
   );
@@ -88,9 +84,9 @@ export function waitFor(
   const clock = fiber.getRef(Clock.Clock);
   const start = clock.currentTimeMillisUnsafe();
 
-  function settle(outcome: Decision | RateLimitedError): Effect.Effect<Admission, RateLimited> {
+  function settle(outcome: Acquired | RateLimitedError): Effect.Effect<Admission, RateLimited> {
     if (outcome instanceof RateLimitedError) return refused(call, outcome.decision);
-    const admitted = admit(call, outcome, undefined);
+    const admitted = admit(call, outcome);
     metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
     return admitted;
   }
@@ -103,13 +99,10 @@ export function waitFor(
 }
 
 /** Records an admission, which can be taken back. */
-function admit(
-  call: UnitsCall,
-  decision: Decision,
-  freshAt: number | undefined,
-): Effect.Effect<Admission> {
+function admit(call: UnitsCall, acquired: Acquired): Effect.Effect<Admission> {
+  const { decision } = acquired;
   recordVerdict(call.fiber, call.bound, call.verb, decision, call.cost);
-  return Effect.succeed({ decision, undo: undo(call, decision, freshAt) });
+  return Effect.succeed({ decision, undo: undo(call, acquired) });
 }
 
 /** Records a refusal, and fails with it. */
@@ -133,38 +126,38 @@ function refused(
 function waitInQueue(
   call: UnitsCall,
   maxWait: number,
-): Effect.Effect<Decision | RateLimitedError> {
+): Effect.Effect<Acquired | RateLimitedError> {
   const { bound, key, cost } = call;
-  return Effect.callback<Decision | RateLimitedError>((resume, signal) => {
-    const outcome = bound.internals.acquireOrUndo(key, { cost, maxWait, signal });
+  return Effect.callback<Acquired | RateLimitedError>((resume, signal) => {
+    const outcome = bound.internals.acquireOrUndo(key, true, { cost, maxWait, signal });
     outcome.then(
-      (decision) => resume(Effect.succeed(decision)),
+      (acquired) => resume(Effect.succeed(acquired)),
       (cause) =>
         resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : Effect.die(cause)),
     );
-    const undone = (decision: Decision) => undo(call, decision, undefined);
+    const undone = (acquired: Acquired) => undo(call, acquired);
     return Effect.flatten(Effect.promise(() => outcome.then(undone, () => Effect.void)));
   });
 }
 
-/** Takes a place in a queue; what it saw marks the newest place. */
-function consumePlace({ bound: { internals }, key, cost }: UnitsCall): MaybePromise<Attempt> {
-  checkText("decide", "key", key);
-  checkCost("consume", cost, 0);
-  return internals.call(attempt, key, { cost, maxDelay: Infinity });
+/** Consumes units that nobody gives back. */
+function consume({ bound, key, cost }: UnitsCall): MaybePromise<Acquired> {
+  const answer: MaybePromise<Decision> = bound.limiter.consume(key, cost);
+  return andThen(answer, (decision) => ({ decision, undo: undefined }));
 }
 
-/** Gives back the units that are still there. */
+function takeOrUndo({ bound: { internals }, key, cost }: UnitsCall): MaybePromise<Acquired> {
+  checkText("decide", "key", key);
+  checkCost("consume", cost, 0);
+  return internals.take(key, cost);
+}
+
+/** Gives back the units that still count. */
 function undo(
-  { bound: { limiter, attributes }, key, cost }: UnitsCall,
-  decision: Decision,
-  freshAt: number | undefined,
+  { bound: { attributes } }: UnitsCall,
+  { undo: giveBack }: Acquired,
 ): Effect.Effect<void> {
-  // A failure policy has taken nothing.
-  if (cost === 0 || decision.source === "policy") return Effect.void;
-  // Whether a place in a queue is the newest must be known.
-  if (mayDelay(limiter.algorithm) && freshAt === undefined) return Effect.void;
-  const giveBack = refundOf(limiter, key, cost, decision, freshAt);
+  if (giveBack === undefined) return Effect.void;
   const refunding = storeEffect(() =>
     whenSettled(giveBack(), () => Effect.void, "RateLimiter.refund", attributes)
   );

@@ -221,7 +221,7 @@ export function makeRateLimiter(store: Store): RateLimiter {
     reset: (limit, key) => forget(bind, "reset", limit, (limiter) => limiter.reset(key)),
     resetAll: (limit) => forget(bind, "resetAll", limit, (limiter) => limiter.resetAll()),
     consumeOrFail: (limit, key, cost) =>
-      Effect.map(admit(bind, "consumeOrFail", limit, key, { cost }), decisionOf),
+      Effect.map(admit(bind, "consumeOrFail", limit, key, { cost }, false), decisionOf),
     acquire: (limit, key, options) =>
       Effect.map(admit(bind, "acquire", limit, key, { ...options, wait: true }), decisionOf),
     admit: (limit, key, options) => admit(bind, "admit", limit, key, options),
@@ -272,6 +272,7 @@ function admit(
   limit: Limit,
   key: string,
   options: AdmitOptions = {},
+  keeps: boolean = true,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   return storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
     checkOptions<AdmitOptions>(verb, options, {
@@ -282,7 +283,7 @@ function admit(
     });
     const { cost = 1, maxWait, wait = false, restore } = options;
     const call = { fiber, bound: bind(limit, fiber), verb, key, cost };
-    return wait ? waitFor(call, millisOf(maxWait), restore) : take(call);
+    return wait ? waitFor(call, millisOf(maxWait), restore) : take(call, keeps);
   });
 }
 

@@ -205,7 +205,8 @@ function hitCounters(options: HitStoreOptions) {
       /** Answers how many there are. */
       read: (key: string): MaybePromise<Hits> => andThen(limiter.peek(storable(key), 0), hitsOf),
       /**
-       * Takes a hit back. What cannot be taken back stays counted: the safe side. The response is
+       * Takes a hit back: the newest of the window, as the middlewares' own stores do. They name no hit,
+       * so there is no receipt to take it back by. What cannot be taken back stays counted: the safe side. The response is
        * there, and some middlewares would make an error of it.
        */
       takeBack: (key: string): Awaitable<void> =>

@@ -23,7 +23,14 @@ import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { type Clock, passingTime } from "../../core/clock.ts";
 import { isStoreError, RateLimitedError } from "../../core/errors.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
-import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter/limiter.ts";
+import type { AcquireOptions } from "../../core/limiter/acquire.ts";
+import {
+  type AsyncLimiter,
+  internalsOf,
+  type Limiter,
+  limiterOn,
+} from "../../core/limiter/limiter.ts";
+import type { Undo } from "../../core/limiter/undo.ts";
 import { makeDecision } from "../../core/make_decision.ts";
 import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { sleep } from "../../core/sleep.ts";
@@ -214,15 +221,29 @@ async function waitForTurn(settings: FetchSettings, call: FetchCall): Promise<vo
     await waitOutPause(settings, call);
     if (limiter === undefined) return;
     const maxWait = Math.max(0, deadline - passed());
-    const { source } = await limiter.acquire(key, { cost, maxWait, signal });
+    const giveBack = await acquire(limiter, key, { cost, maxWait, signal });
     // The server may have announced a pause meanwhile: what is held until its end would be sent in
     // one burst.
     if (!signal?.aborted && pauses.left(pauseKey, passed()) === 0) return;
-    // Others may stand behind a place in a queue, so that it cannot be given back.
-    const mayGiveBack = cost > 0 && source !== "policy" && !mayDelay(limiter.algorithm);
-    if (mayGiveBack) await limiter.refund(key, cost);
+    await giveBack?.();
     signal?.throwIfAborted();
   }
+}
+
+/** Waits for a turn; answers what gives it back. */
+async function acquire(
+  limiter: Limiter | AsyncLimiter,
+  key: string,
+  options: AcquireOptions & { readonly cost: number },
+): Promise<Undo | undefined> {
+  const internals = internalsOf(limiter);
+  if (internals !== undefined) return (await internals.acquireOrUndo(key, false, options)).undo;
+  const { source } = await limiter.acquire(key, options);
+  const { cost } = options;
+  // A limiter of somebody else has no receipts here: its units go back at once or not at all. Others may
+  // stand behind a place in a queue.
+  const mayGiveBack = cost > 0 && source !== "policy" && !mayDelay(limiter.algorithm);
+  return mayGiveBack ? () => limiter.refund(key, cost) : undefined;
 }
 
 /** Waits; an abort of the signal ends it with the signal's reason. */

@@ -87,7 +87,6 @@ function arrivalReturns<Instant>(
 ): Returns<Instant> {
   const size = 1 + codec.maxWords;
   const words = new Float64Array(size);
-  const same = (a: Instant, b: Instant) => codec.encode(a) === codec.encode(b);
   return {
     size,
     mark(tat, back) {
@@ -99,16 +98,15 @@ function arrivalReturns<Instant>(
       if (mark.length !== size) return [tat, 0, back];
       words.set(mark);
       const end = codec.read(words, 1, codec.maxWords);
-      if (end === undefined || (newestOnly && !(back === mark[0] && same(end, tat)))) {
-        return [tat, 0, back];
-      }
+      if (end === undefined) return [tat, 0, back];
       const since = back >= mark[0]! ? back - mark[0]! : BACK_CYCLE - (mark[0]! - back);
+      const use = ahead(tat, now);
       const place = ahead(end, now) - since;
-      const isNewest = place === ahead(tat, now) && closes && !newestOnly;
-      const counting = Math.min(place, ahead(tat, now), units * interval);
-      if (counting <= 0) return [tat, 0, back];
-      const next = counting < ahead(tat, now) ? earlier(tat, counting) : initial;
-      return [next, counting / interval, isNewest ? back : cycled(back, counting)];
+      const isNewest = place === use;
+      const counting = Math.min(place, use, units * interval);
+      if (counting <= 0 || (newestOnly && !isNewest)) return [tat, 0, back];
+      const next = counting < use ? earlier(tat, counting) : initial;
+      return [next, counting / interval, isNewest && closes ? back : cycled(back, counting)];
     },
     lasts: (_tat, now) => due(later(initial, now, tolerance), 0) - now,
   };

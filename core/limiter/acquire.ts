@@ -15,8 +15,10 @@ import {
 } from "../options/checks.ts";
 import { type Period, readLongestWait } from "../options/period.ts";
 import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
+import { type Undo, undoOf } from "./undo.ts";
 import { waitInQueue } from "./wait_in_queue.ts";
 import { type QueueLimiter, rateLimited, type WaitRequest } from "./waiting_queue.ts";
+import type { Attempt } from "../verbs/attempt.ts";
 import { peek } from "../verbs/peek.ts";
 import { withTimeout } from "../with_timeout.ts";
 
@@ -41,13 +43,39 @@ export const ACQUIRE_OPTIONS: OptionNames<AcquireOptions> = {
   },
 };
 
+/** An admitted call, and what gives its units back. */
+export interface Acquired {
+  readonly decision: Decision;
+  /** Gives the units back; `undefined` if there are none. */
+  readonly undo: Undo | undefined;
+}
+
 /** Waits for one's turn and takes, as `Limiter.acquire` says; reports the verdict. */
 export async function acquire(
   limiter: QueueLimiter,
   key: string,
+  options?: AcquireOptions,
+): Promise<Decision> {
+  return (await admitted(limiter, key, false, options)).decision;
+}
+
+/** The same for a caller that may give the units back. */
+export async function acquireOrUndo(
+  limiter: QueueLimiter,
+  key: string,
+  afterUndo: boolean,
+  options?: AcquireOptions,
+): Promise<Acquired> {
+  const { decision, sight } = await admitted(limiter, key, afterUndo, options);
+  return { decision, undo: undoOf(limiter, key, options?.cost ?? 1, decision, sight?.mark) };
+}
+
+async function admitted(
+  limiter: QueueLimiter,
+  key: string,
   afterUndo: boolean,
   options: AcquireOptions = {},
-): Promise<Decision> {
+): Promise<Attempt> {
   checkText("acquire", "key", key);
   checkOptions("acquire", options, ACQUIRE_OPTIONS);
   const { cost = 1, signal, maxWait: longest = Infinity } = options;
@@ -57,8 +85,11 @@ export async function acquire(
   signal?.throwIfAborted();
   const request = { limiter, key, cost, maxWait, signal, afterUndo };
   try {
-    const decision = cost === 0 ? await look(request) : await admission(request);
-    return limiter.report(decision, key, cost);
+    const answer = cost === 0
+      ? { decision: await look(request), sight: undefined }
+      : await admission(request);
+    limiter.report(answer.decision, key, cost);
+    return answer;
   } catch (error) {
     if (error instanceof RateLimitedError) limiter.report(error.decision, key, cost);
     throw error;
@@ -66,15 +97,15 @@ export async function acquire(
 }
 
 /** Waits, if the cost can be admitted at all and not too many wait already. */
-async function admission(request: WaitRequest): Promise<Decision> {
+async function admission(request: WaitRequest): Promise<Attempt> {
   const { algorithm: { capacity }, maxWaiting } = request.limiter;
   if (request.cost > capacity) {
     const rule = `cost must be at most the capacity of ${capacity}`;
     throw rateLimited(request, await look(request), rule);
   }
-  const admitted = waitInQueue(request);
-  const decision = isPromise(admitted) ? await admitted : admitted;
-  if (decision !== undefined) return decision;
+  const waited = waitInQueue(request);
+  const admitted = isPromise(waited) ? await waited : waited;
+  if (admitted !== undefined) return admitted;
   const seen = await look(request);
   // Waiting callers come first, however many units there are now; so the answer is never "at once".
   const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter) };

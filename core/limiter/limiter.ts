@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { acquire, type AcquireOptions } from "./acquire.ts";
+import { acquire, type Acquired, type AcquireOptions, acquireOrUndo } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
 import type { Receipt, Reservation, Settlement } from "../receipts/receipt.ts";
@@ -28,12 +28,14 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
+import { reserve } from "../verbs/reserve.ts";
 import type { BlockNote, BlockOptions } from "./block_key.ts";
 import { blockDesk, permitDesk } from "./desks.ts";
 import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
 import { type As, receiptCalls, type ReserveOptions } from "./receipt_calls.ts";
 import { storeNames } from "./store_names.ts";
+import { undoOf } from "./undo.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -270,11 +272,15 @@ export interface LimiterInternals {
   readonly clock: Clock | undefined;
   report(decision: Decision, key: string, cost: number): void;
   readonly permits: PermitDesk;
+  /** `consume` for a caller that may give the units back. Checks nothing, and reports as `consume` does. */
+  take(key: string, cost: number): MaybePromise<Acquired>;
   /**
-   * `acquire`, but an abort is reported only when nothing is charged any more: after a call on the
-   * store that is under way, and what gives its units back.
+   * `acquire` for a caller that may give the units back.
+   *
+   * @param afterUndo Whether an abort is reported only when nothing is charged any more: after a call on
+   * the store that is under way, and what gives its units back.
    */
-  acquireOrUndo(key: string, options: AcquireOptions): Promise<Decision>;
+  acquireOrUndo(key: string, afterUndo: boolean, options: AcquireOptions): Promise<Acquired>;
 }
 
 const internals = new WeakMap<object, LimiterInternals>();
@@ -361,7 +367,7 @@ export function limiterOn(
   const blocks = blockDesk(algorithm, call, options);
 
   const names = storeNames(store, prefix, instant);
-  const { reserve, settle, release, refund: refundReceipt } = receiptCalls({
+  const receipts = receiptCalls({
     names,
     family: keyFamily(prefix, algorithm.id),
     call,
@@ -387,14 +393,14 @@ export function limiterOn(
     },
     refund(key: string, cost: number | Receipt = 1, units?: number): never {
       if (typeof cost === "object" && cost !== null) {
-        return refundReceipt(key, cost, units) as never;
+        return receipts.refund(key, cost, units) as never;
       }
       checkCall("refund", key, cost, 1);
       return reported(call(refund, key, cost), key, -cost) as never;
     },
-    reserve: reserve as LimiterOnAny["reserve"],
-    settle: settle as LimiterOnAny["settle"],
-    release: release as LimiterOnAny["release"],
+    reserve: receipts.reserve as LimiterOnAny["reserve"],
+    settle: receipts.settle as LimiterOnAny["settle"],
+    release: receipts.release as LimiterOnAny["release"],
     charge(key: string, cost = 1): MaybePromise<Decision> {
       checkCall("charge", key, cost);
       return reported(call(charge, key, cost), key, cost);
@@ -406,7 +412,7 @@ export function limiterOn(
       return wakeAfter(() => family.delete(key), key);
     },
     resetAll: () => andFinally(() => deleteAll(store, prefix, queues), names.forget),
-    acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
+    acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, options),
     hold: permits.hold,
     withPermit: permits.withPermit,
   });
@@ -417,7 +423,12 @@ export function limiterOn(
     clock,
     report,
     permits,
-    acquireOrUndo: (key, options) => acquire(waiting, key, true, options),
+    take: (key, cost) =>
+      andThen(call(reserve, key, { cost, id: 0, ttl: 0 }), ({ decision, mark }) => {
+        report(decision, key, cost);
+        return { decision, undo: undoOf({ call }, key, cost, decision, mark) };
+      }),
+    acquireOrUndo: (key, afterUndo, options) => acquireOrUndo(waiting, key, afterUndo, options),
   });
   // The answers of a store that answers at once are at hand, those of others promises.
   return made as Limiter | AsyncLimiter;

@@ -41,7 +41,7 @@ const FIRST_POLL = 25;
 const LAST_POLL = 200;
 
 /** The sight that a held permit gives the queue: nothing can be projected from it. */
-const SIGHT = Object.freeze({ refusedState: undefined, at: 0, freshAt: 0 });
+const SIGHT = Object.freeze({ refusedState: undefined, at: 0, mark: undefined });
 /** Why a caller leaves the queue that has waited for long enough. */
 const TIME_IS_UP = Symbol("maxWait");
 
@@ -236,8 +236,8 @@ function waitFor(
     async admitted(request) {
       try {
         const mayBeHeld = cost <= limiter.algorithm.capacity;
-        const decision = mayBeHeld ? await waitInQueue(request) : undefined;
-        if (decision !== undefined) return decision;
+        const admitted = mayBeHeld ? await waitInQueue(request) : undefined;
+        if (admitted !== undefined) return admitted.decision;
       } catch (error) {
         if (error instanceof RateLimitedError) return error.decision;
         if (error !== TIME_IS_UP) throw error;

@@ -13,15 +13,14 @@
  * Callers that a `leakyQueue` admitted then sleep out their delay. A caller that leaves meanwhile gives
  * back the newest place only: if a place in the middle were given back, the next call would be given
  * the newest one, which is taken. One that is not the newest stays, marked, until those behind it
- * are gone.
+ * are gone. A receipt gives a place back, and knows whether it still is the newest.
  */
 
-import type { Decision } from "../decision.ts";
 import { remove } from "../linked_list.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
-import { type Attempt, attempt, type Sight } from "../verbs/attempt.ts";
+import { type Attempt, attempt } from "../verbs/attempt.ts";
 import { refund } from "../verbs/refund.ts";
-import { refundNewest } from "../verbs/refund_newest.ts";
+import { undoOf } from "./undo.ts";
 import { abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
 import { storeClosed } from "./end_queues.ts";
 import { observeRefusal, refuseByProjection } from "./projections.ts";
@@ -57,11 +56,11 @@ const aborts = abortGroups<Waiter>({
  * Waits for one's turn, takes, and waits out the delay. Where nobody waits and the store admits at
  * once, no queue is opened.
  *
- * @returns The decision that admitted it; `undefined` if too many wait.
+ * @returns What admitted it; `undefined` if too many wait.
  * @throws {RateLimitedError} If the wait would be longer than `maxWait`.
  * @throws {StoreUnavailableError} If the store has not answered by then, or is closed.
  */
-export function waitInQueue(request: WaitRequest): MaybePromise<Decision | undefined> {
+export function waitInQueue(request: WaitRequest): MaybePromise<Attempt | undefined> {
   const { limiter, key, maxWait } = request;
   const { queues } = limiter;
   if (queues.isClosed) throw storeClosed(request, "no");
@@ -71,7 +70,7 @@ export function waitInQueue(request: WaitRequest): MaybePromise<Decision | undef
   const watched = limiter.watch(key);
   const maxDelay = limiter.waiting < limiter.maxWaiting ? maxWait : 0;
   const answer = tryToTake(request, maxDelay);
-  if (!isPromise(answer) && isStarted(answer)) return answer.decision;
+  if (!isPromise(answer) && isStarted(answer)) return answer;
   return enter(openQueue(queues, stored ?? limiter.nameOf(key)), request, { watched, answer });
 }
 
@@ -98,7 +97,7 @@ function enter(
   queue: WaitingQueue,
   request: WaitRequest,
   sent: SentCall | undefined,
-): Promise<Decision | undefined> {
+): Promise<Attempt | undefined> {
   const { limiter, maxWait, signal } = request;
   return new Promise((resolve, reject) => {
     const end = () => signal && aborts.remove(signal, waiter);
@@ -111,10 +110,10 @@ function enter(
       deadline: maxWait === Infinity ? Infinity : Math.ceil(limiter.passing() + maxWait),
       counted: false,
       projection: undefined,
-      freshAt: undefined,
+      giveBack: undefined,
       cancelled: false,
       wake() {},
-      resolve: (decision) => (end(), resolve(decision)),
+      resolve: (admitted) => (end(), resolve(admitted)),
       reject: (reason) => (end(), reject(reason)),
     };
     if (signal !== undefined) aborts.add(signal, waiter);
@@ -219,13 +218,14 @@ function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefin
 function settle(
   queue: WaitingQueue,
   call: HeadCall,
-  { decision, sight }: Attempt,
+  answer: Attempt,
 ): MaybePromise<unknown> {
   const { waiter } = call;
-  if (queue.waiting.first !== waiter) return undo(waiter, decision, sight);
+  const { decision, sight } = answer;
+  if (queue.waiting.first !== waiter) return undo(waiter, answer);
   if (decision.allowed) {
-    const isDelayed = admitHead(waiter, decision, sight);
-    return isDelayed ? sleepUntilStart(queue, waiter, decision) : waiter.resolve(decision);
+    const isDelayed = admitHead(waiter, answer);
+    return isDelayed ? sleepUntilStart(queue, waiter, answer) : waiter.resolve(answer);
   }
   if (decision.retryAfter === Infinity) {
     const rule = "cost must be at most what the store that answers can admit";
@@ -244,15 +244,16 @@ function settle(
 /** Gives back what was taken for a head that had left while its call was under way. */
 function undo(
   { limiter, key, cost, taking }: Waiter,
-  decision: Decision,
-  sight: Sight | undefined,
+  answer: Attempt,
 ): MaybePromise<unknown> {
+  const { decision, sight } = answer;
   // A failure policy answers without the state, and takes nothing.
   if (!decision.allowed || sight === undefined) return;
   if (taking !== undefined) return taking.giveBack();
-  return decision.delay === 0
-    ? limiter.call(refund, key, cost)
-    : limiter.call(refundNewest, key, { cost, freshAt: sight.freshAt });
+  const giveBack = undoOf(limiter, key, cost, decision, sight.mark);
+  if (giveBack !== undefined) return giveBack();
+  // An algorithm without receipts gives the newest units back, and these have just been taken.
+  return decision.delay === 0 ? limiter.call(refund, key, cost) : undefined;
 }
 
 function endCall(queue: WaitingQueue, call: HeadCall): void {
@@ -282,10 +283,13 @@ function sleepHead(
   });
 }
 
-function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, decision: Decision): void {
-  waiter.wake = waiter.limiter.after(decision.delay, () => {
+function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, admitted: Attempt): void {
+  const { limiter, key, cost } = waiter;
+  const { decision, sight } = admitted;
+  waiter.giveBack = undoOf(limiter, key, cost, decision, sight?.mark);
+  waiter.wake = limiter.after(decision.delay, () => {
     startDelayed(waiter);
-    waiter.resolve(decision);
+    waiter.resolve(admitted);
     advance(queue);
   });
 }
@@ -304,8 +308,8 @@ async function cancelStart(
     let newest = queue.delayed.last;
     for (let undone = 1; newest?.cancelled; undone++) {
       remove(newest);
-      const { limiter, key, cost, freshAt } = newest;
-      await limiter.call(refundNewest, key, { cost, freshAt: freshAt! });
+      const { limiter } = newest;
+      await newest.giveBack?.();
       if (undone % MAX_PER_TURN === 0) await new Promise<void>((wake) => limiter.after(0, wake));
       newest = queue.delayed.last;
     }

@@ -12,7 +12,7 @@ import { RateLimitedError } from "../errors.ts";
 import { append, type LinkedList, linkedList, type Links, remove } from "../linked_list.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Verb, WatchedKey } from "../store.ts";
-import type { Attempt, Sight, StateAt } from "../verbs/attempt.ts";
+import type { Attempt, StateAt } from "../verbs/attempt.ts";
 import { type Deadlines, deadlines, pushDeadline, sweep } from "./deadlines.ts";
 
 /** The part of a limiter that waiting needs. */
@@ -88,14 +88,14 @@ export interface Waiter extends WaitRequest, Links<Waiter> {
   counted: boolean;
   /** Its admission, and the state after it, if those before it are admitted first. */
   projection: Projection | undefined;
-  /** Once it is charged and waits for its start: what marks the newest place, see `Sight`. */
-  freshAt: number | undefined;
+  /** Once it is charged and waits for its start: what gives its place back. */
+  giveBack: (() => MaybePromise<unknown>) | undefined;
   /** Whether it has left its place, which could not be given back yet. */
   cancelled: boolean;
   /** Cancels its sleep until it starts. */
   wake(): void;
   /** Ends the wait: it may start, or too many wait (`undefined`). */
-  readonly resolve: (decision: Decision | undefined) => void;
+  readonly resolve: (admitted: Attempt | undefined) => void;
   /** Ends the wait: it failed. */
   readonly reject: (reason: unknown) => void;
 }
@@ -245,7 +245,7 @@ export function fail(waiter: Waiter, reason: unknown): void {
 }
 
 /** Takes the admitted head out of the queue; returns whether it has to wait for its start. */
-export function admitHead(head: Waiter, decision: Decision, sight: Sight | undefined): boolean {
+export function admitHead(head: Waiter, { decision, sight }: Attempt): boolean {
   const { queue } = head;
   const { observed, projectedTo } = queue;
   if (projectedTo === undefined || decision.source !== undefined) forgetState(queue);
@@ -259,7 +259,6 @@ export function admitHead(head: Waiter, decision: Decision, sight: Sight | undef
     return false;
   }
   count(head);
-  head.freshAt = sight.freshAt;
   append(queue.delayed, head);
   return true;
 }

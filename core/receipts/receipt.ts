@@ -11,7 +11,7 @@ import { typeError } from "../options/checks.ts";
  * JSON, so another process may settle it. It is not signed: never give it to a client.
  */
 export interface Receipt {
-  /** A random number of 53 bits, which tells receipts apart. */
+  /** A random number of 53 bits, at least 1, which tells receipts apart. */
   readonly id: number;
   /** The key. */
   readonly key: string;
@@ -82,7 +82,8 @@ export function checkReceipt(action: string, value: unknown): Receipt {
 function isReceipt(value: unknown): value is Receipt {
   if (typeof value !== "object" || value === null) return false;
   const { id, key, family, at, units, until, expires, marks } = value as Receipt;
-  return [id, at, units, until].every(isWhole) && typeof key === "string" &&
+  // An id of 0 is that of units that no key remembers.
+  return id !== 0 && [id, at, units, until].every(isWhole) && typeof key === "string" &&
     typeof family === "string" &&
     typeof expires === "boolean" && Array.isArray(marks) && marks.length <= MOST_MARKS &&
     marks.every(isWhole);

@@ -1,8 +1,8 @@
 /*
  * One attempt of a caller that waits its turn: `consume`, except that it refuses what would have to
  * wait longer for its start than the caller can. The answer contains what waiting needs to know: the
- * store's instant, what marks the newest place of a queue, and the state of a refusal, from which
- * later admissions are projected.
+ * store's instant, what finds the units again, and the state of a refusal, from which later admissions
+ * are projected.
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
@@ -12,7 +12,7 @@ import { mayDelay } from "../algorithms/may_delay.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import type { Verb } from "../store.ts";
-import { queueResetAfter } from "./queue_reset_after.ts";
+import { type Mark, marking } from "./reserve.ts";
 
 /** The request of an attempt. */
 export interface AttemptArgument {
@@ -36,8 +36,8 @@ export interface Sight {
   readonly refusedState: StateAt | undefined;
   /** The instant of the attempt. */
   readonly at: number;
-  /** When the queue that delays calls is empty after it, or the key fresh if there is none. */
-  readonly freshAt: number;
+  /** Finds the units again; `undefined` if none were taken, or they cannot be given back. */
+  readonly mark: Mark | undefined;
 }
 
 /** The answer to an attempt. */
@@ -58,11 +58,7 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
     const split = splitReducer(algorithm);
     const delays = mayDelay(algorithm);
     const { take, decide } = split;
-
-    function sightOf(decision: Decision, isRefused: boolean, state: unknown, at: number): Sight {
-      const refusedState = isRefused ? { state: detachState(algorithm, state), at } : undefined;
-      return { refusedState, at, freshAt: at + queueResetAfter(algorithm, decision) };
-    }
+    const markOf = marking(algorithm);
 
     return {
       next(state: unknown, now: number, { cost, maxDelay }: AttemptArgument) {
@@ -75,7 +71,11 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
         const isTaken = next !== state;
         const admitted = decide(state, isTaken ? next : take(state, now, cost), now, cost);
         const decision = isTaken ? admitted : withMaxDelay(split, state, now, argument, admitted);
-        return { decision, sight: sightOf(admitted, !decision.allowed, state, now) };
+        const refusedState = decision.allowed
+          ? undefined
+          : { state: detachState(algorithm, state), at: now };
+        const mark = isTaken ? markOf(next, now) : undefined;
+        return { decision, sight: { refusedState, at: now, mark } };
       },
       uncharged: (state: unknown, now: number): Attempt => ({
         decision: decide(state, state, now, 0),

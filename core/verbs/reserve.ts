@@ -15,7 +15,10 @@ import type { Verb } from "../store.ts";
 export interface ReserveArgument {
   /** Units to take. */
   readonly cost: number;
-  /** The receipt's id. */
+  /**
+   * The receipt's id; 0 of units that are given back at most once by this process, so that their key
+   * need not remember it.
+   */
   readonly id: number;
   /** Milliseconds until the units are given back unless the receipt is settled; 0 for never. */
   readonly ttl: number;
@@ -37,7 +40,10 @@ export interface Mark {
 export interface Reserved {
   /** The decision. */
   readonly decision: Decision;
-  /** Finds the units again; `undefined` if none were taken, or a failure policy answered. */
+  /**
+   * Finds the units again; `undefined` if none were taken, a failure policy answered, or the algorithm
+   * cannot give units back.
+   */
   readonly mark: Mark | undefined;
 }
 
@@ -61,6 +67,7 @@ function reserving(
       const { take, decide } = splitReducer(algorithm);
       const receipts = algorithm.internals?.receipts;
       const remembers = transition === undefined && receipts !== undefined;
+      const markOf = marking(algorithm);
       return {
         next(state: unknown, now: number, argument: ReserveArgument) {
           const next = take(state, now, argument.cost);
@@ -69,16 +76,11 @@ function reserving(
         answer(state: unknown, next: unknown, now: number, { cost, id, ttl }: ReserveArgument) {
           const decision = decide(state, next, now, cost);
           if (!decision.allowed || next === state) return { decision, mark: undefined };
+          const mark = markOf(next, now);
+          if (mark === undefined || !remembers) return { decision, mark };
           const until = now + ttl;
-          const expires = remembers &&
-            entriesOf(next).some((entry) => entry.id === id && entry.until === until);
-          const mark: Mark = {
-            at: now,
-            until: expires ? until : now + (receipts?.lasts(next, now) ?? 0),
-            expires,
-            marks: receipts?.mark(next) ?? [],
-          };
-          return { decision, mark };
+          const expires = entriesOf(next).some((entry) => entry.id === id && entry.until === until);
+          return { decision, mark: expires ? { ...mark, until, expires } : mark };
         },
         uncharged: (state: unknown, now: number): Reserved => ({
           decision: decide(state, state, now, 0),
@@ -92,6 +94,23 @@ function reserving(
       mark: decision.source === "policy" ? undefined : answer?.mark,
     }),
     transition: () => transition,
+  });
+}
+
+/**
+ * Makes what finds the units again of a call that left a state: `undefined` of an algorithm that
+ * cannot give them back.
+ */
+export function marking(
+  { internals }: Algorithm,
+): (next: unknown, now: number) => Mark | undefined {
+  const receipts = internals?.receipts;
+  if (receipts === undefined) return () => undefined;
+  return (next, now) => ({
+    at: now,
+    until: now + receipts.lasts(next, now),
+    expires: false,
+    marks: receipts.mark(next),
   });
 }
 

@@ -42,26 +42,11 @@ function settling(name: string, kind: VerbKind): Verb<SettleArgument, Settlement
     on(algorithm: Algorithm) {
       const { decide } = splitReducer(algorithm);
       const settle = settleBy(algorithm);
-      // The answer is asked for right after the state, and of the same call.
-      let last:
-        | { state: unknown; now: number; argument: SettleArgument; settled: Settled }
-        | undefined;
-
-      function settledOf(state: unknown, now: number, argument: SettleArgument): Settled {
-        const isSame = last !== undefined && last.argument === argument && last.state === state &&
-          last.now === now;
-        return isSame ? last!.settled : settle(state, now, argument);
-      }
-
       return {
-        next(state: unknown, now: number, argument: SettleArgument) {
-          const settled = settle(state, now, argument);
-          last = { state, now, argument, settled };
-          return settled.next;
-        },
+        next: (state: unknown, now: number, argument: SettleArgument) =>
+          settle(state, now, argument).next,
         answer(state: unknown, next: unknown, now: number, argument: SettleArgument) {
-          const { returned, charged, outcome } = settledOf(state, now, argument);
-          last = undefined;
+          const { returned, charged, outcome } = settle(state, now, argument);
           return { decision: decide(next, next, now, 0), returned, charged, outcome };
         },
         uncharged: (state: unknown, now: number) => unsettled(decide(state, state, now, 0)),
@@ -132,7 +117,7 @@ function remember(
 ): readonly Entry[] {
   // A receipt that expires is known by its entry: without one it was settled.
   if (expires) return left === 0 ? others : withEntry(others, { id, until, units: left, marks });
-  if (units === 0) return others;
+  if (units === 0 || id === 0) return others;
   // As long as the units of a call now would count; a receipt may say what no state can hold.
   const known = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
   return withSettled(others, { id, until: known, units: left, marks: undefined });

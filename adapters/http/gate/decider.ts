@@ -60,8 +60,8 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    */
   take(call: Call): MaybePromise<Answer | Refusal | undefined>;
   /**
-   * Makes the function that gives units back as far as they still count, once; to be made when they
-   * were taken. `undefined` if there is nothing to be given back.
+   * Finds the function that gives units back as far as they still count; to be called once.
+   * `undefined` if there is nothing to be given back.
    */
   refundOf(decided: Answer): (() => unknown) | undefined;
   /** Finds what releases the permits of a call, as often as it is called; `undefined` if it holds none. */

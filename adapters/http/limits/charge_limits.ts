@@ -13,12 +13,15 @@ import {
   type MaybePromise,
   orElse,
 } from "../../../core/maybe_promise.ts";
+import type { Acquired } from "../../../core/limiter/acquire.ts";
 import type { AskedPermit, Permit } from "../../../core/limiter/permit_desk.ts";
+import { type Undo, undoOf } from "../../../core/limiter/undo.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
+import type { Reservation } from "../../../core/receipts/receipt.ts";
 import type { Operation } from "../../../core/store.ts";
 import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
 import { peek } from "../../../core/verbs/peek.ts";
-import { refundOf } from "../gate/refunds.ts";
+import type { Reserved } from "../../../core/verbs/reserve.ts";
 import type { Charge } from "./charge.ts";
 import type { AnyLimiter } from "./limit_options.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
@@ -31,11 +34,8 @@ interface Held {
   readonly permit: Permit | undefined;
 }
 
-/**
- * The answer of one limit: a decision, or an attempt, which knows the place in a queue that it took, or
- * a permit.
- */
-export type Answer = Decision | Attempt | Held;
+/** The answer of one limit: a decision, or one that can be taken back, or a permit. */
+export type Answer = Decision | Acquired | Held;
 
 /** The verbs of limits. */
 type Action = "take" | "look" | "look at nothing";
@@ -51,32 +51,38 @@ type Answers = readonly Answer[];
  * by a look, as `all` answers for its parts.
  */
 export function chargeLimits(
-  { plan: { groups, together, limiters }, shadowed }: Charge,
+  { plan, shadowed }: Charge,
   charges: readonly Charge[],
   maxDelay: number,
 ): MaybePromise<Answers> {
-  if (together) return takeTogether(limiters, charges);
-  const longest = shadowed ? undefined : maxDelay;
-  if (groups.length === 1) return runGroup(groups[0]!, charges, longest, "take");
-  return chargeStores(
-    groups,
-    charges,
-    (group, action) => runGroup(group, charges, longest, action),
-  );
+  const { groups, limiters } = plan;
+  if (plan.together) return takeTogether(limiters, charges);
+  const how = { maxDelay: shadowed ? undefined : maxDelay, keeps: plan.keeps };
+  if (groups.length === 1) return runGroup(groups[0]!, charges, how, "take");
+  return chargeStores(groups, (group, action) => runGroup(group, charges, how, action));
+}
+
+/** How units are taken. */
+interface How {
+  /** The longest delay; `undefined` of a request that waits for none. */
+  readonly maxDelay: number | undefined;
+  /** Whether they may be given back. */
+  readonly keeps: boolean;
 }
 
 type Run = (group: LimiterGroup, action: Action) => MaybePromise<Answers>;
 
 function chargeStores(
   groups: readonly LimiterGroup[],
-  charges: readonly Charge[],
   run: Run,
 ): MaybePromise<Answers> {
-  const undos: (() => unknown)[] = [];
+  const undos: Undo[] = [];
 
   function take(group: LimiterGroup): MaybePromise<Answers> {
     return andThen(run(group, "take"), (answers) => {
-      if (answers.every(isAllowed)) undos.push(undoOf(group, charges, answers));
+      if (answers.every(isAllowed)) {
+        undos.push(...answers.flatMap((answer) => releaseOf(answer) ?? undoIn(answer) ?? []));
+      }
       return answers;
     });
   }
@@ -125,33 +131,17 @@ function isAllowed(answer: Answer): boolean {
   return decisionOf(answer).allowed;
 }
 
-function undoOf(
-  group: LimiterGroup,
-  charges: readonly Charge[],
-  answers: Answers,
-): () => MaybePromise<unknown> {
-  const undos = group.flatMap(({ place }, index) =>
-    releaseOf(answers[index]!) ?? refundCharge(charges[place]!, answers[index]!) ?? []
-  );
-  return () => allOf(undos.map((undo) => undo() as MaybePromise<unknown>));
-}
-
 /** Makes the function that releases the permit in an answer; `undefined` if there is none. */
 export function releaseOf(answer: Answer): (() => MaybePromise<boolean>) | undefined {
   return "permit" in answer ? answer.permit?.release : undefined;
 }
 
 /**
- * Makes the function that gives the units of a charge back as far as they still count; `undefined` if
+ * Finds the function that gives the units of an answer back as far as they still count; `undefined` if
  * there is nothing to be given back. Permits are released, not refunded.
  */
-export function refundCharge(
-  { limiter, key, argument: units }: Charge,
-  answer: Answer,
-): (() => unknown) | undefined {
-  const decision = decisionOf(answer);
-  if (units <= 0 || decision.source === "policy" || "permit" in answer) return undefined;
-  return refundOf(limiter, key, units, decision, freshAtOf(answer));
+export function undoIn(answer: Answer): Undo | undefined {
+  return "undo" in answer ? answer.undo : undefined;
 }
 
 /** The decision in an answer. */
@@ -159,20 +149,9 @@ export function decisionOf(answer: Answer): Decision {
   return "decision" in answer ? answer.decision : answer;
 }
 
-/**
- * When the key is fresh after the call, if that took a place in a queue. A failure policy answers
- * without the state: there is no place to give back then.
- */
-function freshAtOf(answer: Answer): number | undefined {
-  return "sight" in answer ? answer.sight?.freshAt ?? 0 : undefined;
-}
-
 /** Gives back what was taken, once. What cannot be given back stays charged: the safe side. */
-function giveBack(undos: (() => unknown)[]): MaybePromise<unknown> {
-  const all = undos.splice(0).map((undo) =>
-    orElse<unknown>(() => undo() as MaybePromise<unknown>, noOne)
-  );
-  return allOf(all);
+function giveBack(undos: Undo[]): MaybePromise<unknown> {
+  return allOf(undos.splice(0).map((undo) => orElse<unknown>(undo, noOne)));
 }
 
 function inOrder(groups: readonly LimiterGroup[], answers: readonly Answers[]): Answers {
@@ -199,20 +178,16 @@ function takeTogether(
     : reported(limiters, charges, answers as Answers);
 }
 
-/**
- * Charges limits of one store and clock, or looks at them.
- *
- * @param maxDelay The longest delay; `undefined` of a request that waits for none.
- */
+/** Charges limits of one store and clock, or looks at them. */
 function runGroup(
   group: LimiterGroup,
   charges: readonly Charge[],
-  maxDelay: number | undefined,
+  how: How,
   action: Action,
 ): MaybePromise<Answers> {
   if (group.length === 1) {
     const only = group[0]!;
-    const taken = runOne(only, charges[only.place]!, maxDelay, action);
+    const taken = runOne(only, charges[only.place]!, how, action);
     return isPromise(taken) ? taken.then((taken) => [taken]) : [taken];
   }
   const operations: Operation[] = [];
@@ -223,15 +198,15 @@ function runGroup(
     const isAsked = action === "take" && charge.argument !== 0;
     const permit = isAsked ? each.ask?.(charge.key, charge.argument) : undefined;
     asked.push(permit);
-    operations.push(operationOf(each, charge, maxDelay, action, permit));
+    operations.push(operationOf(each, charge, how, action, permit));
   }
   const { limiter: { store }, internals } = group[0]!;
-  const answers = store.run(operations, internals!.now()) as MaybePromise<Answers>;
-  if (action !== "take") return answers;
+  const answers = store.run(operations, internals!.now()) as MaybePromise<readonly Given[]>;
+  if (action !== "take") return answers as MaybePromise<readonly Decision[]>;
   return andThen(answers, (given) => {
     const answers = given.map((answer, index) => {
-      const { limiter, place } = group[index]!;
-      return inTime(limiter, answer, charges[place]!.argument, maxDelay);
+      const each = group[index]!;
+      return acquired(each, charges[each.place]!, answer, how.maxDelay);
     });
     reported(group, charges, answers);
     return group.some(({ ask }) => ask !== undefined) ? heldOf(asked, answers) : answers;
@@ -261,29 +236,44 @@ function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answ
 
 /** One limit: a single call on the store. */
 function runOne(
-  { limiter, internals, ask, delays }: PlannedLimiter,
-  { key, argument: units }: Charge,
-  maxDelay: number | undefined,
+  planned: PlannedLimiter,
+  charge: Charge,
+  { maxDelay, keeps }: How,
   action: Action,
 ): MaybePromise<Answer> {
+  const { limiter, internals, ask, delays } = planned;
+  const { key, argument: units } = charge;
   if (action !== "take") return limiter.peek(key, action === "look" ? units : 0);
   if (ask !== undefined) {
     checkCall(key, units);
     return units === 0 ? limiter.peek(key, 0) : limiter.hold(key, { cost: units });
   }
-  if (!delays || maxDelay === undefined) return limiter.consume(key, units);
+  if (!delays || maxDelay === undefined) {
+    if (!keeps) return limiter.consume(key, units);
+    checkCall(key, units);
+    return internals === undefined ? reserved(limiter, key, units) : internals.take(key, units);
+  }
   checkCall(key, units);
   return andThen(internals!.call(attempt, key, { cost: units, maxDelay }), (given) => {
-    const answer = startInTime(limiter.algorithm, given, units, maxDelay);
-    internals!.report(answer.decision, key, units);
+    const answer = acquired(planned, charge, given, maxDelay);
+    internals!.report(decisionOf(answer), key, units);
     return answer;
   });
 }
 
+/** The same by a limiter that was not made by `limiter(...)`. */
+function reserved(limiter: AnyLimiter, key: string, units: number): MaybePromise<Acquired> {
+  const answer: MaybePromise<Reservation> = limiter.reserve(key, units);
+  return andThen(answer, ({ decision, receipt }) => ({
+    decision,
+    undo: receipt && (() => limiter.release(key, receipt)),
+  }));
+}
+
 function operationOf(
-  { internals, takes, ask, delays }: PlannedLimiter,
+  { internals, takes, reserves, ask, delays }: PlannedLimiter,
   { key, argument: units }: Charge,
-  maxDelay: number | undefined,
+  { maxDelay, keeps }: How,
   action: Action,
   permit: AskedPermit | undefined,
 ): Operation {
@@ -295,20 +285,31 @@ function operationOf(
     return { bound: internals!.bind(peek), key, argument: 0 };
   }
   if (action === "look") return { bound: internals!.bind(peek), key, argument: units };
-  return delays && maxDelay !== undefined
-    ? { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay } }
+  if (delays && maxDelay !== undefined) {
+    return { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay } };
+  }
+  return keeps
+    ? { bound: reserves!, key, argument: { cost: units, id: 0, ttl: 0 } }
     : { bound: takes!, key, argument: units };
 }
 
-function inTime(
-  { algorithm }: AnyLimiter,
-  answer: Answer,
-  units: number,
+/** What an operation answers: a decision, that of an attempt, or one with what finds its units again. */
+type Given = Decision | Attempt | Reserved;
+
+/** An answer, with what takes it back if the store said how. */
+function acquired(
+  { limiter, internals }: PlannedLimiter,
+  { key, argument: units }: Charge,
+  given: Given,
   maxDelay: number | undefined,
 ): Answer {
-  return "sight" in answer && maxDelay !== undefined
-    ? startInTime(algorithm, answer, units, maxDelay)
-    : answer;
+  if (!("decision" in given)) return given;
+  if ("mark" in given) {
+    const { decision, mark } = given;
+    return { decision, undo: undoOf(internals!, key, units, decision, mark) };
+  }
+  const { decision, sight } = startInTime(limiter.algorithm, given, units, maxDelay!);
+  return { decision, undo: undoOf(internals!, key, units, decision, sight?.mark) };
 }
 
 function checkCall(key: unknown, units: number): void {

@@ -9,6 +9,7 @@ import type { PermitDesk } from "../../../core/limiter/permit_desk.ts";
 import { rangeError } from "../../../core/options/checks.ts";
 import type { BoundVerb } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
+import { reserve, type ReserveArgument, type Reserved } from "../../../core/verbs/reserve.ts";
 import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
 import {
   headerWriter,
@@ -27,6 +28,8 @@ export interface PlannedLimiter {
   /** The verb that takes units of it together with others: it consumes them, or holds a permit. */
   // deno-lint-ignore no-explicit-any
   readonly takes: BoundVerb<any, any> | undefined;
+  /** The verb that takes units which may be given back. */
+  readonly reserves: BoundVerb<ReserveArgument, Reserved> | undefined;
   /** Asks for the permit of a request; `undefined` of a limiter that has none. */
   readonly ask: PermitDesk["ask"];
   /** Whether its admitted calls may have to wait, and their places can be given back. */
@@ -46,6 +49,11 @@ export interface LimitPlan {
   readonly delays: boolean;
   /** Whether some of them give permits, which are to be released when the response has ended. */
   readonly holds: boolean;
+  /**
+   * Whether units may be given back: when the request has ended, or where a limit of another store
+   * refuses. Only then are they taken with receipts.
+   */
+  readonly keeps: boolean;
   /** The largest cost that all of them admit. */
   readonly capacity: number;
   readonly policies: PolicyPlan;
@@ -63,8 +71,14 @@ export interface LimitPlan {
 /** Finds the plan of one limiter more. */
 export type NextPlan = (plan: LimitPlan, limiter: AnyLimiter) => LimitPlan;
 
+/** The options on which plans depend. */
+export interface PlanOptions extends HeaderWriterOptions {
+  /** Whether requests may get their units back at the end. */
+  readonly refunds?: boolean;
+}
+
 /** The plan of no limiter. */
-export function emptyPlan(options: HeaderWriterOptions): LimitPlan {
+export function emptyPlan(options: PlanOptions): LimitPlan {
   return planOf([], options);
 }
 
@@ -74,7 +88,7 @@ export function emptyPlan(options: HeaderWriterOptions): LimitPlan {
  * @returns A function that throws a `RangeError` if a policy cannot stand in header fields, such as a
  * name with a line break, or the store cannot charge as many limits at once.
  */
-export function nextPlan(options: HeaderWriterOptions): NextPlan {
+export function nextPlan(options: PlanOptions): NextPlan {
   return function next(plan, limiter) {
     const { recent } = plan;
     if (recent !== undefined && recent.last!.limiter === limiter) return recent;
@@ -95,11 +109,14 @@ function plannedLimiter(limiter: AnyLimiter, place: number): PlannedLimiter {
   const delays = internals !== undefined && mayDelay(algorithm);
   const { ask, verb } = internals?.permits ?? {};
   const takes = internals?.bind<unknown, unknown>(verb ?? consume);
-  return { limiter, internals, takes, ask, delays, policies: algorithm.policies.length, place };
+  const reserves = ask === undefined ? internals?.bind(reserve) : undefined;
+  const policies = algorithm.policies.length;
+  return { limiter, internals, takes, reserves, ask, delays, policies, place };
 }
 
-function planOf(limiters: readonly PlannedLimiter[], options: HeaderWriterOptions): LimitPlan {
+function planOf(limiters: readonly PlannedLimiter[], options: PlanOptions): LimitPlan {
   const groups = groupsOf(limiters);
+  const keeps = options.refunds === true || groups.length > 1;
   const delays = limiters.some(({ delays }) => delays);
   const holds = limiters.some(({ ask }) => ask !== undefined);
   return {
@@ -107,7 +124,8 @@ function planOf(limiters: readonly PlannedLimiter[], options: HeaderWriterOption
     groups,
     delays,
     holds,
-    together: groups.length === 1 && limiters.length > 1 && !delays && !holds,
+    keeps,
+    together: groups.length === 1 && limiters.length > 1 && !delays && !holds && !keeps,
     simple: limiters.every(({ policies }) => policies === 1),
     capacity: Math.min(...limiters.map(({ limiter }) => limiter.algorithm.capacity)),
     policies: policyPlan(limiters.flatMap(({ limiter }) => limiter.algorithm.policies), options),

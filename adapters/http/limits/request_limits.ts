@@ -11,7 +11,7 @@ import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import { type Charge, chargesOf } from "./charge.ts";
-import { type Answer, chargeLimits, decisionOf, refundCharge, releaseOf } from "./charge_limits.ts";
+import { type Answer, chargeLimits, decisionOf, releaseOf, undoIn } from "./charge_limits.ts";
 import { chargeReader, type LimitsSource, type ReaderContext } from "./charge_reader.ts";
 import type { UnknownAddress } from "./key_faults.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
@@ -27,6 +27,7 @@ export interface LimitsDecided extends Decided {
 
 /** The options of a gate's limits. */
 export interface RequestLimitsOptions extends GivenLimits, HeaderWriterOptions {
+  readonly refund?: unknown;
   readonly unknownAddress?: UnknownAddress;
   readonly maxDelay?: Period | undefined;
 }
@@ -46,7 +47,7 @@ export function requestLimits(
 ): Decider<Charge, LimitsDecided> {
   const { unknownAddress, maxDelay: longest = Infinity } = options;
   const maxDelay = readLongestWait(action, "maxDelay", longest);
-  const next = nextPlan(options);
+  const next = nextPlan({ ...options, refunds: options.refund !== undefined });
   const empty = emptyPlan({ headers: false });
   const readers = limitsOf(action, options)
     .map((limit) => chargeReader(action, limit, { source, unknownAddress, empty, next, notice }));
@@ -80,7 +81,8 @@ export function requestLimits(
       : (request, info, shadowed) => askFrom(0, undefined, request, info, shadowed),
     take(call) {
       const { plan, limiter, key, argument, shadowed } = call;
-      if (plan.limiters.length > 1 || plan.holds || (plan.delays && !shadowed)) {
+      const isPlain = plan.limiters.length === 1 && !plan.holds && !plan.keeps;
+      if (!isPlain || (plan.delays && !shadowed)) {
         const charges = chargesOf(call);
         const answers = chargeLimits(call, charges, maxDelay);
         return isPromise(answers)
@@ -97,11 +99,9 @@ export function requestLimits(
       const releases = answers.flatMap((answer) => releaseOf(answer) ?? []);
       return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
     },
-    refundOf({ call, decision, answers = [decision] }) {
-      const refunds = chargesOf(call)
-        .flatMap((charge, index) => refundCharge(charge, answers[index]!) ?? []);
-      if (refunds.length < 2) return refunds[0];
-      return () => allOf(refunds.map((refund) => refund() as MaybePromise<unknown>));
+    refundOf({ answers = [] }) {
+      const undos = answers.flatMap((answer) => undoIn(answer) ?? []);
+      return undos.length < 2 ? undos[0] : () => allOf(undos.map((undo) => undo()));
     },
   };
 }
@@ -131,9 +131,9 @@ function decidedBy(
   charges: readonly Charge[],
   answers: readonly Answer[],
 ): LimitsDecided {
-  const { limiters, policies, capacity, delays, holds, simple } = call.plan;
+  const { limiters, policies, capacity, together, simple } = call.plan;
   if (answers.length === 1) return decidedAlone(call, decisionOf(answers[0]!), answers);
-  const decisions = delays || holds ? answers.map(decisionOf) : answers as readonly Decision[];
+  const decisions = together ? answers as readonly Decision[] : answers.map(decisionOf);
   const decision = combineDecisions(decisions, capacity);
   const lefts = simple && decision.source === undefined
     ? decisions

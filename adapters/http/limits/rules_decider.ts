@@ -97,6 +97,7 @@ export function rulesDecider(
       const answer: MaybePromise<RulesDecision | "unreadable" | undefined> = rules!.decide(
         call,
         more,
+        options.refund !== undefined,
       );
       return andThen(answer, (answer) => {
         if (answer === "unreadable") return BAD_KEY;

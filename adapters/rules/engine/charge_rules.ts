@@ -20,7 +20,8 @@ import {
 } from "../../../core/rules/rules.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
-import { type CounterUnits, type Taking, TAKINGS } from "./taking.ts";
+import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
+import { TAKINGS } from "./takings.ts";
 
 /** A rule that holds for a request, and what decides for it on the store. */
 export interface Charge {
@@ -89,7 +90,7 @@ function chargeEnforced(
   charges: readonly Charge[],
   taking: Taking,
 ): Verdicts {
-  if (taking.undo === undefined) return chargeTogether(on, charges, taking);
+  if (taking.kept === undefined) return chargeTogether(on, charges, taking);
   const quotas = charges.filter(({ applied }) => applied.rule.quota);
   const others = quotas.length > 1 ? charges.filter(({ applied }) => !applied.rule.quota) : charges;
   const blocked = others.some(({ applied, verdict }) =>
@@ -97,7 +98,7 @@ function chargeEnforced(
   );
   return quotas.length > 1 && !blocked
     ? andThen(
-      chargeQuotas(on, others, quotas, taking, taking.undo),
+      chargeQuotas(on, others, quotas, taking.kept()),
       (verdicts) => inOrder(charges, verdicts),
     )
     : chargeTogether(on, charges, blocked ? TAKINGS.peek : taking);
@@ -112,8 +113,7 @@ function chargeQuotas(
   on: RuleStore,
   others: readonly Charge[],
   quotas: readonly Charge[],
-  taking: Taking,
-  undo: Taking,
+  taking: KeptTaking,
 ): Verdicts {
   const isAllowed = ({ allowed }: RuleVerdict) => allowed;
   return andThen(chargeTogether(on, others, TAKINGS.peek), (looked) => {
@@ -124,7 +124,7 @@ function chargeQuotas(
         const all = [...taken, ...verdicts];
         if (taken.every(isAllowed)) return all;
         const charged = quotas.filter((_, index) => verdicts[index]!.allowed);
-        return andThen(chargeEach(on, charged, undo), () => all);
+        return andThen(chargeEach(on, charged, taking.undo), () => all);
       });
     });
   });

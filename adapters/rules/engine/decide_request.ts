@@ -22,7 +22,8 @@ import { boundRule, type BoundRules } from "./bound_rules.ts";
 import { type Charge, chargeOnly, chargeRules, overriding } from "./charge_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
-import { type ChargeAction, type Taking, TAKINGS } from "./taking.ts";
+import type { Taking } from "./taking.ts";
+import { type ChargeAction, TAKINGS } from "./takings.ts";
 
 /** The parts by which an engine decides. */
 export interface RuleDecider {

@@ -23,7 +23,12 @@ import type { RuleStore } from "./bound_limits.ts";
 import { bindRules } from "./bound_rules.ts";
 import { blockRequest, decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
 import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
-import { holdRequest, reserveRequest } from "./hold_request.ts";
+import {
+  type ConsumedRequest,
+  consumeOrUndo,
+  holdRequest,
+  reserveRequest,
+} from "./hold_request.ts";
 import type {
   ActualCost,
   RuleHold,
@@ -186,7 +191,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     : (verdict: MaybePromise<Verdict>) => verdict;
 
   /** An answer whose verdict is shown and reported. */
-  function held<Answer extends RuleHold | RuleReservation>(
+  function held<Answer extends RuleHold | RuleReservation | ConsumedRequest>(
     request: RuleRequest,
     answered: MaybePromise<Answer>,
   ): MaybePromise<Answer> {
@@ -197,7 +202,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     });
   }
 
-  return {
+  const made: RuleEngine = {
     get rules(): RuleSet {
       return decider.bound.set;
     },
@@ -236,6 +241,18 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       decider.keys?.refresh();
     },
   };
+  undoable.set(made, (request) => held(request, consumeOrUndo(decider, request)));
+  return made;
+}
+
+const undoable = new WeakMap<RuleEngine, (request: RuleRequest) => MaybePromise<ConsumedRequest>>();
+
+/** Consumes of an engine's counters what may be given back when the request has ended. */
+export function consumeUndoable(
+  engine: RuleEngine,
+  request: RuleRequest,
+): MaybePromise<ConsumedRequest> {
+  return undoable.get(engine)!(request);
 }
 
 /** Makes what turns a verdict into one whose rules are all in the shadow. */

@@ -5,11 +5,7 @@
 
 import type { Decision } from "../../../core/decision.ts";
 import type { Family, Operation } from "../../../core/store.ts";
-import { charge } from "../../../core/verbs/charge.ts";
-import { consume } from "../../../core/verbs/consume.ts";
 import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
-import { peek } from "../../../core/verbs/peek.ts";
-import { refund } from "../../../core/verbs/refund.ts";
 
 /** The units of one counter. */
 export interface CounterUnits {
@@ -30,28 +26,12 @@ export interface Taking {
   readonly decisionOf?: ((answer: unknown) => Decision) | undefined;
   /** Is told of counters that were asked together and have all admitted. */
   took?(counters: readonly CounterUnits[], answers: readonly unknown[]): void;
-  /** Takes back what was taken; `undefined` where nothing is refused. */
-  readonly undo: Taking | undefined;
+  /** Makes the same wish with receipts, for what may have to be taken back; absent where nothing is refused. */
+  kept?(): KeptTaking;
 }
 
-function byVerb(verb: DecisionVerb, onPermits: boolean, undo: Taking | undefined): Taking {
-  return {
-    verb,
-    onPermits,
-    operation: ({ family, key, units }) => ({ bound: family.bind(verb), key, argument: units }),
-    undo,
-  };
+/** A taking that keeps the receipts of what it took. */
+export interface KeptTaking extends Taking {
+  /** Takes back what was taken of a counter, once. */
+  readonly undo: Taking;
 }
-
-const refunding = byVerb(refund, false, undefined);
-
-/** The verb that the units of a request are for. */
-export type ChargeAction = "consume" | "charge" | "peek" | "refund";
-
-/** Takings by one verb. */
-export const TAKINGS: Readonly<Record<ChargeAction, Taking>> = {
-  consume: byVerb(consume, false, refunding),
-  charge: byVerb(charge, false, undefined),
-  peek: byVerb(peek, true, undefined),
-  refund: refunding,
-};

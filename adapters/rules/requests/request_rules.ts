@@ -4,13 +4,17 @@
  */
 
 import type { Clock } from "../../../core/clock.ts";
-import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { andThen, isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, checkText, typeError } from "../../../core/options/checks.ts";
-import type { Descriptor, RuleVerdict, Verdict } from "../../../core/rules/rules.ts";
-import type { Store, StoreBase } from "../../../core/store.ts";
-import { refundUnexpired } from "../../../core/verbs/refund_unexpired.ts";
+import type { Descriptor, Verdict } from "../../../core/rules/rules.ts";
+import type { Store } from "../../../core/store.ts";
 import type { RequestRules, RulesDecision } from "../../http/http.ts";
-import { type RuleEngine, ruleEngine, type RuleEngineOptions } from "../engine/rule_engine.ts";
+import {
+  consumeUndoable,
+  type RuleEngine,
+  ruleEngine,
+  type RuleEngineOptions,
+} from "../engine/rule_engine.ts";
 import type { RuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 import { fileSource } from "../sources/file_source.ts";
@@ -96,7 +100,7 @@ export async function requestRules(
   if (isRuleSet(from)) {
     const engine = ruleEngine({ ...on, prefix, rules: from });
     domainOf(from, domain);
-    return rulesOf(engine, domain, prefix, on.clock, () => Promise.resolve(true), noOne);
+    return rulesOf(engine, domain, () => Promise.resolve(true), noOne);
   }
   const source = sourceOf(from);
   const engine = ruleEngine({ ...on, lookup: on.lookup ?? source.lookup, prefix });
@@ -108,7 +112,7 @@ export async function requestRules(
     onEvent,
     onLimitsChanged: () => engine.forgetLookups(),
   });
-  return rulesOf(engine, domain, prefix, on.clock, () => followed.reload(), () => followed.close());
+  return rulesOf(engine, domain, () => followed.reload(), () => followed.close());
 }
 
 function isRuleSet(from: AnyRules): from is RuleSet {
@@ -141,15 +145,12 @@ function domainOf({ domains, routes }: RuleSet, domain: string | undefined): str
 function rulesOf(
   engine: RuleEngine,
   named: string | undefined,
-  prefix: string,
-  clock: Clock | undefined,
   reload: () => Promise<boolean>,
   close: () => Promise<void>,
 ): FollowedRequestRules {
-  const refund = refunds(engine.store, prefix, clock);
   return {
     engine,
-    decide(call, more) {
+    decide(call, more, refunds = true) {
       const { rules } = engine;
       const domain = domainOf(rules, named);
       const described = rules.routes.get(domain)?.(call) ??
@@ -157,9 +158,17 @@ function rulesOf(
       if (described === undefined) return "unreadable";
       const descriptors = [...described, ...more.map(descriptorOf)];
       if (descriptors.length === 0) return undefined;
-      const verdict = engine.consume({ domain, descriptors });
-      const decided = (verdict: Verdict) => decisionOf(verdict, domain, refund);
-      return isPromise(verdict) ? verdict.then(decided) : decided(verdict);
+      const request = { domain, descriptors };
+      if (!refunds) {
+        const verdict = engine.consume(request);
+        const decided = (verdict: Verdict) => decisionOf(verdict, () => {});
+        return isPromise(verdict) ? verdict.then(decided) : decided(verdict);
+      }
+      const answer = andThen(
+        consumeUndoable(engine, request),
+        ({ verdict, undo }) => decisionOf(verdict, undo),
+      );
+      return isPromise(answer) ? Promise.resolve(answer) : answer;
     },
     reload,
     close,
@@ -170,13 +179,9 @@ function descriptorOf(entries: Readonly<Record<string, string>>): Descriptor {
   return { entries: Object.entries(entries) };
 }
 
-/** Makes what gives back the units that rules have just taken. */
-type Refund = (rules: readonly RuleVerdict[], domain: string) => () => unknown;
-
 function decisionOf(
   { decision, rules }: Verdict,
-  domain: string,
-  refund: Refund,
+  undo: () => unknown,
 ): RulesDecision | undefined {
   if (decision === undefined) return undefined;
   const { id, policies, decisions } = shownPolicies(rules);
@@ -188,38 +193,8 @@ function decisionOf(
     policies,
     lefts: decisions,
     violated: decision.allowed ? [] : [...new Set(rules.flatMap(violatedPolicies))],
-    refund: () => refund(rules, domain),
+    refund: () => undo,
   };
-}
-
-/**
- * Makes what gives back the units that rules have taken, as far as they still count: by the clock that
- * decided, or by one that nobody sets where the store's own time did.
- */
-function refunds(store: Store, prefix: string, clock: Clock | undefined): Refund {
-  const time = () => clock?.() ?? performance.now();
-  return (rules, domain) => {
-    const takenAt = time();
-    return () => {
-      const passed = time() - takenAt;
-      return allOf(rules.flatMap((rule) => refundsOf(rule, domain, passed)));
-    };
-  };
-
-  function refundsOf(
-    { decision, key, cost, limits }: RuleVerdict,
-    domain: string,
-    passed: number,
-  ): readonly MaybePromise<unknown>[] {
-    if (decision === undefined || !decision.allowed || decision.source === "policy") return [];
-    if (cost <= 0) return [];
-    return limits.map((algorithm, index) => {
-      const spec = { prefix: `${prefix}/${domain}`, algorithm, older: [] };
-      const own = limits.length === 1 ? decision : decision.parts?.[index] ?? decision;
-      const taken = { units: cost, decision: own, passed };
-      return (store as StoreBase).open(spec).bind(refundUnexpired).call(key, taken, clock?.());
-    });
-  }
 }
 
 async function noOne(): Promise<void> {}

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { attempt } from "../../../core/verbs/attempt.ts";
-import { refundNewest } from "../../../core/verbs/refund_newest.ts";
+import { giveBackReceipt } from "../../../core/verbs/settle.ts";
+import type { Mark } from "../../../core/verbs/reserve.ts";
 import { type Algorithm, all, fixedWindow, leakyQueue } from "../../../mod.ts";
 
 /** A queue, and a window that ends at the same instant whatever is taken of it. */
@@ -11,18 +12,23 @@ const queue: Algorithm = all(
   fixedWindow({ limit: 10, period: "1d" }),
 ) as Algorithm;
 
-test("of two places in a queue beside a window that lasts longer, the newest alone goes back", () => {
+test("of two places in a queue, the newest alone goes back; then the one before it is the newest", () => {
   const { next, answer } = attempt.on(queue);
   const argument = { cost: 1, maxDelay: Infinity };
   const states = [queue.initial];
   const [first, second] = [0, 1].map((index) => {
     states.push(next(states[index], 0, argument));
-    return answer(states[index], states[index + 1], 0, argument).sight!.freshAt;
+    return answer(states[index], states[index + 1], 0, argument).sight!.mark!;
   });
-  const giveBack = refundNewest.on(queue).next;
-  const taken = states[2];
-  assert.equal(giveBack(taken, 500, { cost: 1, freshAt: first! }), taken);
-  assert.deepEqual(giveBack(taken, 500, { cost: 1, freshAt: second! }), states[1]);
+  const { next: giveBack } = giveBackReceipt.on(queue);
+  const argumentOf = (mark: Mark) => ({ receipt: { ...mark, id: 0, units: 1 }, back: 1 });
+  const [places, window] = [0, 1].map((part) => (state: unknown) => (state as unknown[])[part]);
+  const later = giveBack(states[2], 500, argumentOf(first!));
+  assert.equal(places!(later), places!(states[2]));
+  assert.equal(window!(later), window!(states[1]));
+  const earlier = giveBack(states[2], 500, argumentOf(second!));
+  assert.deepEqual(earlier, states[1]);
+  assert.deepEqual(giveBack(earlier, 500, argumentOf(first!)), queue.initial);
 });
 
 test("a policy that decides in place of a store has seen nothing of the queue", () => {

@@ -86,11 +86,9 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A policy's answer says that it has seen the queue":
       'sight: {~~decision.source === "policy" ? undefined : ~>~~}answer?.sight',
   }),
-  ...faultsIn("core/verbs/queue_reset_after.ts", ["tests/core/verbs/waiting_verbs.test.ts"], {
-    "A queue beside a window is empty when the window ends": [
-      "mayDelay(part) ? queueResetAfter(part, parts[index]!) : 0",
-      "queueResetAfter(part, parts[index]!)",
-    ],
+  ...faultsIn("core/arithmetic/arrival_time.ts", ["tests/core/verbs/waiting_verbs.test.ts"], {
+    "A place in a queue is given back that is not the newest":
+      "if (counting <= 0{~~ || (newestOnly && !isNewest)~>~~}) return",
   }),
   ...faultsIn("core/rules/match_rules.ts", ["tests/core/rules/rules.test.ts"], {
     "A reading is charged again beside another descriptor": "places.{~~some~>every~~}((place)",

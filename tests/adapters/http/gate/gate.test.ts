@@ -448,7 +448,10 @@ function byPolicy(allowed: boolean): AsyncLimiter {
     parts: undefined,
   };
   return limiter(gcra({ limit: 10, period: "1m" }), {
-    store: interceptedStore(store, () => Promise.resolve([decision])),
+    store: interceptedStore(
+      store,
+      (calls) => Promise.resolve(calls.map(({ verb }) => verb.answerOf(decision))),
+    ),
     prefix: "p",
   });
 }

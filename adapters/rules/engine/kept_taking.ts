@@ -1,0 +1,103 @@
+/*
+ * A taking that keeps what it took, with receipts: all or none of several counters cannot always be one
+ * call of the store, and a request may get its units back at the end.
+ */
+
+import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
+import type { Decision } from "../../../core/decision.ts";
+import type { Operation } from "../../../core/store.ts";
+import { hold } from "../../../core/verbs/hold.ts";
+import { peek } from "../../../core/verbs/peek.ts";
+import { release } from "../../../core/verbs/release.ts";
+import { reserve, type Reserved, reserveFor } from "../../../core/verbs/reserve.ts";
+import { giveBackReceipt } from "../../../core/verbs/settle.ts";
+import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
+
+/** A counter from which something was taken, and the store's answer. */
+export interface TakenCounter extends CounterUnits {
+  readonly answer: Decision | Reserved;
+}
+
+/** A taking, and what it has taken and not given back, by the name of the counter. */
+export interface RememberedTaking extends KeptTaking {
+  readonly taken: ReadonlyMap<string, TakenCounter>;
+}
+
+/**
+ * Makes what takes permits and units, and remembers them.
+ *
+ * @param id The id of the permits.
+ * @param unitsOf The operation that takes a counter's units.
+ */
+export function keptTaking(
+  id: number,
+  onPermits: boolean,
+  unitsOf: (counter: CounterUnits) => Operation,
+): RememberedTaking {
+  const taken = new Map<string, TakenCounter>();
+  const nameOf = ({ family, key }: CounterUnits) => family.nameOf(key);
+
+  const undo: Taking = {
+    verb: undefined,
+    onPermits: true,
+    operation(counter) {
+      const { family, key, units } = counter;
+      const answer = taken.get(nameOf(counter))?.answer;
+      taken.delete(nameOf(counter));
+      if (holdsPermits(family.spec.algorithm)) {
+        return { bound: family.bind(release), key, argument: { id, cost: units } };
+      }
+      const { mark, decision } = answer !== undefined && "decision" in answer
+        ? answer
+        : { mark: undefined, decision: undefined };
+      if (mark === undefined) return lookAt(counter);
+      const receipt = { ...mark, id: 0, units, source: decision.source };
+      return { bound: family.bind(giveBackReceipt), key, argument: { receipt, back: units } };
+    },
+    decisionOf: decisionIn,
+  };
+
+  const taking: RememberedTaking = {
+    verb: undefined,
+    onPermits,
+    operation(counter) {
+      const { family, key, units } = counter;
+      // Whoever holds no units holds no permit.
+      if (units === 0) return lookAt(counter);
+      return holdsPermits(family.spec.algorithm)
+        ? { bound: family.bind(hold), key, argument: { id, cost: units } }
+        : unitsOf(counter);
+    },
+    decisionOf: decisionIn,
+    took(counters, answers) {
+      counters.forEach((counter, index) => {
+        if (counter.units === 0) return;
+        taken.set(nameOf(counter), { ...counter, answer: answers[index] as Decision | Reserved });
+      });
+    },
+    kept: () => taking,
+    undo,
+    taken,
+  };
+  return taking;
+}
+
+/** Takes the units of a counter with a receipt; by default one that only this process gives back. */
+export function reservedUnits(
+  { family, key, units }: CounterUnits,
+  id: number = 0,
+  ttl: number = 0,
+): Operation {
+  const bound = family.bind(ttl === 0 ? reserve : reserveFor);
+  return { bound, key, argument: { cost: units, id, ttl } };
+}
+
+function lookAt({ family, key }: CounterUnits): Operation {
+  return { bound: family.bind(peek), key, argument: 0 };
+}
+
+/** The decision in the answer of any verb here: some answer more than that. */
+function decisionIn(answer: unknown): Decision {
+  const { decision } = answer as { readonly decision?: Decision };
+  return decision ?? answer as Decision;
+}

@@ -1,0 +1,35 @@
+import type { Decision } from "../decision.ts";
+import type { MaybePromise } from "../maybe_promise.ts";
+import type { Verb } from "../store.ts";
+import type { Mark } from "../verbs/reserve.ts";
+import { giveBackReceipt } from "../verbs/settle.ts";
+
+/** The part of its limiter that taking back needs. */
+export interface UndoLimiter {
+  call<Argument, Answer>(
+    verb: Verb<Argument, Answer>,
+    key: string,
+    argument: Argument,
+  ): MaybePromise<Answer>;
+}
+
+/** Gives the units of a call back, as far as they still count; to be called once. */
+export type Undo = () => MaybePromise<unknown>;
+
+/**
+ * Makes what gives the units of a call of this process back. It is called once, so their key need not
+ * remember which these were.
+ *
+ * @returns `undefined` if there are none.
+ */
+export function undoOf(
+  limiter: UndoLimiter,
+  key: string,
+  units: number,
+  { source }: Pick<Decision, "source">,
+  mark: Mark | undefined,
+): Undo | undefined {
+  if (mark === undefined || units === 0) return undefined;
+  const receipt = { ...mark, id: 0, units, source };
+  return () => limiter.call(giveBackReceipt, key, { receipt, back: units });
+}
