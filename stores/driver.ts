@@ -72,6 +72,16 @@ export interface DriverErrorOptions extends ErrorOptions {
   readonly scope?: "call" | "server" | undefined;
   /** Whether the same calls are to be tried again at once, as after a lost race; default `false`. */
   readonly retry?: boolean | undefined;
+  /**
+   * With `retry`: the groups that others keep locked. Calls on them are tried again apart from the rest,
+   * and fail with this error once their time is over.
+   */
+  readonly locked?: readonly number[] | undefined;
+  /**
+   * What the database must be or do so that calls succeed, as callers read it after "must"; default
+   * `"be reachable"`.
+   */
+  readonly rule?: string | undefined;
 }
 
 /** A database could not commit. */
@@ -84,6 +94,10 @@ export class DriverError extends Error {
   readonly scope: "call" | "server";
   /** Whether the same calls are to be tried again at once. */
   readonly retry: boolean;
+  /** Groups that others keep locked. */
+  readonly locked: readonly number[];
+  /** What the database must be or do, after "must". */
+  readonly rule: string;
 
   /** Makes the error of what failed and what is known of it. */
   constructor(message: string, options: DriverErrorOptions = {}) {
@@ -91,5 +105,7 @@ export class DriverError extends Error {
     this.applied = options.applied ?? "unknown";
     this.scope = options.scope ?? "server";
     this.retry = options.retry ?? false;
+    this.locked = options.locked ?? [];
+    this.rule = options.rule ?? "be reachable";
   }
 }

@@ -234,10 +234,10 @@ export function lockedStore(
       try {
         resolve(driver.deletePrefix!(keyBeginning(prefix)));
       } catch (error) {
-        const { applied } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
+        const { applied, rule } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
         reject(
           new StoreUnavailableError(
-            `Cannot delete the keys of a prefix as ${driver.name} must answer`,
+            `Cannot delete the keys of a prefix as ${driver.name} must ${rule}`,
             applied,
             { cause: error },
           ),
@@ -273,7 +273,7 @@ export function lockedStore(
 
 /** Milliseconds after which a call that a policy refused may come again. */
 const RETRY_AFTER = 50;
-const UNKNOWN_FAILURE = { applied: "unknown", scope: "server" } as const;
+const UNKNOWN_FAILURE = { applied: "unknown", scope: "server", rule: "answer" } as const;
 
 function settle(job: Job): void {
   job.settled = true;

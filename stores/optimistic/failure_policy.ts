@@ -6,6 +6,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreOverloadedError, StoreUnavailableError } from "../../core/errors.ts";
+import type { DriverError } from "../driver.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import { makeDecision } from "../../core/make_decision.ts";
 import { asError } from "./batch_failure.ts";
@@ -91,9 +92,10 @@ function unavailableError(
   thrown: unknown,
 ): StoreUnavailableError {
   const cause = asError(thrown);
+  const { rule = "be reachable" } = cause as Partial<DriverError>;
   const what = applied === "no" ? "was not charged" : "may have been charged";
   return new StoreUnavailableError(
-    `Cannot decide as ${server} must be reachable, and the call ${what}: ${cause.message}`,
+    `Cannot decide as ${server} must ${rule}, and the call ${what}: ${cause.message}`,
     applied,
     { cause },
   );

@@ -91,6 +91,7 @@ async function commitCall(
   }
   if (came.kind === "silent") abort.abort(came.error);
   if (isRetried(came.error)) {
+    setApart(jobs, groups, came.error);
     callbacks.tryAgain(jobs);
     return undefined;
   }
@@ -160,6 +161,24 @@ function isCommit(came: DriverCommit | BatchFailure): came is DriverCommit {
 function isRetried(error: Error): boolean {
   const { applied, retry } = error as Partial<DriverError>;
   return applied === "no" && retry === true;
+}
+
+/** Has calls on keys that others keep locked tried again apart from the rest. */
+function setApart(
+  jobs: CommitCall["jobs"],
+  groups: readonly (readonly Cell[])[],
+  error: Error,
+): void {
+  const { locked = [] } = error as Partial<DriverError>;
+  if (locked.length === 0) return;
+  const roots = new Set(
+    locked.map((group) => groups[group]?.[0]).map((cell) => cell && rootOf(cell)),
+  );
+  for (const job of jobs) {
+    if (!roots.has(rootCellOf(job))) continue;
+    job.alone = true;
+    job.lockedOut = error;
+  }
 }
 
 /** Reads a failure by its fields, so that errors of another copy of this package count. */

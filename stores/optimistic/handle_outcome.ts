@@ -86,9 +86,10 @@ export function keepWaiting(state: Outcomes, jobs: readonly Job[]): void {
   state.toRetry.push(...jobs);
 }
 
-/** Fails a call because others changed its keys; nothing was charged. */
+/** Fails a call because others changed its keys, or kept them locked; nothing was charged. */
 export function failContended({ context }: Reconnector, job: Job): void {
   if (job.settled) return;
+  if (job.lockedOut !== undefined) return context.failJobs([job], "no", job.lockedOut);
   context.counters.contended++;
   job.settled = true;
   job.reject(

@@ -89,6 +89,8 @@ class YoungJob {
   alone = false;
   /** Whether only a transaction of its connection replaces a value that it found. */
   exclusive = false;
+  /** Why it could not be committed, if others kept a key of it locked. */
+  lockedOut: Error | undefined = undefined;
   /** The cell of the first key, in the batch that it is in. */
   cell: Cell | undefined = undefined;
   /** Whether it was answered, or failed. */

@@ -4,6 +4,7 @@
  */
 
 import { DriverError, type DriverErrorOptions } from "../driver.ts";
+import type { PostgresNames } from "./schema.ts";
 
 /** Errors of a client before it has sent anything. */
 const NOT_SENT: readonly string[] = [
@@ -18,14 +19,74 @@ const NOT_SENT: readonly string[] = [
   "ERR_POSTGRES_CONNECTION_TIMEOUT",
 ];
 
-/** A table or a function that is not there, or has other columns. */
-const NO_TABLE_REGEXP = /^(42P01|42883|42703|42804|3F000)$/;
-/** The state of the server: not reachable, no room, no right, read-only. */
-const SERVER_REGEXP = /^(08|28|53|57P|58|XX|25006|42501|3D000|0A000)/;
 const SQLSTATE_REGEXP = /^[0-9A-Z]{5}$/;
 
+/** What is everybody's failure, by SQLSTATE, and what Postgres must be or do. */
+const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) => string])[] = [
+  [
+    // A table or a function that is not there, or has other columns, constraints, types.
+    /^(42P01|42883|42703|42804|42P10|42P13|3F000|23...)$/,
+    ({ table, commit }) =>
+      `have the table ${table} and the function ${commit} of this version (call store.migrate())`,
+  ],
+  [
+    /^42501$/,
+    ({ table, commit }) =>
+      `grant SELECT, INSERT, UPDATE and DELETE on ${table}, and EXECUTE on ${commit}`,
+  ],
+  [/^55P03$/, ({ table }) => `lock the table ${table} within 50 ms`],
+  // A standby, which has no unlogged tables either.
+  [/^(25006|0A000)$/, () => "be a server that takes writes"],
+  [/^53/, () => "have room"],
+  [/^(28...|3D000)$/, () => "let the client in"],
+  [/^(08|57P|58|XX)/, () => "be reachable"],
+];
+
+/** The error of an answer that the function of this version does not give. */
+export function unreadableAnswer({ table, commit }: PostgresNames, cause: unknown): DriverError {
+  const [, ruleOf] = RULES[0]!;
+  return new DriverError("The function answers something else", {
+    rule: ruleOf({ table, commit }),
+    cause,
+  });
+}
+
+/** Whether others hold a lock: of the table, unless it turns out to be one of a row. */
+export function isLockTimeout(error: unknown): error is DriverError {
+  const { code, errno } = ((error as Partial<DriverError>).cause ?? {}) as Record<string, unknown>;
+  return error instanceof DriverError && stateOf(code, errno) === "55P03";
+}
+
+/** The error of rows that others keep locked: only the calls on their keys have to wait for them. */
+export function rowsLocked(
+  { message, cause }: DriverError,
+  locked: readonly number[],
+): DriverError {
+  const rule = "lock the row of its key within 50 ms";
+  return new DriverError(message, {
+    applied: "no",
+    scope: "call",
+    retry: true,
+    locked,
+    rule,
+    cause,
+  });
+}
+
+/** The error of a migration that failed; nothing was changed then. */
+export function migrationFailure(thrown: unknown, { table, commit }: PostgresNames): Error {
+  const { code, errno, message } = (thrown ?? {}) as Record<string, unknown>;
+  const state = String(stateOf(code, errno));
+  const rule = /^42501$/.test(state)
+    ? `its user must own ${table} and ${commit}, or may create them`
+    : /^(42703|42804|42P10|42P13|42809|42883)$/.test(state)
+    ? `${table} and ${commit} must be free, or those that it makes`
+    : "Postgres must run its statements";
+  return new Error(`Cannot migrate as ${rule}: ${message ?? thrown}`, { cause: thrown });
+}
+
 /** Reads the error of a client. */
-export function postgresFailure(thrown: unknown, table: string): DriverError {
+export function postgresFailure(thrown: unknown, names: PostgresNames): DriverError {
   const { message, code, errno, cause } = (thrown ?? {}) as {
     readonly message?: unknown;
     readonly code?: unknown;
@@ -33,31 +94,29 @@ export function postgresFailure(thrown: unknown, table: string): DriverError {
     readonly cause?: unknown;
   };
   const text = String(message === undefined || message === "" ? code ?? thrown : message);
-  // Bun gives its own code, and Postgres' as `errno`.
-  const state = [errno, code].find((each) => SQLSTATE_REGEXP.test(String(each)));
+  const state = stateOf(code, errno);
   if (typeof state !== "string") {
     const isUnsent = NOT_SENT.includes(String(code)) || NOT_SENT.includes(codeOf(cause)) ||
       isFailedConnect(text);
     return new DriverError(text, { applied: isUnsent ? "no" : "unknown", cause: thrown });
   }
-  if (NO_TABLE_REGEXP.test(state)) {
-    const rule = `its table ${table} and the function beside it must be those of this version`;
-    return new DriverError(`${rule} (call store.migrate()): ${text}`, {
-      applied: "no",
-      cause: thrown,
-    });
-  }
-  return new DriverError(text, { ...meaningOf(state), cause: thrown });
+  return new DriverError(text, { ...meaningOf(state, names), cause: thrown });
 }
 
-function meaningOf(state: string): DriverErrorOptions {
+/** Postgres' code: Bun gives its own as `code`, and Postgres' as `errno`. */
+function stateOf(code: unknown, errno: unknown): unknown {
+  return [errno, code].find((each) => SQLSTATE_REGEXP.test(String(each)));
+}
+
+function meaningOf(state: string, names: PostgresNames): DriverErrorOptions {
   // A serialization failure, and a deadlock with somebody else's statements.
   if (state === "40001" || state === "40P01") return { applied: "no", retry: true };
-  // Others hold the lock of a row: only the calls on that key have to wait for it.
-  if (state === "55P03") return { applied: "no", scope: "call", retry: true };
   // Another process of the server crashed: perhaps after the commit.
   if (state === "57P02") return { applied: "unknown" };
-  return { applied: "no", scope: SERVER_REGEXP.test(state) ? "server" : "call" };
+  const rule = RULES.find(([states]) => states.test(state))?.[1](names);
+  return rule === undefined
+    ? { applied: "no", scope: "call", rule: "accept the statement" }
+    : { applied: "no", scope: "server", rule };
 }
 
 /** Pools say so without a code. */

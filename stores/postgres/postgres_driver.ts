@@ -4,7 +4,13 @@
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
 import type { Statements } from "./statements.ts";
-import { postgresFailure } from "./failures.ts";
+import {
+  isLockTimeout,
+  migrationFailure,
+  postgresFailure,
+  rowsLocked,
+  unreadableAnswer,
+} from "./failures.ts";
 import { type PostgresNames, postgresSchema, type PostgresSchemaOptions } from "./schema.ts";
 
 /** A key of a commit, and where it comes from. */
@@ -28,17 +34,38 @@ export function postgresDriver(
   options: PostgresSchemaOptions,
 ): PostgresDriver {
   const { table, commit } = names;
-  const run = limitedRun(statements, table);
+  const run = limitedRun(statements, names);
   const call = `SELECT ${commit}($1::text::text[], $2::text::text[], $3::text::text[], ` +
     "$4::text::bigint[], $5::text::integer[]) AS answer";
   let sweptTo = "";
+
+  /** Finds out which keys others keep locked; if it cannot, they keep the table locked. */
+  async function lockedOut(
+    timeout: DriverError,
+    placed: readonly Placed[],
+    signal: AbortSignal,
+  ): Promise<DriverError> {
+    const [keys = ""] = valuesOf(placed);
+    const rows = await run(call, [keys, "{}", null as never, "{}", "{}"], signal)
+      .catch((error) => isLockTimeout(error) ? undefined : Promise.reject(error));
+    if (rows === undefined) return timeout;
+    const [, ...places] = JSON.parse(String(rows[0]!.answer)) as number[];
+    const locked = new Set(places.map((place) => placed[place - 1]!.group));
+    return rowsLocked(timeout, [...locked]);
+  }
 
   return {
     name: "Postgres",
     async commit(groups, signal) {
       const placed = placesOf(groups);
-      const [row] = await run(call, valuesOf(placed), signal);
-      return readAnswer(String(row!.answer), placed, groups);
+      const [row] = await run(call, valuesOf(placed), signal).catch(async (error) => {
+        throw isLockTimeout(error) ? await lockedOut(error, placed, signal) : error;
+      });
+      try {
+        return readAnswer(String(row!.answer), placed, groups);
+      } catch (error) {
+        throw unreadableAnswer(names, error);
+      }
     },
     async sweep(most) {
       const [row] = await run(sweepSql(table), [sweptTo, String(most)]);
@@ -57,14 +84,18 @@ export function postgresDriver(
       }
     },
     async migrate() {
-      await run(postgresSchema(options), []);
+      try {
+        await statements.run(postgresSchema(options), []);
+      } catch (error) {
+        throw migrationFailure(error, names);
+      }
     },
     close: () => statements.close(),
   };
 }
 
 /** Runs statements, as many at a time as there may be. Nobody waits for one whose signal is aborted. */
-function limitedRun({ run, most }: Statements, table: string) {
+function limitedRun({ run, most }: Statements, names: PostgresNames) {
   let underWay = 0;
   const waiting: (() => void)[] = [];
   const aborted = () => new DriverError("Earlier statements are not answered", { applied: "no" });
@@ -81,7 +112,7 @@ function limitedRun({ run, most }: Statements, table: string) {
     try {
       return await run(text, values);
     } catch (error) {
-      throw postgresFailure(error, table);
+      throw postgresFailure(error, names);
     } finally {
       underWay--;
       waiting.shift()?.();

@@ -34,7 +34,8 @@ export interface PostgresStore extends DriverStore {
    * processes at a time. It needs the right to create both; deciding needs only SELECT, INSERT, UPDATE and
    * DELETE on the table.
    *
-   * @throws {Error} The client's or Postgres' error as it is.
+   * @throws {Error} If Postgres does not permit it, does not answer, or has another table of that name;
+   * with the client's error as `cause`. Nothing was changed then.
    */
   migrate(): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface PostgresSchemaOptions {
   /**
    * Whether the table is written to Postgres' log. Without it (default) it is `UNLOGGED`: several times
    * faster, but empty after a crash of Postgres and on a standby that takes over, so that limits begin
-   * anew.
+   * anew. A table that is there is changed only where this option is given.
    */
   readonly logged?: boolean | undefined;
 }
@@ -81,7 +81,10 @@ CREATE ${kind} IF NOT EXISTS ${table} (
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_threshold = 1000
 );
-CREATE OR REPLACE FUNCTION ${commit}(
+-- Fails for another table of this name.
+INSERT INTO ${table} (key, state, fresh_at) SELECT ''::text, ''::text, 0::bigint WHERE false
+  ON CONFLICT (key) DO NOTHING;
+${keptAs(table, options.logged)}CREATE OR REPLACE FUNCTION ${commit}(
   keys text[], helds text[], nexts text[], fresh bigint[], ties integer[]
 ) RETURNS text LANGUAGE plpgsql VOLATILE
 SET lock_timeout = '50ms' SET enable_seqscan = off AS $commit$
@@ -89,6 +92,17 @@ ${functionBody(table)}
 $commit$;
 END
 $migrate$`.trim();
+}
+
+/** Changes how a table that is there is kept, where that was asked for. */
+function keptAs(table: string, logged: boolean | undefined): string {
+  if (logged === undefined) return "";
+  const [persistence, kind] = logged ? ["p", "LOGGED"] : ["u", "UNLOGGED"];
+  return `
+IF (SELECT relpersistence FROM pg_class WHERE oid = '${table}'::regclass) <> '${persistence}' THEN
+  ALTER TABLE ${table} SET ${kind};
+END IF;
+`.trimStart();
 }
 
 /** Requires names, and a choice. */
@@ -105,7 +119,8 @@ export function checkSchemaOptions(
 /**
  * The body: `ties` is null, or holds 0 for a key alone, the number of its group, or less than 0 where
  * nothing of the group is written. The answer is a list in JSON: the time, and in pairs the places of keys
- * that were not as expected, from 1 on, and what they hold.
+ * that were not as expected, from 1 on, and what they hold. Where `nexts` is null, the places of keys that
+ * others keep locked.
  */
 function functionBody(table: string): string {
   return `
@@ -113,13 +128,22 @@ DECLARE
   i integer; k text; h text; n text; was text; tie integer; answer text := '';
   found_texts text[]; lost integer[] := '{}'; same boolean;
 BEGIN
+IF nexts IS NULL THEN
+  FOR i IN 1 .. cardinality(keys) LOOP
+    PERFORM FROM ${table} WHERE key = keys[i] FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND AND EXISTS (SELECT FROM ${table} WHERE key = keys[i]) THEN
+      answer := answer || ',' || i;
+    END IF;
+  END LOOP;
+  RETURN '[' || floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint || answer || ']';
+END IF;
 FOR i IN 1 .. cardinality(keys) LOOP
   k := keys[i]; h := helds[i]; n := nexts[i];
   tie := CASE WHEN ties IS NULL THEN 0 ELSE ties[i] END;
   IF tie > 0 THEN
     SELECT state INTO was FROM ${table} WHERE key = k FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-      INSERT INTO ${table} VALUES (k, '', 0) ON CONFLICT DO NOTHING;
+      INSERT INTO ${table} (key, state, fresh_at) VALUES (k, '', 0) ON CONFLICT (key) DO NOTHING;
       SELECT state INTO was FROM ${table} WHERE key = k FOR NO KEY UPDATE;
     END IF;
     found_texts[i] := coalesce(was, '');
@@ -130,7 +154,8 @@ FOR i IN 1 .. cardinality(keys) LOOP
       same := coalesce(was, '') = h;
     ELSE
       IF h = '' THEN
-        INSERT INTO ${table} VALUES (k, n, fresh[i]) ON CONFLICT DO NOTHING;
+        INSERT INTO ${table} (key, state, fresh_at) VALUES (k, n, fresh[i])
+          ON CONFLICT (key) DO NOTHING;
         IF NOT FOUND THEN
           UPDATE ${table} SET state = n, fresh_at = fresh[i] WHERE key = k AND state = '';
         END IF;

@@ -4,7 +4,6 @@
  * has written since it began; then the call begins again with the lock.
  */
 
-import { errorMessage } from "../../core/options/checks.ts";
 import { DriverError } from "../driver.ts";
 import type { LockedTransaction, LockedWork } from "../locked/locked_transaction.ts";
 import { hasCode, type SqliteDatabase, type SqliteStatement } from "./database.ts";
@@ -81,12 +80,8 @@ export function sqliteDriver(
   }
 
   function lockedOut(cause: unknown): DriverError {
-    const message = errorMessage(
-      "write",
-      "another process must unlock the file within the timeout",
-      `${timeout} ms`,
-    );
-    return new DriverError(message, { applied: "no", cause });
+    const rule = `lock the file within ${timeout} ms, while others write it`;
+    return new DriverError((cause as Error).message, { applied: "no", rule, cause });
   }
 
   function transact<Answer>(
@@ -131,5 +126,5 @@ function afterAll(beginning: string): string {
 function asDriverError(error: unknown): DriverError {
   const applied = hasCode(error, "SQLITE_IOERR") ? "unknown" : "no";
   const message = error instanceof Error ? error.message : String(error);
-  return new DriverError(message, { applied, cause: error });
+  return new DriverError(message, { applied, rule: "read and write its file", cause: error });
 }

@@ -51,6 +51,29 @@ describe("a driver's failure", () => {
     await store.close();
   });
 
+  test("that names locked groups is about calls on them, and the policy answers those", async () => {
+    const driver = mapDriver();
+    let isLocked = true;
+    const store = compareAndSetStore({
+      ...driver,
+      commit(groups, signal) {
+        const locked = groups.flatMap(([cell], group) =>
+          cell!.key.includes("{held}") ? [group] : []
+        );
+        if (!isLocked || locked.length === 0) return driver.commit(groups, signal);
+        const failure = { applied: "no", scope: "call", retry: true, rule: "unlock it" } as const;
+        return Promise.reject(new DriverError("held", { ...failure, locked }));
+      },
+    }, { timeout: 20, onUnavailable: "deny" });
+    const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
+    const [held, free] = await Promise.all([api.consume("held"), api.consume("free")]);
+    assert.deepEqual([held.allowed, held.source], [false, "policy"]);
+    assert.deepEqual([free.remaining, free.source], [2, undefined]);
+    isLocked = false;
+    assert.equal((await api.consume("held")).remaining, 2);
+    await store.close();
+  });
+
   test("that says nothing may have been charged, and is not tried again", async () => {
     const { api, store } = failingOnce(new Error("gone"));
     await assert.rejects(api.consume("key"), { name: "StoreUnavailableError", applied: "unknown" });

@@ -1,38 +1,16 @@
 import { after, describe, test } from "node:test";
 import { PGlite } from "@electric-sql/pglite";
-import pg from "pg";
-import postgres from "postgres";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
 import { type PostgresClient, postgresStore } from "../../../stores/postgres/postgres_store.ts";
+import { CLIENTS } from "../../support/postgres/clients_of.ts";
 import { type Opened, withPostgres } from "../../support/postgres/with_postgres.ts";
-import { bunSql } from "../../support/postgres/bun_sql.ts";
-import { runtime } from "../../support/runtime.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const PATIENT = { deadline: 30_000, timeout: 60_000 };
 
-/** A client of each kind, and how it is closed. */
-const clients: Record<string, (url: string) => [PostgresClient, () => Promise<unknown>]> = {
-  "a pool of pg": (url) => {
-    const pool = new pg.Pool({ connectionString: url });
-    return [pool, () => pool.end()];
-  },
-  "a client of pg": (url) => [new pg.Client({ connectionString: url }), async () => {}],
-  "postgres": (url) => {
-    const sql = postgres(url, { onnotice: () => {} });
-    return [sql, () => sql.end()];
-  },
-};
-if (runtime() === "bun") {
-  clients["Bun's SQL"] = (url) => {
-    const sql = bunSql(url);
-    return [sql, () => sql.close()];
-  };
-}
-
 withPostgres("postgresStore", (server, { sql, atEnd }) => {
-  for (const [name, clientOf] of Object.entries(clients)) {
+  for (const [name, clientOf] of Object.entries(CLIENTS)) {
     describe(name, () => {
       let client: PostgresClient | undefined;
       function make() {

@@ -10,6 +10,8 @@ export interface DelayingProxy {
   cut(): void;
   /** Lets new connections through; those that were cut stay silent. */
   heal(): void;
+  /** Ends all connections with a reset. */
+  breakAll(): void;
   stop(): Promise<void>;
 }
 
@@ -52,6 +54,9 @@ export async function startDelayingProxy(to: number, delay: number): Promise<Del
     },
     heal() {
       isCut = false;
+    },
+    breakAll() {
+      for (const socket of sockets) socket.resetAndDestroy();
     },
     stop() {
       for (const socket of sockets) socket.destroy();

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { PGlite } from "@electric-sql/pglite";
+
+import { fixedWindow, limiter, StoreUnavailableError } from "../../../mod.ts";
+import {
+  postgresStore,
+  type PostgresStoreOptions,
+} from "../../../stores/postgres/postgres_store.ts";
+import { inShare } from "../../support/seed.ts";
+import { SCHEMA_FAULTS } from "../../support/postgres/schema_faults.ts";
+
+const ALGORITHM = fixedWindow({ limit: 100, period: "365d", anchor: "first" });
+const COMMIT = "tidegate_commit_1(text[], text[], text[], bigint[], integer[])";
+
+/** One runtime is enough: a Postgres of its own takes seconds to start. */
+const HERE = ["here"];
+const inHere = (work: () => Promise<void>) => inShare(HERE, "here", work);
+
+describe("postgresStore", () => {
+  let database: PGlite;
+  const stores: ReturnType<typeof postgresStore>[] = [];
+  function limiterOf(options?: PostgresStoreOptions) {
+    const store = postgresStore(database, { deadline: 30_000, timeout: 60_000, ...options });
+    stores.push(store);
+    return { store, api: limiter(ALGORITHM, { store, prefix: "api" }) };
+  }
+  before(inHere(async () => {
+    database = new PGlite();
+    await limiterOf().store.migrate();
+  }));
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close();
+  });
+  after(inHere(() => database.close()));
+
+  for (const { name, statements: [broken, mended], message, migrates } of SCHEMA_FAULTS) {
+    test(
+      `${name} is an error that says so, and nothing is lost`,
+      inHere(async () => {
+        const { store, api } = limiterOf();
+        const { remaining } = await api.consume("known");
+        await database.exec(broken);
+        const error = await api.consume(name).then(() => undefined, (error) => error);
+        assert.ok(error instanceof StoreUnavailableError);
+        assert.match(error.message, message);
+        const isKnown = !name.includes("answers");
+        assert.equal(error.applied, isKnown ? "no" : "unknown");
+        await database.exec(mended);
+        if (migrates === true) await store.migrate();
+        // Another one, because the circuit breaker of this one is open for a moment.
+        const { api: other } = limiterOf();
+        assert.equal((await other.peek("known", 0)).remaining, remaining);
+        assert.equal((await other.peek(name, 0)).remaining, 100);
+      }),
+    );
+  }
+
+  test(
+    "without rights an error says what to grant, and those rights are enough",
+    inHere(async () => {
+      await database.exec("CREATE ROLE guest; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+      await database.exec(`REVOKE EXECUTE ON FUNCTION ${COMMIT} FROM PUBLIC`);
+      const rule =
+        /Postgres must grant SELECT, INSERT, UPDATE and DELETE on "tidegate", and EXECUTE on "tidegate_commit_1"/;
+      await database.exec("SET ROLE guest");
+      try {
+        await assert.rejects(limiterOf().api.consume("key"), rule);
+        await assert.rejects(limiterOf().store.migrate(), /Cannot migrate as its user must own/);
+        await database.exec("RESET ROLE");
+        await database.exec(`GRANT EXECUTE ON FUNCTION ${COMMIT} TO guest; SET ROLE guest`);
+        await assert.rejects(limiterOf().api.consume("key"), rule);
+        await database.exec("RESET ROLE");
+        await database.exec("GRANT SELECT, INSERT, UPDATE, DELETE ON tidegate TO guest");
+        await database.exec("SET ROLE guest");
+        const { api } = limiterOf();
+        assert.equal((await api.consume("key")).remaining, 99);
+        assert.equal((await api.refund("key", 1)).remaining, 100);
+        await api.resetAll();
+      } finally {
+        await database.exec("RESET ROLE");
+      }
+    }),
+  );
+
+  test(
+    "a server that takes no writes is an error, and what it holds can be looked at",
+    inHere(async () => {
+      const { api } = limiterOf();
+      await api.consume("held");
+      await database.exec("SET default_transaction_read_only = on");
+      try {
+        await assert.rejects(api.consume("held"), /Postgres must be a server that takes writes/);
+      } finally {
+        await database.exec("SET default_transaction_read_only = off");
+      }
+      assert.equal((await limiterOf().api.peek("held", 0)).remaining, 99);
+    }),
+  );
+
+  test(
+    "another table of the same name is refused by migrate, and is left alone",
+    inHere(async () => {
+      await database.exec("CREATE TABLE taken (key text PRIMARY KEY, value text)");
+      const { store } = limiterOf({ table: "taken" });
+      await assert.rejects(store.migrate(), /Cannot migrate as "taken" .* must be free/);
+      await database.exec("CREATE TABLE loose (key text, state text, fresh_at bigint)");
+      await assert.rejects(
+        limiterOf({ table: "loose" }).store.migrate(),
+        /"loose" .* must be free/,
+      );
+      const { rows } = await database.query("SELECT proname FROM pg_proc WHERE proname ~ '^taken'");
+      assert.deepEqual(rows, []);
+    }),
+  );
+
+  test(
+    "migrate changes how a table is kept only where that is asked for",
+    inHere(async () => {
+      const kind = async () =>
+        (await database.query<{ kind: string }>(
+          "SELECT relpersistence AS kind FROM pg_class WHERE relname = 'tidegate'",
+        )).rows[0]!.kind;
+      await limiterOf({ logged: true }).store.migrate();
+      assert.equal(await kind(), "p");
+      await limiterOf().store.migrate();
+      assert.equal(await kind(), "p");
+      await limiterOf({ logged: false }).store.migrate();
+      assert.equal(await kind(), "u");
+    }),
+  );
+});
