@@ -16,7 +16,6 @@ import { reduceNoted } from "../receipts/noted_reducer.ts";
 import { receiptsOfAll } from "../receipts/receipts_of.ts";
 import type { Receipts } from "../receipts/returns.ts";
 import { splitReducer } from "./split_reducer.ts";
-import { stateBytes } from "./state_bytes.ts";
 
 /** The state of `all`: each part's state, in order. */
 export type AllState = readonly unknown[];
@@ -80,25 +79,9 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
       plain,
       parts: Object.freeze([...algorithms]),
       formula: formulaOf(algorithms),
-      bytes: bytesOfParts(algorithms),
       receipts,
     }),
   });
-}
-
-/** An array of states. */
-const TUPLE_BYTES = 140;
-
-/** How many bytes the states of the parts take together. */
-function bytesOfParts(parts: readonly Algorithm[]): (states: AllState) => number {
-  let fixed = TUPLE_BYTES + 8 * parts.length;
-  const varied: (readonly [index: number, bytes: (state: unknown) => number])[] = [];
-  parts.map(stateBytes).forEach((bytes, index) => {
-    if (typeof bytes === "number") fixed += bytes;
-    else varied.push([index, bytes]);
-  });
-  if (varied.length === 0) return () => fixed;
-  return (states) => varied.reduce((sum, [index, bytes]) => sum + bytes(states[index]), fixed);
 }
 
 /** The policies of the parts, no two with one name. */

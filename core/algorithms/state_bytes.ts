@@ -17,6 +17,7 @@ const FEW_WORDS = 16;
 /** How many bytes the states of an algorithm take: a number if they all take about the same. */
 export function stateBytes({ codec, internals }: Algorithm): StateBytes {
   if (internals?.bytes !== undefined) return internals.bytes;
+  if (internals?.parts !== undefined) return bytesOfParts(internals.parts);
   const { maxWords } = codec;
   if (maxWords === 1) return NUMBER_BYTES;
   if (maxWords <= FEW_WORDS) return OBJECT_BYTES + NUMBER_BYTES * maxWords;
@@ -28,5 +29,25 @@ export function stateBytes({ codec, internals }: Algorithm): StateBytes {
       // A codec of somebody else's: as much as it may take.
       return OBJECT_BYTES + NUMBER_BYTES * maxWords;
     }
+  };
+}
+
+/** An array of states. */
+const TUPLE_BYTES = 140;
+
+/** How many bytes the states of the parts of `all` take together. */
+function bytesOfParts(parts: readonly Algorithm[]): StateBytes {
+  let fixed = TUPLE_BYTES + 8 * parts.length;
+  const varied: (readonly [index: number, bytes: (state: unknown) => number])[] = [];
+  parts.map(stateBytes).forEach((bytes, index) => {
+    if (typeof bytes === "number") fixed += bytes;
+    else varied.push([index, bytes]);
+  });
+  if (varied.length === 0) return fixed;
+  return (state) => {
+    const states = state as readonly unknown[];
+    let sum = fixed;
+    for (const [index, bytes] of varied) sum += bytes(states[index]);
+    return sum;
   };
 }

@@ -90,7 +90,7 @@ export function receiptsOfAll(
       let longest = Math.max(resetAfter, lastOf(entriesOf(state), now));
       for (let index = 0; index < each.length; index++) {
         const own = states[index];
-        if (!(own instanceof Object)) continue;
+        if (typeof own !== "object") continue;
         longest = Math.max(longest, each[index]?.keptFor(own, now, 0) ?? 0);
       }
       return longest;

@@ -101,9 +101,12 @@ export function replaceState(
 function keepObject(slots: Slots, table: Table, slot: number, state: unknown, now: number): void {
   const { objects, texts, onFull } = slots;
   const held = objects[slot];
-  if (held === undefined || typeof table.stateBytes === "function" || table.isBeside) {
-    const bytes = bytesOf(table, state);
-    const grown = bytes - bytesOf(table, held);
+  const { stateBytes, isBeside } = table;
+  if (held === undefined || isBeside || typeof stateBytes === "function") {
+    const isPlain = !isBeside && typeof stateBytes === "function";
+    const bytes = isPlain ? stateBytes(state) : bytesOf(table, state);
+    const before = isPlain && held !== undefined ? stateBytes(held) : bytesOf(table, held);
+    const grown = bytes - before;
     if (grown > 0) requireFit(slots, texts[slot]! + bytes);
     if (onFull === "throw" && lacksRoom(slots, 0, grown)) makeRoomFor(slots, slot, grown, now);
     slots.bytes += grown;
@@ -132,13 +135,18 @@ export function keepNumber(
   freshAt: number,
   now: number,
 ): void {
+  writeCell(slots, slot, state, freshAt);
+  if (now >= slots.sweepAt) sweep(slots, now);
+}
+
+/** Writes the cell of a key that is held: its state if that is a number, and when it is fresh. */
+export function writeCell(slots: Slots, slot: number, state: number, freshAt: number): void {
   const { cells } = slots.queue;
   const cell = WIDTH * slot;
   cells[cell + STATE] = state;
   cells[cell + FRESH_AT] = freshAt;
   if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
   if (leavesLevel(freshAt, slots.use.levels[slot]!)) refreshLevel(slots, slot);
-  if (now >= slots.sweepAt) sweep(slots, now);
 }
 
 /** A slot for a new key of so many bytes. */

@@ -57,6 +57,8 @@ interface Place {
 /** A verb bound to keys in memory. */
 export interface MemoryBoundVerb<Argument, Answer> extends BoundVerb<Argument, Answer, "sync"> {
   readonly keys: MemoryKeys;
+  /** If it takes units: the verb on states without notes. */
+  readonly plain: Steps<Argument, Answer> | undefined;
   /** If it takes units of keys whose states are arrival times: their rate. */
   readonly rate: ArrivalRate | undefined;
 }
@@ -78,9 +80,18 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
     bind: bindOnce<"sync">(<Argument, Answer>(verb: Verb<Argument, Answer>) => {
       const steps = verb.on(algorithm);
       const call = callOf(slots, keys, verb, steps);
-      const takes = (verb as unknown) === consume && keys.table.numeric;
-      const rate = takes ? algorithm.internals?.arrival : undefined;
-      const bound: MemoryBoundVerb<Argument, Answer> = { family, verb, steps, call, keys, rate };
+      const takes = (verb as unknown) === consume;
+      const plain = takes ? verb.on(withoutReceipts(algorithm)) : undefined;
+      const rate = takes && keys.table.numeric ? algorithm.internals?.arrival : undefined;
+      const bound: MemoryBoundVerb<Argument, Answer> = {
+        family,
+        verb,
+        steps,
+        call,
+        keys,
+        plain,
+        rate,
+      };
       return Object.freeze(bound);
     }),
     delete(key: string) {
