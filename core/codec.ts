@@ -4,7 +4,7 @@
  *
  * Both directions are inverse for every state that a step can return. The text is versioned (it
  * starts with a letter and a version number), canonical (two texts of one state are the same text)
- * and short enough to be read in redis-cli. Words or text of an unknown shape read as `undefined`,
+ * and short enough to be read in redis-cli. It must not begin with NUL, nor contain U+FFFD. Words or text of an unknown shape read as `undefined`,
  * which a store treats as a fresh key.
  *
  * @typeParam State What is remembered of a key.

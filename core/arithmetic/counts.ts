@@ -16,16 +16,28 @@ export function mostUnits(capacity: number, exact: number): number {
 
 /** The counts after the first word of a text; `undefined` if that is not `head`, or one is no count. */
 export function countsAfter(head: string, text: string): readonly number[] | undefined {
-  const words = text.split(" ");
-  if (words[0] !== head) return undefined;
+  if (!text.startsWith(head)) return undefined;
   const counts: number[] = [];
-  for (let index = 1; index < words.length; index++) {
-    const count = countOf(words[index]);
-    if (!isCount(count)) return undefined;
+  // By its letters, because every state that comes from a server is read so.
+  for (let at = head.length; at < text.length;) {
+    if (text.charCodeAt(at) !== SPACE) return undefined;
+    const start = ++at;
+    let count = 0;
+    for (; at < text.length; at++) {
+      const digit = text.charCodeAt(at) - ZERO;
+      if (!(digit >= 0 && digit <= 9)) break;
+      count = count * 10 + digit;
+    }
+    const digits = at - start;
+    const isCanonical = digits === 1 || digits > 1 && text.charCodeAt(start) !== ZERO;
+    if (!isCanonical || !isCount(count)) return undefined;
     counts.push(count);
   }
   return counts;
 }
+
+const SPACE = 32;
+const ZERO = 48;
 
 /** Reads a count in its canonical form; `NaN` for any other text. */
 export function countOf(text: string | undefined): number {

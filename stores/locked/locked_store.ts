@@ -20,6 +20,7 @@ import {
   type Job,
   newJob,
   type Several,
+  type SpacedKey,
   type Turn,
 } from "../optimistic/job.ts";
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
@@ -158,15 +159,17 @@ export function lockedStore(
 
   /** Takes a call in: of one verb or of several operations, or with neither to forget the key. */
   function submit(
-    key: string,
+    { space, key }: SpacedKey,
     at: number | undefined,
     bound: Bound | undefined,
     argument: unknown,
     several: Several | undefined,
   ): MaybePromise<Answer> {
     const now = at === undefined ? undefined : checkNow(at);
+    // A key that cannot be stored throws at once.
+    space.nameOf(key);
     const make = (resolve: (answer: Answer) => void, reject: (error: Error) => void): Job => {
-      const job = newJob(key, 0, now, bound, argument, several, TURN, resolve, (error) => {
+      const job = newJob(space, key, 0, now, bound, argument, several, TURN, resolve, (error) => {
         // A driver may decide twice, and what has failed is not to be charged then.
         job.settled = true;
         reject(error);
@@ -197,8 +200,8 @@ export function lockedStore(
     }
   }
 
-  const forget = (names: readonly string[]) => {
-    const gone = names.map((name) => submit(name, undefined, undefined, undefined, undefined));
+  const forget = (keys: readonly SpacedKey[]) => {
+    const gone = keys.map((key) => submit(key, undefined, undefined, undefined, undefined));
     if (batch === "turn") return Promise.all(gone).then(() => {});
   };
 
@@ -207,16 +210,16 @@ export function lockedStore(
     at: number | undefined,
     isSingle: boolean,
   ): MaybePromise<Answer> {
-    const keys = [...new Set(parts.flatMap(({ name, older }) => [name, ...older]))];
+    const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
     return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
   }
 
   const open = familyOpener({
     namer: driverKeyNamer,
-    submit: (name, at, bound, argument) =>
-      submit(name, at, bound, argument, undefined) as Promise<Answer>,
+    submit: (space, key, at, bound, argument) =>
+      submit({ space, key }, at, bound, argument, undefined) as Promise<Answer>,
     submitParts: (parts, at, isSingle) => submitParts(parts, at, isSingle) as Promise<Answer>,
-    forget: (names) => forget(names) as Promise<void>,
+    forget: (keys) => forget(keys) as Promise<void>,
   });
 
   function run(operations: readonly Operation[], at?: number): MaybePromise<readonly unknown[]> {

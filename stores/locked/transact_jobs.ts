@@ -7,7 +7,7 @@ import type { DriverCell } from "../driver.ts";
 import { addJob, type Batch, decideBatch, emptyBatch } from "../optimistic/batch.ts";
 import { isReplaced, loadCell } from "../optimistic/cell.ts";
 import type { EngineCounters } from "../optimistic/engine_context.ts";
-import { type Job, keysOf } from "../optimistic/job.ts";
+import { type Job, namesOf } from "../optimistic/job.ts";
 import { processTime } from "../process_time.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
 
@@ -36,7 +36,7 @@ export function transactJobs(
   const decided = driver.transact(keysOfAll(jobs), (held, now) => {
     const batch = batchOf(jobs);
     let index = 0;
-    for (const cell of batch.cells.values()) loadCell(cell, held[index++] || undefined, undefined);
+    for (const cell of batch.cells.all) loadCell(cell, held[index++] || undefined, undefined);
     const decided = decideBatch(batch, now ?? processTime(), counters as unknown as EngineCounters);
     const written = writesOf(batch);
     writes = written.length;
@@ -46,22 +46,22 @@ export function transactJobs(
 }
 
 function keysOfAll(jobs: readonly Job[]): readonly string[] {
-  return jobs.length === 1 ? keysOf(jobs[0]!) : [...new Set(jobs.flatMap(keysOf))];
+  return [...new Set(jobs.flatMap(namesOf))];
 }
 
 /** A new batch for each try, as cells keep what the calls came to. */
 function batchOf(jobs: readonly Job[]): Batch {
-  const batch = emptyBatch(jobs[0]!, true);
+  const batch = emptyBatch({ alone: false });
   for (const job of jobs) addJob(job, batch);
   return batch;
 }
 
 function writesOf({ cells }: Batch): readonly DriverCell[] {
   const writes: DriverCell[] = [];
-  for (const cell of cells.values()) {
+  for (const cell of cells.all) {
     if (!isReplaced(cell)) continue;
-    const { key, held = "", next = "", keptUntil } = cell;
-    writes.push({ key, held, next, freshAt: next === "" ? 0 : keptUntil });
+    const { name, held = "", next = "", keptUntil } = cell;
+    writes.push({ key: name, held, next, freshAt: next === "" ? 0 : keptUntil });
   }
   return writes;
 }

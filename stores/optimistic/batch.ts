@@ -12,78 +12,101 @@ import { takeOver } from "../../core/carry_over.ts";
 import { keptFor } from "../../core/receipts/receipts_of.ts";
 import { transact } from "../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
-import { type Answer, type Bound, type Job, keySet, keysOf, type Several } from "./job.ts";
+import {
+  type Answer,
+  type Bound,
+  type Job,
+  keySet,
+  namesOf,
+  type Several,
+  type SpacedKey,
+} from "./job.ts";
 import type { EngineCounters } from "./engine_context.ts";
 
 /** The parts of one batch. */
 export interface Batch {
   readonly jobs: Job[];
-  /** The cells of all their keys. */
-  readonly cells: Map<string, Cell>;
-  /** Whether the slot is being moved to this node, which wants an ASKING then. */
-  readonly asking: boolean;
-  /** Whether it is a transaction of its connection: see driver.ts. */
-  readonly exclusive: boolean;
-  /** Whether calls may join it while its values are loaded: not if they would overtake others. */
-  open: boolean;
-  /** Whether a call in it must be alone in its transaction. */
-  hasAlone: boolean;
+  readonly cells: Cells;
+  /** If its calls must be alone: which of them each stored key is alone with, as their `keySet`. */
+  readonly alone: Map<string, string> | undefined;
+}
+
+/** The cells of a batch. */
+export interface Cells {
+  readonly all: Cell[];
+  /** By the text of a key's space, and the key: the caller's own text has been hashed before. */
+  readonly bySpace: Map<string, Map<string, Cell>>;
 }
 
 /** Takes a call into a batch. */
-export function addJob(job: Job, batch: Batch): void {
-  const { jobs, cells } = batch;
-  const { key, several } = job;
-  job.cell = cellIn(cells, key, job);
-  if (several !== undefined) { for (const each of several.keys) cellIn(cells, each, job); }
-  if (job.alone) batch.hasAlone = true;
+export function addJob(job: Job, { jobs, cells, alone }: Batch): void {
+  const { several } = job;
+  job.cell = addCell(cells, job);
+  if (several !== undefined) { for (const each of several.keys) addCell(cells, each); }
+  if (alone !== undefined) { for (const name of namesOf(job)) alone.set(name, keySet(job)); }
   jobs.push(job);
 }
 
 /** The cell of a key; an empty one if it is new. */
-function cellIn(cells: Map<string, Cell>, key: string, job: Job): Cell {
-  let cell = cells.get(key);
+function addCell({ all, bySpace }: Cells, { space, key }: SpacedKey): Cell {
+  let own = bySpace.get(space.text);
+  if (own === undefined) bySpace.set(space.text, own = new Map());
+  let cell = own.get(key);
   if (cell === undefined) {
-    cells.set(key, cell = emptyCell(key, job.slot, cells.size));
-    if (job.alone) cell.alone = keySet(job);
+    own.set(key, cell = emptyCell(space.nameOf(key), all.length));
+    all.push(cell);
   }
   return cell;
 }
 
-/** An empty batch for calls like this one. */
-export function emptyBatch({ asking }: Job, exclusive: boolean): Batch {
-  return { jobs: [], cells: new Map(), asking, exclusive, open: true, hasAlone: false };
+/** The cell of a key; `undefined` if the batch does not have it. */
+export function cellOf({ bySpace }: Cells, { space, key }: SpacedKey): Cell | undefined {
+  return bySpace.get(space.text)?.get(key);
 }
 
-/** Whether a call can be in a batch with those in it, as far as one of them must be alone. */
-export function canShare({ jobs, cells, exclusive, hasAlone }: Batch, job: Job): boolean {
-  if (jobs.length === 0 || !(job.alone || hasAlone)) return true;
-  const keys = keysOf(job);
-  if (exclusive) return cells.size === keys.length && keys.every((key) => cells.has(key));
-  // A batch of script calls has one of them for each that must be alone.
-  return keys.every((key) => {
-    const cell = cells.get(key);
-    if (cell === undefined) return true;
-    return cell.alone === undefined ? !job.alone : cell.alone === keySet(job);
-  });
+/** The cells of a call's keys. */
+export function cellsOf({ cell, several }: Job, cells: Cells): readonly Cell[] {
+  return several === undefined ? [cell!] : several.keys.map((key) => cellOf(cells, key)!);
+}
+
+/** An empty batch for calls like this one. */
+export function emptyBatch({ alone }: Pick<Job, "alone">): Batch {
+  return {
+    jobs: [],
+    cells: { all: [], bySpace: new Map() },
+    alone: alone ? new Map() : undefined,
+  };
 }
 
 /**
- * Whether all keys of a call are being loaded, so that it may join the batch. If only some are, it
- * has to wait, and so have those after it: calls on a key are decided in the order in which they came.
+ * Whether a call can be in a batch with those in it, as far as some must be alone: in one transaction
+ * with calls on the same keys, in script calls of their own with others as well.
+ *
+ * @param isOne Whether the batch is one transaction.
+ */
+export function canShare({ jobs, alone }: Batch, job: Job, isOne: boolean): boolean {
+  if (alone === undefined) return !job.alone;
+  if (jobs.length === 0) return true;
+  const names = namesOf(job);
+  if (isOne) return alone.size === names.length && names.every((name) => alone.has(name));
+  const own = keySet(job);
+  return names.every((name) => (alone.get(name) ?? own) === own);
+}
+
+/**
+ * Whether all keys of a call are being loaded, so that it may join the batch; `undefined` if no call
+ * may join it any more. If only some are, it has to wait, and so have those after it: calls on a key
+ * are decided in the order in which they came.
  *
  * @param most The most calls of a batch.
  */
-export function mayJoin(batch: Batch, job: Job, most: number): boolean {
+export function mayJoin(batch: Batch, job: Job, most: number): boolean | undefined {
   const { jobs, cells } = batch;
-  const fits = batch.asking === job.asking && canShare(batch, job) && jobs.length < most;
-  if (!fits) batch.open = false;
-  if (!batch.open) return false;
-  if (job.several === undefined) return cells.has(job.key);
+  if (!canShare(batch, job, true) || jobs.length >= most) return undefined;
+  if (job.several === undefined) return cellOf(cells, job) !== undefined;
   const { keys } = job.several;
-  const loaded = keys.filter((key) => cells.has(key)).length;
-  if (loaded > 0 && loaded < keys.length) batch.open = false;
-  return loaded === keys.length;
+  const loaded = keys.filter((key) => cellOf(cells, key) !== undefined).length;
+  return loaded === keys.length ? true : loaded === 0 ? false : undefined;
 }
 
 /**
@@ -110,7 +133,7 @@ const NONE: ReadonlySet<Job> = new Set();
 /** Decides calls in their order; one whose reducer throws fails at once. Returns the others. */
 export function stepAll(
   jobs: readonly Job[],
-  cells: ReadonlyMap<string, Cell>,
+  cells: Cells,
   now: number,
   counters: EngineCounters,
 ): readonly Job[] {
@@ -118,7 +141,7 @@ export function stepAll(
   for (const job of jobs) {
     try {
       job.answer = step(job, cells, now, counters);
-      if (job.several !== undefined) tieCells(job.several.keys, cells);
+      if (job.several !== undefined) tieCells(cellsOf(job, cells));
     } catch (error) {
       failed.add(job);
       job.reject(error as Error);
@@ -129,7 +152,7 @@ export function stepAll(
 
 function encodeAll({ cells }: Batch, stepped: readonly Job[], now: number): readonly Job[] {
   const faults = new Map<Cell, Error>();
-  for (const cell of cells.values()) {
+  for (const cell of cells.all) {
     try {
       encodeCell(cell, now);
     } catch (error) {
@@ -137,7 +160,7 @@ function encodeAll({ cells }: Batch, stepped: readonly Job[], now: number): read
     }
   }
   if (faults.size === 0) return stepped;
-  for (const cell of cells.values()) if (faults.has(rootOf(cell))) discardChanges(cell);
+  for (const cell of cells.all) if (faults.has(rootOf(cell))) discardChanges(cell);
   return stepped.filter((job) => {
     const fault = faults.get(rootCellOf(job));
     if (fault !== undefined) job.reject(fault);
@@ -157,7 +180,7 @@ export function rootCellOf(job: Job): Cell {
  */
 function step(
   { bound, argument, several, at, cell }: Job,
-  cells: ReadonlyMap<string, Cell>,
+  cells: Cells,
   now: number,
   counters: EngineCounters,
 ): Answer {
@@ -186,17 +209,17 @@ function stepOne(
 
 function stepSeveral(
   { parts, isSingle }: Several,
-  cells: ReadonlyMap<string, Cell>,
+  cells: Cells,
   instant: number,
   counters: EngineCounters,
 ): Answer {
   const moves: (() => void)[] = [];
   const states = parts.map((part) => {
-    const { bound: { verb, family: { spec } }, name, older } = part;
-    const cell = cells.get(name)!;
+    const { bound: { verb, family: { spec } }, older } = part;
+    const cell = cellOf(cells, part)!;
     const held = stateOf(cell, spec.algorithm, counters);
     if (held !== undefined) return held;
-    const cellsOfOlder = older.map((name) => cells.get(name)!);
+    const cellsOfOlder = older.map((key) => cellOf(cells, key)!);
     const stateUnder = (index: number) =>
       stateOf(cellsOfOlder[index]!, spec.older[index]!.algorithm, counters);
     const taken = older.length === 0 ? undefined : takeOver(spec, stateUnder, instant);
@@ -214,12 +237,12 @@ function stepSeveral(
   });
   const { answers, nexts } = transact(parts, states, instant);
   for (const move of moves) move();
-  for (const [index, { bound: { verb, family: { spec } }, name }] of parts.entries()) {
+  for (const [index, part] of parts.entries()) {
     if (nexts[index] === states[index]) continue;
-    const { algorithm } = spec;
+    const { verb, family: { spec: { algorithm } } } = part.bound;
     const decision = verb.decisionOf(answers[index]);
     const kept = keptFor(algorithm, nexts[index], instant, decision);
-    put(cells.get(name)!, algorithm, nexts[index], kept);
+    put(cellOf(cells, part)!, algorithm, nexts[index], kept);
   }
   return isSingle ? answers[0] : answers;
 }
@@ -228,10 +251,7 @@ function stateOf(cell: Cell, algorithm: Algorithm, counters: EngineCounters): un
   if (cell.read) return cell.state;
   cell.read = true;
   cell.state = algorithm.codec.decode(cell.held!);
-  if (cell.state === undefined) {
-    cell.unreadable = true;
-    counters.unreadable++;
-  }
+  if (cell.state === undefined) counters.unreadable++;
   return cell.state;
 }
 

@@ -45,8 +45,10 @@ interface BatcherState extends Outcomes {
   starting: boolean;
   /** Whether keys are left to others for a moment. */
   resting: boolean;
-  /** The batch whose values are being loaded: calls on its keys may join it. */
+  /** The batch whose values are being loaded. */
   loading: Batch | undefined;
+  /** Whether calls on its keys may join it: not if they would overtake others. */
+  joinable: boolean;
   /** Fails calls that have taken too long; `undefined` while there are none. */
   timer: (() => void) | undefined;
 }
@@ -82,6 +84,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
     starting: false,
     resting: false,
     loading: undefined,
+    joinable: false,
     timer: undefined,
   };
   return {
@@ -148,11 +151,13 @@ function failLate(state: BatcherState): number {
 }
 
 function submit(state: BatcherState, job: Job): void {
-  const { server: { breaker, closed, context }, queue, loading } = state;
+  const { server: { breaker, closed, context }, queue, loading, joinable } = state;
   if (closed) return context.failJobs([job], "no", storeClosed());
   if (state.timer === undefined) startTimer(state, context.timeout);
-  if (loading !== undefined && untilProbe(breaker) === 0 && mayJoin(loading, job, MAX_JOBS)) {
-    return addJob(job, loading);
+  if (loading !== undefined && joinable && untilProbe(breaker) === 0) {
+    const joins = mayJoin(loading, job, MAX_JOBS);
+    if (joins === true) return addJob(job, loading);
+    state.joinable = joins !== undefined;
   }
   if (queue.size >= context.maxPending) return context.refuseJob(job);
   if (!admitsCall(breaker, isReadOnly(job))) {
@@ -182,7 +187,7 @@ function maySend(state: BatcherState): boolean {
   const { queue, resting, inFlight } = state;
   if (queue.size === 0 || resting) return false;
   if (inFlight.batches.length === 0) return true;
-  return canPipeline(state) && queue.size >= inFlight.least && !firstJob(queue)!.exclusive;
+  return canPipeline(state) && queue.size >= inFlight.least;
 }
 
 /** Sends the next batch, and deals with what comes of it. */
@@ -201,11 +206,14 @@ async function next(state: BatcherState): Promise<void> {
     state.starting = false;
   }
   if (!maySend(state)) return;
-  inFlight.most = node.mostBatches ?? MAX_BATCHES;
+  // A connection holds one watched transaction.
+  inFlight.most = node.exclusive ? 1 : node.mostBatches ?? MAX_BATCHES;
   const hasLost = state.lostRaces > 0;
   const most = node.exclusive || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
-  const batch = takeBatch(queue, node.exclusive, most);
+  const { batch, allWent } = takeBatch(queue, node.exclusive, most);
   batchStarted(inFlight, batch);
+  if (node.exclusive) state.loading = batch;
+  state.joinable = allWent;
   const ending = run(state, node, batch);
   // Only now, so that its commands are written before the next batch is made.
   start(state);
@@ -251,13 +259,12 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
 async function run(state: BatcherState, node: Link, batch: Batch): Promise<void> {
   const { server: { context }, callbacks } = state;
   context.counters.batches++;
-  if (batch.exclusive) state.loading = batch;
   try {
     await node.commit(batch, callbacks);
   } catch (error) {
     callbacks.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
   } finally {
-    if (batch.exclusive) callbacks.onLoaded();
+    if (state.loading === batch) callbacks.onLoaded();
   }
 }
 

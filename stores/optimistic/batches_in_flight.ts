@@ -18,7 +18,7 @@ export const MAX_BATCHES = 4;
  * The fewest keys of a batch beside others: each costs a command, a write and a turn of the event
  * loop.
  */
-const MIN_KEYS = 20;
+const MIN_KEYS = 40;
 
 /** The batches that are under way to one node. */
 export interface BatchesInFlight {
@@ -47,7 +47,7 @@ export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
 /** One more batch is under way. */
 export function batchStarted(inFlight: BatchesInFlight, batch: Batch): void {
   inFlight.batches.push(batch);
-  inFlight.keysPerCall = batch.cells.size / batch.jobs.length;
+  inFlight.keysPerCall = batch.cells.all.length / batch.jobs.length;
   updateLeast(inFlight);
 }
 
@@ -60,8 +60,7 @@ export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
 function updateLeast(inFlight: BatchesInFlight): void {
   const { batches, keysPerCall } = inFlight;
   const count = batches.length;
-  // A connection holds one watched transaction.
-  const isFull = count >= inFlight.most || batches[0]?.exclusive === true;
+  const isFull = count >= inFlight.most;
   const least = (count + 1) * MIN_KEYS / keysPerCall - callsOf(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
 }

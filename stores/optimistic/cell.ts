@@ -12,12 +12,10 @@ import type { CachedValue, ValueCache } from "./value_cache.ts";
  * A key of a batch: the text that the server holds, and the state after the calls stepped so far.
  */
 export interface Cell {
-  readonly key: string;
-  readonly slot: number;
+  /** The stored key. */
+  readonly name: string;
   /** How many cells came before it in its transaction. */
   index: number;
-  /** Which calls it is alone with in its transaction: their `keySet`. */
-  alone: string | undefined;
   /** The text that the server holds, or is thought to hold; `undefined` if none. */
   held: string | undefined;
   /** The instant until which the server keeps the value, by its clock; 0 if that is not known. */
@@ -26,8 +24,6 @@ export interface Cell {
   state: unknown;
   /** Whether `state` has been read. */
   read: boolean;
-  /** Whether `held` cannot be read as a state of its algorithm. */
-  unreadable: boolean;
   /** Whether a call replaced the state. */
   changed: boolean;
   /** The algorithm whose state it is; `undefined` before the first call, and when the key was forgotten. */
@@ -38,34 +34,29 @@ export interface Cell {
   next: string | undefined;
   /** Milliseconds that the new value is to be kept; 0 to leave its expiry as it is. */
   lifetime: number;
-  /** Whether some call needs other keys as well as this one. */
-  tied: boolean;
-  /** The cell that stands for all that must be written together with this one. */
-  root: Cell;
+  /**
+   * The cell that stands for all that must be written together with this one, or leads to it; `undefined`
+   * if no call needs other keys as well.
+   */
+  root: Cell | undefined;
 }
 
 /** A cell of a key of which nothing is known yet. */
-export function emptyCell(key: string, slot: number, index: number): Cell {
-  const cell: Omit<Cell, "root"> & { root: Cell | undefined } = {
-    key,
-    slot,
+export function emptyCell(name: string, index: number): Cell {
+  return {
+    name,
     index,
-    alone: undefined,
     held: undefined,
     keptUntil: 0,
     state: undefined,
     read: true,
-    unreadable: false,
     changed: false,
     algorithm: undefined,
     resetAfter: 0,
     next: undefined,
     lifetime: 0,
-    tied: false,
     root: undefined,
   };
-  cell.root = cell as Cell;
-  return cell as Cell;
 }
 
 /** Loads what the server holds; `seen`, the value last seen, saves parsing the same text again. */
@@ -108,8 +99,8 @@ export function encodeCell(cell: Cell, now: number): void {
 }
 
 /** Remembers what the server holds once the cell is committed. */
-export function rememberCell({ key, next, state, keptUntil }: Cell, values: ValueCache): void {
-  values.set(key, next, state, keptUntil);
+export function rememberCell({ name, next, state, keptUntil }: Cell, values: ValueCache): void {
+  values.set(name, next, state, keptUntil);
 }
 
 /** Whether the value that the server holds is to be replaced. */
@@ -125,18 +116,14 @@ export function discardChanges(cell: Cell): void {
 }
 
 /** Ties together what one call reads and writes: it is committed as one, or not at all. */
-export function tieCells(keys: readonly string[], cells: ReadonlyMap<string, Cell>): void {
-  const first = rootOf(cells.get(keys[0]!)!);
-  for (const key of keys) {
-    const cell = cells.get(key)!;
-    cell.tied = true;
-    rootOf(cell).root = first;
-  }
+export function tieCells(cells: readonly Cell[]): void {
+  const first = rootOf(cells[0]!);
+  for (const cell of cells) rootOf(cell).root = first;
 }
 
 /** The cell that stands for all that are tied to this one. */
 export function rootOf(cell: Cell): Cell {
   let root = cell;
-  while (root.root !== root) root = root.root;
+  while (root.root !== undefined && root.root !== root) root = root.root;
   return root;
 }

@@ -3,7 +3,7 @@
  * alone because others failed with them.
  */
 
-import type { Batch } from "./batch.ts";
+import { type Batch, cellOf } from "./batch.ts";
 import type { Cell } from "./cell.ts";
 import type { Job } from "./job.ts";
 
@@ -14,19 +14,22 @@ export interface CommitCall {
 }
 
 /** The calls of each slot, and each that must be alone. */
-export function callsOf(jobs: readonly Job[], cells: Batch["cells"]): readonly CommitCall[] {
+export function callsOf(
+  jobs: readonly Job[],
+  { cells, alone }: Batch,
+): readonly CommitCall[] {
   const calls = new Map<number | string, CommitCall>();
   let last: number | string | undefined;
   let call: CommitCall = { jobs: [], cells: [] };
   for (const job of jobs) {
-    const name = job.cell!.alone ?? job.slot;
+    const name = alone?.get(job.cell!.name) ?? job.slot;
     if (name !== last) {
       call = calls.get(name) ?? { jobs: [], cells: [] };
       calls.set(last = name, call);
     }
     call.jobs.push(job);
     if (job.several === undefined) addCell(call, job.cell!);
-    else for (const key of job.several.keys) addCell(call, cells.get(key)!);
+    else for (const key of job.several.keys) addCell(call, cellOf(cells, key)!);
   }
   return [...calls.values()];
 }

@@ -4,7 +4,8 @@
 
 import { bindOnce } from "../../core/bind_once.ts";
 import type { AsyncStore, Family, FamilySpec, Verb } from "../../core/store.ts";
-import type { Answer, Bound, Part } from "./job.ts";
+import { keyFamily } from "../../core/stored_key.ts";
+import type { Answer, Bound, KeySpace, Part, SpacedKey } from "./job.ts";
 
 /** A verb that is bound in this store. */
 export interface StoredBound extends Bound {
@@ -16,25 +17,35 @@ export interface StoredBound extends Bound {
 interface FamilyStore {
   /** Makes stored keys of the keys of a prefix and an algorithm. */
   namer(prefix: string, id: string): (key: string) => string;
-  /** Runs a verb on a stored key. */
-  submit(name: string, at: number | undefined, bound: Bound, argument: unknown): Promise<Answer>;
+  /** Runs a verb on a key. */
+  submit(
+    space: KeySpace,
+    key: string,
+    at: number | undefined,
+    bound: Bound,
+    argument: unknown,
+  ): Promise<Answer>;
   /** Runs operations, all or nothing. */
   submitParts(
     parts: readonly Part[],
     at: number | undefined,
     isSingle: boolean,
   ): Promise<Answer>;
-  /** Forgets stored keys. */
-  forget(names: readonly string[]): Promise<void>;
+  /** Forgets keys. */
+  forget(keys: readonly SpacedKey[]): Promise<void>;
 }
 
 /** Makes the `open` of a store. */
 export function familyOpener(store: FamilyStore): AsyncStore["open"] {
   return function open(spec) {
     const { prefix, algorithm, older } = spec;
-    const nameOf = store.namer(prefix, algorithm.id);
-    const olderNames = older.map(({ algorithm: { id } }) => store.namer(prefix, id));
-    const olderOf = (key: string) => olderNames.map((nameOfOlder) => nameOfOlder(key));
+    const spaceOf = (id: string): KeySpace => ({
+      text: keyFamily(prefix, id),
+      nameOf: store.namer(prefix, id),
+    });
+    const space = spaceOf(algorithm.id);
+    const olderSpaces = older.map(({ algorithm: { id } }) => spaceOf(id));
+    const olderOf = (key: string) => olderSpaces.map((space): SpacedKey => ({ space, key }));
 
     const family: Family<"async"> = {
       spec,
@@ -46,19 +57,19 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
           ...formulaOf(verb as Verb<unknown, unknown>, spec),
           part: (key, argument) => ({
             bound,
+            space,
             key,
             argument,
-            name: nameOf(key),
             older: olderOf(key),
           }),
           call: older.length === 0
-            ? (key, argument, now) => store.submit(nameOf(key), now, bound, argument)
+            ? (key, argument, now) => store.submit(space, key, now, bound, argument)
             : (key, argument, now) => store.submitParts([bound.part(key, argument)], now, true),
         };
         return bound as never;
       }),
-      delete: (key) => store.forget([nameOf(key), ...olderOf(key)]),
-      nameOf,
+      delete: (key) => store.forget([{ space, key }, ...olderOf(key)]),
+      nameOf: space.nameOf,
     };
     return family;
   };

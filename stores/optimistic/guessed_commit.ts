@@ -56,8 +56,8 @@ export function connectDriver(
       mostBatches: 1,
       async commit(batch, callbacks) {
         const now = context.clock.now() ?? Date.now();
-        loadGuesses(batch.cells.values(), context.values);
-        const calls = callsOf(decideBatch(batch, now, context.counters), batch.cells);
+        loadGuesses(batch.cells.all, context.values);
+        const calls = callsOf(decideBatch(batch, now, context.counters), batch);
         const outcomes = await Promise.all(
           calls.map((call) => commitCall(driver, call, server, callbacks, context)),
         );
@@ -119,8 +119,8 @@ async function commitTimed(
 
 function cellsOf(group: readonly Cell[]): readonly DriverCell[] {
   return group.map((cell) => {
-    const { key, held = "", next = "" } = cell;
-    return { key, held, next, freshAt: isReplaced(cell) && next !== "" ? cell.keptUntil : 0 };
+    const { name, held = "", next = "" } = cell;
+    return { key: name, held, next, freshAt: isReplaced(cell) && next !== "" ? cell.keptUntil : 0 };
   });
 }
 
@@ -139,8 +139,8 @@ function reportCommit(
       throw new Error("The answer of the driver does not fit what was asked");
     }
     roots.add(rootOf(cells[0]!));
-    for (const [index, { key }] of cells.entries()) {
-      values.set(key, held[index] || undefined, undefined, 0);
+    for (const [index, { name }] of cells.entries()) {
+      values.set(name, held[index] || undefined, undefined, 0);
     }
   }
   for (const group of groups) {

@@ -8,9 +8,9 @@ import { type Cell, loadCell, rootOf } from "./cell.ts";
 import type { ValueCache } from "./value_cache.ts";
 
 /** Loads cells with the values last seen. */
-export function loadGuesses(cells: Iterable<Cell>, values: ValueCache): void {
+export function loadGuesses(cells: readonly Cell[], values: ValueCache): void {
   for (const cell of cells) {
-    const guess = values.get(cell.key);
+    const guess = values.get(cell.name);
     loadCell(cell, guess?.text, guess);
   }
 }
@@ -20,12 +20,13 @@ export function groupsOf(cells: readonly Cell[]): readonly (readonly Cell[])[] {
   const groups: Cell[][] = [];
   const tied = new Map<Cell, Cell[]>();
   for (const cell of cells) {
-    const group = cell.tied ? tied.get(rootOf(cell)) : undefined;
+    const root = cell.root === undefined ? undefined : rootOf(cell);
+    const group = root === undefined ? undefined : tied.get(root);
     if (group !== undefined) group.push(cell);
     else {
       const made = [cell];
       groups.push(made);
-      if (cell.tied) tied.set(rootOf(cell), made);
+      if (root !== undefined) tied.set(root, made);
     }
   }
   return groups;

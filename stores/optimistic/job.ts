@@ -18,20 +18,32 @@ export interface Bound extends BoundVerb<unknown, unknown, "async"> {
   readonly sign: 1 | -1 | 0;
 }
 
+/** The keys of one prefix and one algorithm. */
+export interface KeySpace {
+  /** A text that no other prefix and algorithm share. */
+  readonly text: string;
+  /** Makes a stored key; throws if it cannot be stored. */
+  nameOf(key: string): string;
+}
+
+/** A key, before its stored key is made of it: that is needed once for each cell. */
+export interface SpacedKey {
+  readonly space: KeySpace;
+  readonly key: string;
+}
+
 /** One of several operations that are run all or nothing. */
-export interface Part extends Operation {
+export interface Part extends Operation, SpacedKey {
   readonly bound: Bound;
-  /** The stored key. */
-  readonly name: string;
   /** The same key under older options, the newest first. */
-  readonly older: readonly string[];
+  readonly older: readonly SpacedKey[];
 }
 
 /** Operations that are run all or nothing. */
 export interface Several {
   readonly parts: readonly Part[];
-  /** Every stored key that is read or written. */
-  readonly keys: readonly string[];
+  /** Every key that is read or written. */
+  readonly keys: readonly SpacedKey[];
   /** Whether the call returns the only answer, not a list of one. */
   readonly isSingle: boolean;
 }
@@ -56,8 +68,9 @@ export function newJob(...parts: ConstructorParameters<typeof YoungJob>): Job {
  * until a full collection and keep alive whatever they refer to: with 512 calls in flight that took
  * a third of the time. V8 always allocates the objects of a constructor in its young generation.
  */
-class YoungJob {
-  /** The stored key; of several the first. */
+class YoungJob implements SpacedKey {
+  readonly space: KeySpace;
+  /** The key; of several the first. */
   readonly key: string;
   /** The hash slot of all keys; 0 on a single server. */
   readonly slot: number;
@@ -79,16 +92,8 @@ class YoungJob {
   tries = 0;
   /** How many of them because others were faster, or had claimed a key. */
   races = 0;
-  /** Until when its keys are claimed for it, by the server's clock. */
-  claimedUntil = 0;
-  /** How often a node of a cluster has sent it elsewhere. */
-  redirects = 0;
-  /** Whether its slot is being moved to the node that it waits for. */
-  asking = false;
   /** Whether it shares a transaction only with calls on its very keys: others failed with it. */
   alone = false;
-  /** Whether only a transaction of its connection replaces a value that it found. */
-  exclusive = false;
   /** Why it could not be committed, if others kept a key of it locked. */
   lockedOut: Error | undefined = undefined;
   /** The cell of the first key, in the batch that it is in. */
@@ -99,6 +104,7 @@ class YoungJob {
   answer: Answer = undefined;
 
   constructor(
+    space: KeySpace,
     key: string,
     slot: number,
     at: number | undefined,
@@ -109,6 +115,7 @@ class YoungJob {
     resolve: (answer: Answer) => void,
     reject: (error: Error) => void,
   ) {
+    this.space = space;
     this.key = key;
     this.slot = slot;
     this.at = at;
@@ -126,9 +133,9 @@ class YoungJob {
   }
 }
 
-/** The keys of a call as one text, to compare the keys of calls that must be alone. */
+/** The stored keys of a call as one text, to compare the keys of calls that must be alone. */
 export function keySet(job: Job): string {
-  return keysOf(job).join(" ");
+  return namesOf(job).join(" ");
 }
 
 /** Whether a call writes nothing, whatever comes of it. */
@@ -143,7 +150,12 @@ function looks({ verb }: Bound, argument: unknown): boolean {
   return verb.kind === "look" || verb.units(argument) === 0;
 }
 
-/** Every stored key that a call reads or writes. */
-export function keysOf({ key, several }: Job): readonly string[] {
-  return several === undefined ? [key] : several.keys;
+/** Every key that a call reads or writes. */
+export function keysOf(job: Job): readonly SpacedKey[] {
+  return job.several === undefined ? [job] : job.several.keys;
+}
+
+/** The same as stored keys. */
+export function namesOf(job: Job): readonly string[] {
+  return keysOf(job).map(({ space, key }) => space.nameOf(key));
 }

@@ -48,21 +48,26 @@ export function enqueueFirst(queue: JobQueue, again: readonly Job[]): void {
   queue.size += again.length;
 }
 
+/** Calls taken out of a queue, and whether those of their slot all went. */
+export interface TakenBatch {
+  readonly batch: Batch;
+  readonly allWent: boolean;
+}
+
 /**
- * Takes the next batch out of a queue that is not empty: of one slot if it is exclusive, otherwise
+ * Takes the next batch out of a queue that is not empty: of one slot if it is one transaction, otherwise
  * of as many as there is room for.
  *
- * @param exclusive Whether a batch is a transaction of its connection.
+ * @param isOne Whether a batch is one transaction.
  * @param most The most calls of it.
  */
-export function takeBatch(queue: JobQueue, exclusive: boolean, most: number): Batch {
-  const first = firstJob(queue)!;
-  const batch = emptyBatch(first, exclusive || first.exclusive);
+export function takeBatch(queue: JobQueue, isOne: boolean, most: number): TakenBatch {
+  const batch = emptyBatch(firstJob(queue)!);
   for (const slot of [...queue.slots.keys()]) {
-    const allWent = fillFrom(queue, slot, batch, exclusive, Math.min(most, MAX_JOBS));
-    if (!allWent || batch.exclusive) break;
+    const allWent = fillFrom(queue, slot, batch, isOne, Math.min(most, MAX_JOBS));
+    if (!allWent || isOne) return { batch, allWent };
   }
-  return batch;
+  return { batch, allWent: true };
 }
 
 /** Moves calls of one slot to the batch while there is room; returns whether all of them went. */
@@ -70,13 +75,13 @@ function fillFrom(
   queue: JobQueue,
   slot: number,
   batch: Batch,
-  exclusive: boolean,
+  isOne: boolean,
   most: number,
 ): boolean {
   const jobs = queue.slots.get(slot)!;
   let taken = 0;
   for (const job of jobs) {
-    if (!hasRoom(batch, job, exclusive, most)) break;
+    if (!hasRoom(batch, job, isOne, most)) break;
     addJob(job, batch);
     taken++;
   }
@@ -85,16 +90,14 @@ function fillFrom(
   if (taken === jobs.length) return true;
   // The rest goes behind the other slots, so that none of them starves.
   if (taken > 0) queue.slots.set(slot, jobs.slice(taken));
-  batch.open = false;
   return false;
 }
 
-function hasRoom(batch: Batch, job: Job, exclusive: boolean, most: number): boolean {
-  const { jobs, cells, asking } = batch;
-  if (jobs.length >= most || job.asking !== asking) return false;
-  if ((exclusive || job.exclusive) !== batch.exclusive) return false;
-  if (jobs.length > 0 && cells.size + keyCount(job) > MAX_KEYS) return false;
-  return canShare(batch, job);
+function hasRoom(batch: Batch, job: Job, isOne: boolean, most: number): boolean {
+  const { jobs, cells } = batch;
+  if (jobs.length >= most) return false;
+  if (jobs.length > 0 && cells.all.length + keyCount(job) > MAX_KEYS) return false;
+  return canShare(batch, job, isOne);
 }
 
 function keyCount({ several }: Job): number {

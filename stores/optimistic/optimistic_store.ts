@@ -12,9 +12,11 @@ import {
   type Answer,
   type Bound,
   type Job,
+  type KeySpace,
   newJob,
   type Part,
   type Several,
+  type SpacedKey,
   type Turn,
 } from "./job.ts";
 
@@ -36,7 +38,7 @@ export interface OptimisticParts {
   /** Makes stored keys of the keys of a prefix and an algorithm. */
   namer(prefix: string, id: string): (key: string) => string;
   /** Requires keys that can be committed together. */
-  requireTogether?(keys: readonly string[]): void;
+  requireTogether?(keys: readonly SpacedKey[]): void;
   /** Forgets all keys of a prefix, where that can be done. */
   readonly deleteAll?: ((prefix: string) => Promise<void>) | undefined;
 }
@@ -50,15 +52,19 @@ export function optimisticStore(
 
   /** Submits a call: of one verb or of several operations, or with neither to forget the key. */
   function submit(
+    space: KeySpace,
     key: string,
     at: number | undefined,
     bound: Bound | undefined,
     argument: unknown,
     several: Several | undefined,
   ): Promise<Answer> {
+    // A key that cannot be stored throws at once.
+    const slot = router.slotOf(space.nameOf(key));
     return new Promise((resolve, reject) => {
-      const slot = router.slotOf(key);
-      router.submit(newJob(key, slot, at, bound, argument, several, turn(), resolve, reject));
+      router.submit(
+        newJob(space, key, slot, at, bound, argument, several, turn(), resolve, reject),
+      );
     });
   }
 
@@ -67,18 +73,21 @@ export function optimisticStore(
     at: number | undefined,
     isSingle: boolean,
   ): Promise<Answer> {
-    const keys = parts.flatMap(({ name, older }) => [name, ...older]);
+    const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
     requireTogether?.(keys);
-    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
+    const { space, key } = parts[0]!;
+    return submit(space, key, at, undefined, undefined, { parts, keys, isSingle });
   }
 
   const open = familyOpener({
     namer,
-    submit: (name, at, bound, argument) => submit(name, at, bound, argument, undefined),
+    submit: (space, key, at, bound, argument) => submit(space, key, at, bound, argument, undefined),
     submitParts,
-    forget: async (names) => {
+    forget: async (keys) => {
       await Promise.all(
-        names.map((name) => submit(name, undefined, undefined, undefined, undefined)),
+        keys.map(({ space, key }) =>
+          submit(space, key, undefined, undefined, undefined, undefined)
+        ),
       );
     },
   });

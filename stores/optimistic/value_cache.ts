@@ -12,6 +12,8 @@ export interface CachedValue {
 
 /** The values last seen of one server. */
 export interface ValueCache {
+  /** Whether nothing is known. */
+  isEmpty(): boolean;
   /** The value last seen under a key; `undefined` if there was nothing, or it is not known. */
   get(key: string): CachedValue | undefined;
   /** Remembers what a key holds. */
@@ -56,7 +58,7 @@ export function valueCache(mostBytes: number): ValueCache {
     }
   }
 
-  return { get: (key) => values.get(key), set };
+  return { isEmpty: () => values.size === 0, get: (key) => values.get(key), set };
 }
 
 function sizeOf(key: string, text: string): number {

@@ -30,7 +30,6 @@ import { valueCache } from "../optimistic/value_cache.ts";
 import { serverClock } from "../optimistic/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
 import { outageReport } from "./failures/outage_report.ts";
-import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
 import { chooseRouter, type RedisClient } from "./routing/choose_router.ts";
@@ -99,15 +98,15 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     reportOutage: outageReport(given),
     ...failurePolicy("Redis", given, counters, (slot) => router.untilProbe(slot)),
   };
-  const remembered = cachedKeys();
   const router = chooseRouter(client, context);
 
   return {
     ...optimisticStore({
       name: "redisStore",
       router,
-      namer: (prefix, id) => remembered(keyNamer(prefix, id, hashTag)),
-      requireTogether: (keys) => requireOneSlot(keys, router.slotOf),
+      namer: (prefix, id) => keyNamer(prefix, id, hashTag),
+      requireTogether: (keys) =>
+        requireOneSlot(keys.map(({ space, key }) => space.nameOf(key)), router.slotOf),
       deleteAll: (prefix) => deletePrefix(router, prefix, given.connectDeadline),
     }),
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),

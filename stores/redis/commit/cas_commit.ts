@@ -14,7 +14,7 @@ import { type Batch, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import { type Cell, rememberCell, rootOf } from "../../optimistic/cell.ts";
 import { groupsOf, loadGuesses } from "../../optimistic/guesses.ts";
-import { type Job, keysOf } from "../../optimistic/job.ts";
+import type { Job } from "../../optimistic/job.ts";
 import type { CommitNode } from "./commit_node.ts";
 import type { StoreContext } from "../store_context.ts";
 import { timeOf } from "../connections/time_of.ts";
@@ -29,7 +29,7 @@ export function casCommit(
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
-  const script = comparing(node, batch, NOBODY, callbacks, context);
+  const script = comparing(batch, NOBODY, callbacks, context);
   return commitByScripts(node, batch, callbacks, [script], context);
 }
 
@@ -41,20 +41,23 @@ const MIN_OFF = 250;
 
 const NOBODY: ReadonlySet<Job> = new Set();
 
+/** The guess for a value that is no text, and the character that clients make of such bytes. */
+const NO_TEXT = "\0";
+const LOST_BYTES = "\ufffd";
+
 /**
  * Decides the calls of a batch by guesses, and makes the script that compares those.
  *
  * @param others Calls that are committed otherwise; they share no key with these.
  */
 export function comparing(
-  node: CommitNode,
   batch: Batch,
   others: ReadonlySet<Job>,
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): CommitScript {
   const { clock, values, counters, contended, useServerTime } = context;
-  loadGuesses(batch.cells.values(), values);
+  loadGuesses(batch.cells.all, values);
   const estimate = useServerTime ? clock.now() : undefined;
   const now = estimate ?? Date.now();
   const mostOff = String(Math.max(MIN_OFF, context.deadline));
@@ -63,7 +66,7 @@ export function comparing(
     text: COMPARE_AND_SET,
     commandOf(call) {
       let sizes = "";
-      if (call.cells.some(({ tied }) => tied)) {
+      if (call.cells.some(({ root }) => root !== undefined)) {
         const groups = groupsOf(call.cells);
         call.cells = groups.flat();
         sizes = groups.map(({ length }) => length).join(" ");
@@ -84,16 +87,10 @@ export function comparing(
       const { lost, claimed } = lostOf(cells, reply, context);
       callbacks.answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
       callbacks.waitFor(jobs.filter((job) => claimed.has(rootCellOf(job))));
-      const conflicted = jobs.filter((job) => {
+      callbacks.tryAgain(jobs.filter((job) => {
         const root = rootCellOf(job);
         return lost.has(root) && !claimed.has(root);
-      });
-      for (const job of conflicted) {
-        // A value that is no text comes back changed, and would never compare as equal.
-        job.exclusive = node.connection.isShared !== true &&
-          keysOf(job).some((key) => batch.cells.get(key)!.unreadable);
-      }
-      callbacks.tryAgain(conflicted);
+      }));
     },
   };
 }
@@ -116,9 +113,9 @@ function lostOf(
     at++;
     const root = rootOf(group[0]!);
     lost.add(root);
-    for (const { key } of group) {
+    for (const { name } of group) {
       const { text, claims } = partClaims(String(reply[at++]) || undefined);
-      values.set(key, text, undefined, 0);
+      values.set(name, text?.includes(LOST_BYTES) === true ? NO_TEXT : text, undefined, 0);
       if (isClaimed(claims, owner, now)) claimed.add(root);
     }
   }

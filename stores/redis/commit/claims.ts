@@ -12,6 +12,8 @@
  * same inside the server.
  */
 
+import type { Job } from "../../optimistic/job.ts";
+
 /** The text of a value, without and with its claims. */
 export interface ClaimedText {
   /** The text of the state; `undefined` for none. */
@@ -73,13 +75,9 @@ export function claimsOfOthers(claims: string, owner: string, now: number): stri
 /** Keys that a store has claimed of late: its next batches claim them at once. */
 export interface ContendedKeys {
   /** Whether a call is to claim its key: it has lost races for long enough, or the key is contended. */
-  mustClaim(call: ContendedCall): boolean;
-}
-
-interface ContendedCall {
-  readonly key: string;
-  readonly races: number;
-  readonly since: number;
+  mustClaim(call: Job): boolean;
+  /** Until when calls have claimed their keys, by the server's clock. */
+  readonly claimedUntil: WeakMap<Job, number>;
 }
 
 /**
@@ -90,7 +88,10 @@ interface ContendedCall {
 export function contendedKeys(roundTrip: () => number): ContendedKeys {
   const left = new Map<string, number>();
   return {
-    mustClaim({ key, races, since }) {
+    claimedUntil: new WeakMap(),
+    mustClaim(job) {
+      const { races, since } = job;
+      const key = job.cell!.name;
       if (races >= MIN_LOSSES && performance.now() - since >= MIN_WAIT) {
         // Whoever is near wins again soon enough without.
         if (roundTrip() >= DISTANT) {

@@ -9,7 +9,9 @@
  * the server's clock was set, or the caller's stood still. Then for
  * each key the text that it should hold, the new one and its time to live in ms, or an empty text to
  * leave its expiry as it is. An empty text stands for no value; where both texts are the same, the key
- * is only compared. Texts are compared without claims, and a key that others have claimed is not as
+ * is only compared. Bytes that are no text come to a client as other ones, so that it could not send
+ * them back: it sends a text that begins with NUL instead, is answered NUL and the SHA-1 of the value,
+ * and sends that. Texts are compared without claims, and a key that others have claimed is not as
  * expected. MGET reads, because it takes a value of another type for none, where GET would stop.
  *
  * The reply: the server's seconds and microseconds, then for each group that was not as expected its
@@ -36,7 +38,7 @@ end
 local size = string.gmatch(ARGV[1], '%d+')
 local owner, life = ARGV[2], ARGV[3]
 local isOff = ARGV[4] ~= '' and math.abs(now - ARGV[4]) > ARGV[5] + 0
-local others, own = {}, {}
+local others, own, hashed = {}, {}, {}
 local function partClaims(place, value)
   local first
   while string.byte(value, -1) == 33 do
@@ -71,6 +73,10 @@ while key <= count do
   for place = key, last do
     local text, claimed = held[place] or '', false
     if string.byte(text, -1) == 33 then text, claimed = partClaims(place, text) end
+    if string.byte(ARGV[at]) == 0 then
+      text = '\\0' .. redis.sha1hex(text)
+      hashed[place] = text
+    end
     if claimed or text ~= ARGV[at] then same = false end
     at = at + 3
   end
@@ -78,7 +84,7 @@ while key <= count do
     reply[#reply + 1] = group
     for place = key, last do
       local value = held[place]
-      reply[#reply + 1] = value or ''
+      reply[#reply + 1] = hashed[place] or value or ''
       if life ~= '' and own[place] ~= 'holds' then
         local claim = string.format(' %d.%s!', now + life, owner)
         if value then call('SET', KEYS[place], value .. claim, 'KEEPTTL')
@@ -98,4 +104,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "cb682daace60ecb40e2dc95e33f0f2be37a548ba";
+export const COMPARE_AND_SET_SHA = "8e2a232b79d4a3dde7f4f233bbdbe17030218036";

@@ -4,9 +4,9 @@
  */
 
 import { isNotedText } from "../../../core/receipts/noted_codec.ts";
-import type { Batch } from "../../optimistic/batch.ts";
+import { type Batch, cellsOf } from "../../optimistic/batch.ts";
 import type { Cell } from "../../optimistic/cell.ts";
-import { type Job, keysOf, type Part } from "../../optimistic/job.ts";
+import type { Job, Part } from "../../optimistic/job.ts";
 import type { ValueCache } from "../../optimistic/value_cache.ts";
 
 /**
@@ -14,30 +14,23 @@ import type { ValueCache } from "../../optimistic/value_cache.ts";
  * with one of those: calls on a key are decided in their order.
  */
 export function comparingJobs({ jobs, cells }: Batch, values: ValueCache): ReadonlySet<Job> {
-  const comparing = new Set(jobs.filter((job) => !canRun(job) || hasNotes(job, values)));
-  if (comparing.size === 0 || comparing.size === jobs.length) return comparing;
   const keys = new Set<Cell>();
+  for (const cell of values.isEmpty() ? [] : cells.all) {
+    // A state with notes when it was last seen.
+    if (isNotedText(values.get(cell.name)?.text ?? "")) keys.add(cell);
+  }
+  const comparing = new Set<Job>();
   for (let before = -1; before < comparing.size;) {
     before = comparing.size;
     for (const job of jobs) {
-      const own = cellsOf(job, cells);
-      if (comparing.has(job) || own.some((cell) => keys.has(cell))) {
-        comparing.add(job);
-        for (const cell of own) keys.add(cell);
+      if (canRun(job) && (keys.size === 0 || !cellsOf(job, cells).some((cell) => keys.has(cell)))) {
+        continue;
       }
+      comparing.add(job);
+      for (const cell of cellsOf(job, cells)) keys.add(cell);
     }
   }
   return comparing;
-}
-
-/** Whether a key of a call had a state with notes when it was last seen. */
-function hasNotes(job: Job, values: ValueCache): boolean {
-  const isNoted = (key: string) => isNotedText(values.get(key)?.text ?? "");
-  return job.several === undefined ? isNoted(job.key) : keysOf(job).some(isNoted);
-}
-
-function cellsOf(job: Job, cells: Batch["cells"]): readonly Cell[] {
-  return job.several === undefined ? [job.cell!] : keysOf(job).map((key) => cells.get(key)!);
 }
 
 /** Whether the script can run a call. */

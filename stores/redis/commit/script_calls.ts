@@ -40,7 +40,7 @@ interface SentCall {
 /** Commits calls of a batch by scripts, all in one write. */
 export async function commitByScripts(
   node: CommitNode,
-  { cells, asking }: Batch,
+  batch: Batch,
   { fail }: CommitCallbacks,
   scripts: readonly CommitScript[],
   context: StoreContext,
@@ -49,13 +49,13 @@ export async function commitByScripts(
   if (jobs.length === 0) return;
   if (!node.connection.open) return fail(jobs, connectionLost());
   const calls = scripts.flatMap((script) =>
-    callsOf(script.jobs, cells).map((call): SentCall => ({
+    callsOf(script.jobs, batch).map((call): SentCall => ({
       script,
       call,
       command: script.commandOf(call),
     }))
   );
-  const replies = await callScripts(node, calls, asking, context);
+  const replies = await callScripts(node, calls, context);
   if (!hasReplies(replies)) return fail(jobs, { ...replies, applied: "unknown" });
   const failed: [readonly Job[], Error][] = [];
   for (const [index, { script, call }] of calls.entries()) {
@@ -70,20 +70,17 @@ export async function commitByScripts(
 /** A script call of cells, but for what it is given besides their keys. */
 export function scriptCommand(sha: string, cells: readonly Cell[]): string[] {
   const command = ["EVALSHA", sha, String(cells.length)];
-  for (const { key } of cells) command.push(key);
+  for (const { name } of cells) command.push(name);
   return command;
 }
 
 /**
  * Sends script calls in one write: EVALSHA, and again as EVAL with the script's text where the
  * server does not know it. The first two values of every reply are the server's time.
- *
- * @param asking Whether each needs an ASKING before it.
  */
 async function callScripts(
   node: CommitNode,
   calls: readonly SentCall[],
-  asking: boolean,
   context: StoreContext,
 ): Promise<RoundTrip> {
   const first = await send(calls.map(({ command }) => command));
@@ -99,10 +96,8 @@ async function callScripts(
 
   async function send(commands: readonly Command[]): Promise<RoundTrip> {
     const sent = performance.now();
-    const written = asking ? commands.flatMap((command) => [["ASKING"], command]) : commands;
-    const trip = await countedRoundTrip(node, written, context);
-    if (!hasReplies(trip)) return trip;
-    const replies = asking ? trip.filter((_, index) => index % 2 === 1) : trip;
+    const replies = await countedRoundTrip(node, commands, context);
+    if (!hasReplies(replies)) return replies;
     const [reply] = replies;
     if (!(reply instanceof Error)) context.clock.sample(timeOf(reply), sent, performance.now());
     return replies;

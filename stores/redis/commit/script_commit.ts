@@ -36,7 +36,7 @@ export function scriptCommit(
   }
   const jobs = batch.jobs.filter((job) => !others.has(job));
   const scripts = [
-    comparing(node, batch, new Set(jobs), callbacks, context),
+    comparing(batch, new Set(jobs), callbacks, context),
     running(batch, jobs, callbacks, context),
   ];
   return commitByScripts(node, batch, callbacks, scripts, context);
@@ -61,9 +61,9 @@ function running(
       const held = reply[AFTER_TIME] as readonly (string | null)[];
       if (reply.length > AFTER_TIME + 1) {
         // A key has notes: the server has done nothing, and from now on such calls compare and set.
-        for (const [index, { key }] of call.cells.entries()) {
+        for (const [index, { name }] of call.cells.entries()) {
           const text = held[index] ?? "";
-          if (isNotedText(text)) values.set(key, text, undefined, 0);
+          if (isNotedText(text)) values.set(name, text, undefined, 0);
         }
         return callbacks.tryAgain(call.jobs);
       }

@@ -15,11 +15,11 @@
  * no EXEC; but a call that was refused because of others in the batch is committed with them.
  */
 
-import { type Batch, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
+import { type Batch, cellsOf, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../../optimistic/cell.ts";
 import type { Command } from "../clients/connection.ts";
-import { type Job, keysOf } from "../../optimistic/job.ts";
+import type { Job } from "../../optimistic/job.ts";
 import { claimLife, claimsOfOthers, claimText, isClaimed, partClaims } from "./claims.ts";
 import type { CommitNode } from "./commit_node.ts";
 import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
@@ -52,7 +52,7 @@ export async function watchCommit(
     return callbacks.fail(batch.jobs, { ...failureOfReply(refusal), applied: "no" });
   }
 
-  const cells = [...batch.cells.values()];
+  const cells = batch.cells.all;
   context.clock.sample(timeOf(replies.at(-1)), sent, performance.now());
   const claims = new Map<Cell, string>();
   const now = load(cells, replies, claims, context);
@@ -64,26 +64,25 @@ export async function watchCommit(
   const [waiting, settled] = divide(decided, changes, cells);
   callbacks.answer(settled);
   if (changes.length > 0) {
-    await commit(node, changes, claims, waiting, batch.asking, callbacks, context);
+    await commit(node, changes, claims, waiting, callbacks, context);
   }
 }
 
 /** Claims the keys of calls that have lost too often. */
 function claimCommands(
-  { jobs, asking }: Batch,
+  { jobs, cells }: Batch,
   { clock, owner, contended }: StoreContext,
 ): Command[] {
   const now = clock.now();
   if (now === undefined) return [];
   const until = now + claimLife(clock.roundTrip());
-  const keys = new Set<string>();
+  const names = new Set<string>();
   for (const job of jobs) {
-    if (job.claimedUntil > now || !contended.mustClaim(job)) continue;
-    job.claimedUntil = until;
-    for (const key of keysOf(job)) keys.add(key);
+    if ((contended.claimedUntil.get(job) ?? 0) > now || !contended.mustClaim(job)) continue;
+    contended.claimedUntil.set(job, until);
+    for (const { name } of cellsOf(job, cells)) names.add(name);
   }
-  const ask: readonly Command[] = asking ? [["ASKING"]] : [];
-  return [...keys].flatMap((key) => [...ask, ["APPEND", key, claimText(until, owner)]]);
+  return [...names].map((name) => ["APPEND", name, claimText(until, owner)]);
 }
 
 /**
@@ -106,7 +105,7 @@ function claimedJobs(
   const waiting = new Set<Job>();
   if (claimed.size === 0) return waiting;
   for (const job of jobs) {
-    const own = keysOf(job).map((key) => cells.get(key)!);
+    const own = cellsOf(job, cells);
     if (!own.some((cell) => claimed.has(cell))) continue;
     waiting.add(job);
     for (const cell of own) claimed.add(cell);
@@ -114,16 +113,13 @@ function claimedJobs(
   return waiting;
 }
 
-/** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
-function loadCommands({ watching }: CommitNode, { cells, asking }: Batch): Command[] {
-  const keys = [...cells.keys()];
-  const ask: readonly Command[] = asking ? [["ASKING"]] : [];
+/** Watches and reads. */
+function loadCommands({ watching }: CommitNode, { cells }: Batch): Command[] {
+  const names = cells.all.map(({ name }) => name);
   return [
     ...(watching ? [["UNWATCH"]] : []),
-    ...ask,
-    ["WATCH", ...keys],
-    ...ask,
-    ["MGET", ...keys],
+    ["WATCH", ...names],
+    ["MGET", ...names],
     ["TIME"],
   ];
 }
@@ -138,7 +134,7 @@ function load(
   const texts = replies.at(-2) as readonly (string | null)[];
   for (const cell of cells) {
     const value = partClaims(texts[cell.index] ?? undefined);
-    loadCell(cell, value.text, values.get(cell.key));
+    loadCell(cell, value.text, values.get(cell.name));
     if (value.claims !== "") claims.set(cell, value.claims);
   }
   return useServerTime ? Math.floor(timeOf(replies.at(-1))) : Date.now();
@@ -167,12 +163,11 @@ async function commit(
   changes: readonly Cell[],
   claims: ReadonlyMap<Cell, string>,
   waiting: readonly Job[],
-  asking: boolean,
   { answer, tryAgain, fail }: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
   if (!node.connection.open) return fail(waiting, connectionLost());
-  const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
+  const commands: Command[] = [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell, claims.get(cell) ?? ""));
   commands.push(["EXEC"]);
   const replies = await countedRoundTrip(node, commands, context);
@@ -192,10 +187,10 @@ async function commit(
 }
 
 /** The command that replaces a cell's value. */
-function commandOf({ key, next = "", lifetime }: Cell, claims: string): Command {
+function commandOf({ name, next = "", lifetime }: Cell, claims: string): Command {
   const value = next + claims;
-  if (value === "") return ["DEL", key];
+  if (value === "") return ["DEL", name];
   return lifetime === 0
-    ? ["SET", key, value, "KEEPTTL"]
-    : ["SET", key, value, "PX", String(lifetime)];
+    ? ["SET", name, value, "KEEPTTL"]
+    : ["SET", name, value, "PX", String(lifetime)];
 }

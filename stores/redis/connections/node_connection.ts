@@ -70,8 +70,7 @@ function linkOf(
     get exclusive() {
       return mode.commit === "watch";
     },
-    commit: (batch, callbacks) =>
-      COMMITS[batch.exclusive ? "watch" : mode.commit](node, batch, callbacks, context),
+    commit: (batch, callbacks) => COMMITS[mode.commit](node, batch, callbacks, context),
     refresh: () => performance.now() < mode.chooseAgainAt ? undefined : chooseAgain(),
     destroy: () => connection.destroy(),
   };

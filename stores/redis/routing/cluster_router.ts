@@ -20,6 +20,7 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../../optimistic/job.ts";
 import { valueCache } from "../../optimistic/value_cache.ts";
 import { contendedKeys } from "../commit/claims.ts";
+import { askingDial } from "../clients/asking_connection.ts";
 import type { ClusterDials } from "../clients/cluster_dials.ts";
 import {
   admitsCall,
@@ -57,8 +58,10 @@ interface Cluster {
   renewalAt: number;
   /** Whether the cluster says who has which slot. */
   readonly breaker: CircuitBreaker;
-  /** The nodes in use, by their addresses. */
+  /** The nodes in use, by their addresses; the connections of calls that ask are apart. */
   readonly nodes: Map<string, BatcherPool>;
+  /** How often calls were sent elsewhere. */
+  readonly redirects: WeakMap<Job, number>;
   readonly context: StoreContext;
   /** Calls on slots of which no owner is known: the first of them has the slots renewed. */
   unrouted: Job[];
@@ -74,6 +77,7 @@ export function clusterRouter(dials: ClusterDials, context: StoreContext): Route
     renewalAt: 0,
     breaker: circuitBreaker(context.reportOutage),
     nodes: new Map(),
+    redirects: new WeakMap(),
     context,
     unrouted: [],
     closed: false,
@@ -109,10 +113,11 @@ function submit(cluster: Cluster, job: Job): void {
   node.submit(job);
 }
 
-/** The node at an address. */
-function nodeAt(cluster: Cluster, address: string): BatcherPool {
+/** The node at an address; with `asking`, by connections that ask for slots that are being moved to it. */
+function nodeAt(cluster: Cluster, address: string, asking = false): BatcherPool {
   const { nodes, dials, context } = cluster;
-  let node = nodes.get(address);
+  const name = asking ? `${address} asking` : address;
+  let node = nodes.get(name);
   if (node === undefined) {
     const clock = serverClock();
     const own = {
@@ -124,8 +129,9 @@ function nodeAt(cluster: Cluster, address: string): BatcherPool {
     // A watched transaction holds keys of one slot, so one after the other is slow.
     const { commit, connections = commit === "watch" ? WATCHING : 1 } = context;
     const moved = (jobs: readonly Job[], error: Error) => redirect(cluster, jobs, error);
-    node = batcherPool(dials.nodeAt(address), own, connections, undefined, moved);
-    nodes.set(address, node);
+    const dial = dials.nodeAt(address);
+    node = batcherPool(asking ? askingDial(dial) : dial, own, connections, undefined, moved);
+    nodes.set(name, node);
   }
   return node;
 }
@@ -206,9 +212,10 @@ function takeUnrouted(cluster: Cluster): readonly Job[] {
 
 /** Takes calls back from a node that could not run them, and submits them where they belong. */
 function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
-  const { slots, context: { failJobs } } = cluster;
-  const again = jobs.filter((job) => ++job.redirects < MAX_REDIRECTS);
-  failJobs(jobs.filter((job) => job.redirects >= MAX_REDIRECTS), "no", error);
+  const { slots, redirects, context: { failJobs } } = cluster;
+  for (const job of jobs) redirects.set(job, (redirects.get(job) ?? 0) + 1);
+  const again = jobs.filter((job) => redirects.get(job)! < MAX_REDIRECTS);
+  failJobs(jobs.filter((job) => redirects.get(job)! >= MAX_REDIRECTS), "no", error);
   const [word, slot, address = ""] = error.message.split(" ");
   if (word === "ASK") askNode(cluster, again, address);
   else if (word === "MOVED") {
@@ -225,11 +232,8 @@ function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
 /** Submits calls to the node that their slot is being moved to. */
 function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void {
   if (cluster.closed) return cluster.context.failJobs(jobs, "no", storeClosed());
-  const node = nodeAt(cluster, address);
-  for (const job of jobs) {
-    job.asking = true;
-    node.submit(job);
-  }
+  const node = nodeAt(cluster, address, true);
+  for (const job of jobs) node.submit(job);
 }
 
 async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void> {
@@ -240,8 +244,5 @@ async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void>
 }
 
 function submitAll(cluster: Cluster, jobs: readonly Job[]): void {
-  for (const job of jobs) {
-    job.asking = false;
-    submit(cluster, job);
-  }
+  for (const job of jobs) submit(cluster, job);
 }

@@ -3,13 +3,13 @@
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import type { Cell } from "../../optimistic/cell.ts";
+import { cellOf, type Cells } from "../../optimistic/batch.ts";
 import type { Bound, Job } from "../../optimistic/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./words.ts";
 
 /** The work, before it is written out. */
 interface Draft {
-  readonly cells: ReadonlyMap<string, Cell>;
+  readonly cells: Cells;
   readonly formulas: Formula[];
   readonly steps: number[];
   /** Where the last step of each key begins that may be taken once more. */
@@ -32,7 +32,7 @@ interface Draft {
  */
 export function scriptArguments(
   jobs: readonly Job[],
-  cells: ReadonlyMap<string, Cell>,
+  cells: Cells,
   count: number,
   now: number,
 ): readonly string[] {
@@ -89,8 +89,9 @@ function addJob(draft: Draft, { at = -1, bound, argument, several, cell }: Job):
   if (bound !== undefined) addTake(draft, bound, costOf(bound, argument), cell!.index);
   else if (several !== undefined) {
     steps.push(TAKE_ALL, several.parts.length);
-    for (const { name, bound, argument } of several.parts) {
-      const { index } = cells.get(name)!;
+    for (const part of several.parts) {
+      const { bound, argument } = part;
+      const { index } = cellOf(cells, part)!;
       const isLook = bound.verb.kind === "look";
       const cost = isLook ? bound.verb.units(argument) : costOf(bound, argument);
       steps.push(index, formulaOf(draft, bound), cost, isLook ? 1 : 0);

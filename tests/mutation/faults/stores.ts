@@ -67,7 +67,7 @@ export const STORE_FAULTS: readonly Fault[] = [
       "return `${escapedKey(prefix)}:{${{~~escapedKey(key)~>key.replaceAll('}', '{')~~}}}:${id}`;",
   }),
   ...faultsIn("stores/redis/commit/watch_commit.ts", ["redisStore by watch"], {
-    "A WATCH that is not sent": ['    ["WATCH", ...keys],\n', ""],
+    "A WATCH that is not sent": ['    ["WATCH", ...names],\n', ""],
     "A lost race that is taken for a commit":
       "if (result === null) return {~~tryAgain~>answer~~}(waiting);",
     "Callers are answered before the commit":
@@ -75,7 +75,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "One of the changes of a batch is not written":
       "for (const cell of {~~changes~>changes.slice(0, 1)~~}) commands.push(",
     "A key in Redis that is not deleted when all its use is given back":
-      'return ["{~~DEL~>EXISTS~~}", key];',
+      'return ["{~~DEL~>EXISTS~~}", name];',
   }),
   ...faultsIn("stores/redis/commit/compare_and_set.ts", ["redisStore by cas"], {
     "Compare and set that does not compare":
@@ -111,7 +111,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "tests/stores/redis/batches/batching.test.ts",
   ], {
     "Calls on one key that are committed in two ways at once":
-      "if (comparing.has(job) || {~~own.some((cell) => keys.has(cell))~>false~~}) {",
+      "if (canRun(job) && (keys.size === 0 || !{~~cellsOf(job, cells).some((cell) => keys.has(cell))~>false~~})) {",
   }),
   ...faultsIn("stores/redis/commit/claims.ts", ["tests/stores/redis/distance.test.ts"], {
     "A claim that nobody honours":
@@ -119,7 +119,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/optimistic/batch.ts", ["redisStore by cas"], {
     "Keys of one call that are committed each by itself": [
-      "if (job.several !== undefined) tieCells(job.several.keys, cells);",
+      "if (job.several !== undefined) tieCells(cellsOf(job, cells));",
       "",
     ],
   }),

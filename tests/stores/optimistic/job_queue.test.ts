@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Job, keysOf, newJob } from "../../../stores/optimistic/job.ts";
+import { type Job, type KeySpace, namesOf, newJob } from "../../../stores/optimistic/job.ts";
 import {
   enqueue,
   type JobQueue,
@@ -9,10 +9,15 @@ import {
   takeBatch,
 } from "../../../stores/optimistic/job_queue.ts";
 
+const SPACE: KeySpace = { text: "", nameOf: (key) => key };
+
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
-  const several = keys.length > 1 ? { parts: [], keys, isSingle: false } : undefined;
+  const several = keys.length > 1
+    ? { parts: [], keys: keys.map((key) => ({ space: SPACE, key })), isSingle: false }
+    : undefined;
   const job = newJob(
+    SPACE,
     keys[0]!,
     1,
     undefined,
@@ -31,7 +36,7 @@ function jobOn(keys: readonly string[], alone: boolean): Job {
 function batchesOf(queue: JobQueue, mode: true | false): readonly (readonly string[])[] {
   const batches: string[][] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, mode, 100).jobs.map((job) => keysOf(job).join("+")));
+    batches.push(takeBatch(queue, mode, 100).batch.jobs.map((job) => namesOf(job).join("+")));
   }
   return batches;
 }
@@ -58,14 +63,25 @@ test("a slot of which a batch takes nothing keeps its place", () => {
   const add = (key: string, slot: number) =>
     enqueue(
       queue,
-      newJob(key, slot, undefined, undefined, undefined, undefined, { end: 0 }, () => {}, () => {}),
+      newJob(
+        SPACE,
+        key,
+        slot,
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+        { end: 0 },
+        () => {},
+        () => {},
+      ),
     );
   for (const key of ["a", "b", "c"]) add(key, 1);
   add("d", 2);
   add("e", 3);
   const batches: string[] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, false, 2).jobs.map(({ key }) => key).join("+"));
+    batches.push(takeBatch(queue, false, 2).batch.jobs.map(({ key }) => key).join("+"));
   }
   assert.deepEqual(batches, ["a+b", "d+e", "c"]);
 });

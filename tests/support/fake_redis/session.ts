@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
@@ -217,16 +218,17 @@ export function session(state: ServerState): Session {
     const isOff = estimate !== "" && Math.abs(Math.floor(now) - Number(estimate)) > Number(mostOff);
     const left = sizes.split(" ").map(Number);
     for (let index = 0; keys.length > 0; index++) {
-      const group = keys.splice(0, sizes === "" ? 1 : left.shift()).map((key) => ({
-        key,
-        held: keyspace.get(key) ?? "",
-        ...partClaims(keyspace.get(key)),
-        old: values.shift()!,
-        next: values.shift()!,
-        life: values.shift()!,
-      }));
+      const group = keys.splice(0, sizes === "" ? 1 : left.shift()).map((key) => {
+        const [old = "", next = "", life = ""] = values.splice(0, 3);
+        const { text = "", claims } = partClaims(keyspace.get(key));
+        const hash = old.startsWith("\0")
+          ? `\0${createHash("sha1").update(text).digest("hex")}`
+          : undefined;
+        const held = keyspace.get(key) ?? "";
+        return { key, held, text: hash ?? text, shown: hash ?? held, claims, old, next, life };
+      });
       const same = !isOff &&
-        group.every(({ text = "", claims, old }) => text === old && !isClaimed(claims, owner, now));
+        group.every(({ text, claims, old }) => text === old && !isClaimed(claims, owner, now));
       for (const { key, claims, old, next, life } of same ? group : []) {
         const value = next + claimsOfOthers(claims, owner, now);
         if (next === old && !claims.includes(owner)) continue;
@@ -235,7 +237,7 @@ export function session(state: ServerState): Session {
         else keyspace.set(key, value, Number(life));
       }
       if (same) continue;
-      replies.push(index, ...group.map(({ held }) => held));
+      replies.push(index, ...group.map(({ shown }) => shown));
       for (const { key, held, claims } of life === "" ? [] : group) {
         if (claims.includes(owner) && !isClaimed(claims, "", now)) continue;
         const claim = claimText(Math.floor(now) + Number(life), owner);

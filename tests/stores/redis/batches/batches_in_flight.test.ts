@@ -17,7 +17,7 @@ import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts"
 import { untilServed } from "../../../support/redis/redis_cluster.ts";
 
 /** Calls on so many keys go in four batches. */
-const KEYS = Array.from({ length: 100 }, (_, index) => `key ${index}`);
+const KEYS = Array.from({ length: 200 }, (_, index) => `key ${index}`);
 /** By what the batches of the first and the last of them are recognised. */
 const FIRST = storedKeyOf(KEYS[0]!);
 const LAST = storedKeyOf(KEYS.at(-1)!);
@@ -51,7 +51,7 @@ describe("calls on many keys, by cas", () => {
       assert.deepEqual([after.roundTrips - roundTrips, after.batches - done], [4, 4]);
       assert.equal(after.conflicts, 0);
       const sent = batches(fake, before);
-      assert.deepEqual(sent.map((keys) => keys.length), [50, 50, 50, 50]);
+      assert.deepEqual(sent.map((keys) => keys.length), [100, 100, 100, 100]);
       assert.deepEqual(sent.flat(), [...KEYS, ...KEYS].map(storedKeyOf));
     }));
 
@@ -136,7 +136,7 @@ describe("calls on many keys, by cas", () => {
 
   const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
   const demoted = new Error("READONLY You can't write against a read only replica.");
-  const SECOND = storedKeyOf(KEYS[25]!);
+  const SECOND = storedKeyOf(KEYS[50]!);
   /** What goes wrong, and which calls fail by it: those from one place to before another. */
   const FAILURES: readonly {
     readonly name: string;
@@ -148,32 +148,32 @@ describe("calls on many keys, by cas", () => {
       name: "all fail as not applied, where the server takes none of them",
       fault: ([name]) => name === "EVALSHA" ? noRoom : undefined,
       applied: "no",
-      failing: [0, 100],
+      failing: [0, 200],
     },
     {
       name: "fail in one batch by an error, and are answered in the others",
       fault: (command) => command.includes(LAST) ? noRoom : undefined,
       applied: "no",
-      failing: [75, 100],
+      failing: [150, 200],
     },
     {
       name: "go by another connection after an error, though a later batch was taken",
       fault: (command) =>
         command.includes(FIRST) ? 80 : command.includes(SECOND) ? demoted : undefined,
       applied: "no",
-      failing: [25, 50],
+      failing: [50, 100],
     },
     {
       name: "all fail as perhaps applied, where the server does not reply",
       fault: (command) => command.includes(FIRST) ? "silence" : undefined,
       applied: "unknown",
-      failing: [0, 100],
+      failing: [0, 200],
     },
     {
       name: "fail as perhaps applied in a batch that went down with its connection",
       fault: (command) => command.includes(LAST) ? "drop" : undefined,
       applied: "unknown",
-      failing: [75, 100],
+      failing: [150, 200],
     },
   ];
   for (const { name, fault, applied, failing: [from, to] } of FAILURES) {
@@ -228,31 +228,6 @@ describe("calls on many keys, by cas", () => {
       assert.equal(store.statistics().connections, 1);
     }));
 
-  test("are decided as before when some have joined a batch under WATCH", () =>
-    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
-      await limiter.peek("warm up");
-      fake.keyspace.set(FIRST, "\ud800");
-      fake.faults = ([name]) => name === "WATCH" ? 30 : undefined;
-      const calls = [limiter.consume(KEYS[0]!)];
-      while (!fake.commands.some(([name]) => name === "WATCH")) {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      for (let call = 0; call < 5; call++) calls.push(limiter.consume(KEYS[0]!));
-      assert.deepEqual((await Promise.all(calls)).map(({ remaining }) => remaining), [
-        9,
-        8,
-        7,
-        6,
-        5,
-        4,
-      ]);
-      const { connections } = store.statistics();
-      for (const key of KEYS.slice(1, 4)) {
-        assert.equal((await limiter.consume(key)).remaining, 9);
-      }
-      assert.equal(store.statistics().connections, connections);
-    }));
-
   test("end in an error, not without end, where the reply does not fit", async () => {
     const context = {
       values: valueCache(1_000_000),
@@ -271,6 +246,7 @@ describe("calls on many keys, by cas", () => {
         destroy() {},
       };
       const job = newJob(
+        { text: "", nameOf: (key) => key },
         "a",
         0,
         undefined,
@@ -281,7 +257,7 @@ describe("calls on many keys, by cas", () => {
         () => {},
         () => {},
       );
-      const batch = emptyBatch(job, false);
+      const batch = emptyBatch(job);
       addJob(job, batch);
       const node: CommitNode = {
         connection,
