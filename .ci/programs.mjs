@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 
-/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk" | "postgres" | "mariadbd"} ProgramName */
+/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk" | "postgres" | "pgbouncer" | "mariadbd"} ProgramName */
 
 /**
  * The programs of the tests, by the name of the file and of its Debian package. REDIS_SERVER,
@@ -20,7 +20,11 @@ const PROGRAMS = ["redis-server", "nginx", "caddy", "chromium"];
  * Packages of other names: they are only unpacked, because installing one would start a server.
  * `npm run postgres` and `npm run drivers` need them.
  */
-const UNPACKED = new Map([["postgres", "postgresql"], ["mariadbd", "mariadb-server-core"]]);
+const UNPACKED = new Map([
+  ["postgres", "postgresql"],
+  ["pgbouncer", "pgbouncer"],
+  ["mariadbd", "mariadb-server-core"],
+]);
 
 /**
  * @typedef {object} Program

@@ -38,6 +38,11 @@ const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) =>
   // A standby, which has no unlogged tables either.
   [/^(25006|0A000)$/, () => "be a server that takes writes"],
   [/^53/, () => "have room"],
+  [
+    // A statement of that name is, or is not, on the connection that a pooler chose.
+    /^(42P05|26000)$/,
+    () => "be called without prepared statements by name (the client's option prepare: false)",
+  ],
   [/^(28...|3D000)$/, () => "let the client in"],
   [/^(08|57P|58|XX)/, () => "be reachable"],
 ];

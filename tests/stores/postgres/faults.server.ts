@@ -94,7 +94,7 @@ withPostgres("faults of a server", (postgres, { sql, storeOf, poolOf }) => {
             prefix: `held by ${client}`,
           });
           for (const key of ["held", "free"]) await api.consume(key);
-          const name = `held by ${client}:{held}%`;
+          const name = `held by ${client.replace("'", "''")}:{held}%`;
           await holding(`SELECT FROM tidegate WHERE key LIKE '${name}' FOR UPDATE`, async () => {
             // They are answered while the row is held.
             const [held, free] = await Promise.all(

@@ -3,8 +3,10 @@ import type { PostgresSql } from "../../../stores/postgres/postgres_store.ts";
 /** A client of Bun, which has it built in. */
 export type BunSql = PostgresSql & { close(): Promise<void> };
 
-/** Makes a client of Bun; only there. */
+/** Makes a client of Bun, as it has to be made behind a pooler; only there. */
 export function bunSql(url: string): BunSql {
-  const { SQL } = (globalThis as unknown as { Bun: { SQL: new (url: string) => BunSql } }).Bun;
-  return new SQL(url);
+  const { Bun: { SQL } } = globalThis as unknown as {
+    Bun: { SQL: new (url: string, options: { prepare: boolean }) => BunSql };
+  };
+  return new SQL(url, { prepare: false });
 }
