@@ -4,8 +4,8 @@
  * the pace of the monotonic clock when the wall clock steps back, and follows it when it steps
  * forwards, as after a machine was suspended.
  *
- * A call reads one clock. The monotonic one is read where the time seems to have gone back, and once
- * a second as a point to go on from.
+ * A call reads one clock, and nearly all calls see the millisecond of the call before. The monotonic
+ * clock is read where the time seems to have gone back, and once a second as a point to go on from.
  */
 
 /** The clocks of a machine, in milliseconds. */
@@ -40,10 +40,11 @@ const TOLERANCE = 100;
 /** How long the wall clock alone is read. */
 const INTERVAL = 1_000;
 
-/** Where the numbers stand that every call reads. */
-const LEAD = 0;
+/** Where the numbers stand that calls read. */
+const SHOWN = 0;
 const LAST = 1;
-const DUE = 2;
+const LEAD = 2;
+const DUE = 3;
 
 /**
  * Makes a time of two clocks.
@@ -56,9 +57,9 @@ export function steadyTime(
   isReplaced: () => boolean = () => false,
   others?: TimeOfOthers,
 ): SteadyTime {
-  // The lead over the wall clock, the last time, and when both clocks are read next. In an
-  // array, because engines allocate large numbers that a closure keeps.
-  const cells = Float64Array.of(0, 0, 0);
+  // The last reading of the wall clock, the time then, the lead of the time over that clock, and when
+  // both clocks are read next. In an array, because engines allocate large numbers that a closure keeps.
+  const cells = Float64Array.of(NaN, 0, 0, 0);
   /** The time and the monotonic clock as both were read; `undefined` before. */
   let read: { readonly time: number; readonly at: number } | undefined;
   let steps = 0;
@@ -91,9 +92,16 @@ export function steadyTime(
     return isBack ? Math.max(cells[LAST]!, passed) : shown;
   }
 
-  function now(): number {
-    const shown = wall() + cells[LEAD]!;
+  /** The time as the wall clock shows another millisecond. */
+  function advance(wallTime: number): number {
+    cells[SHOWN] = wallTime;
+    const shown = wallTime + cells[LEAD]!;
     return shown >= cells[LAST]! && shown < cells[DUE]! ? cells[LAST] = shown : compare(shown);
+  }
+
+  function now(): number {
+    const wallTime = wall();
+    return wallTime === cells[SHOWN] ? cells[LAST]! : advance(wallTime);
   }
   return Object.assign(now, { steps: () => steps });
 }

@@ -15,7 +15,7 @@ import { notedCodec } from "../receipts/noted_codec.ts";
 import { reduceNoted } from "../receipts/noted_reducer.ts";
 import { receiptsOfAll } from "../receipts/receipts_of.ts";
 import type { Receipts } from "../receipts/returns.ts";
-import { splitReducer } from "./split_reducer.ts";
+import { splitReducer, withoutReceipts } from "./split_reducer.ts";
 
 /** The state of `all`: each part's state, in order. */
 export type AllState = readonly unknown[];
@@ -62,10 +62,13 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
   }
   const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));
   const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
-  const reducers = algorithms.map((algorithm) => splitReducer(algorithm));
   const receipts = receiptsOfAll(algorithms, initial) as Receipts<AllState>;
-  const plain = Object.freeze(allReducer(reducers, initial, capacity));
-  const split = Object.freeze(reduceNoted(plain, receipts.giveBack)) as SplitReducer<AllState>;
+  const reducerOf = (parts: readonly Algorithm[]) =>
+    Object.freeze(allReducer(parts.map((part) => splitReducer(part)), initial, capacity));
+  const plain = reducerOf(algorithms.map(withoutReceipts));
+  const split = Object.freeze(
+    reduceNoted(reducerOf(algorithms), receipts.giveBack),
+  ) as SplitReducer<AllState>;
   return Object.freeze({
     name: algorithms.map((algorithm) => algorithm.name).join("+"),
     id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,

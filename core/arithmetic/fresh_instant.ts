@@ -53,13 +53,11 @@ export function freshInstant(
   algorithm: Capacities,
   kept: number = decision.resetAfter,
 ): number {
+  const { parts } = decision;
   const freshAt = Math.ceil(now + kept);
-  const share = decision.parts === undefined ? decision.remaining / algorithm.capacity : leastShare(
-    decision.remaining / algorithm.capacity,
-    decision.parts,
-    algorithm.internals?.parts,
-  );
-  const instant = withShareLeft(freshAt, share, 1);
+  const share = decision.remaining / algorithm.capacity;
+  const least = parts === undefined ? share : leastShare(share, parts, algorithm.internals?.parts);
+  const instant = freshAt - (NOTHING_LEFT + ALL_LEFT * least);
   return decision.debt <= 0 && instant > freshAt - 1 && instant < freshAt
     ? instant
     : withoutShare(freshAt);
@@ -89,17 +87,7 @@ function withoutShare(freshAt: number): number {
 }
 
 /**
- * Whether a key has left the level that it is listed at in a way that a store must note at once:
- * the key is used up, or has less use than its level stands for.
- */
-export function leavesLevel(freshAt: number, level: number): boolean {
-  const off = Math.ceil(freshAt) - freshAt;
-  return off < MOST_OFF[USED_UP]! || off > MOST_OFF[level]!;
-}
-
-/**
- * Whether a call that left so much must be noted at once, for calls that know no instant: the key is used
- * up, or no longer is.
+ * Whether a call that left so much must be noted at once: the key is used up, or no longer is.
  */
 export function leavesUsedUp(remaining: number, level: number): boolean {
   return remaining === 0 ? level !== USED_UP : level >= USED_UP;

@@ -2,7 +2,7 @@
  * How a state gets into its slot: that of a key that is held, or of a new one, for which room is made.
  */
 
-import { leavesLevel, levelOf } from "../../core/arithmetic/fresh_instant.ts";
+import { levelOf } from "../../core/arithmetic/fresh_instant.ts";
 import {
   addSlot,
   BOUND,
@@ -26,6 +26,7 @@ import {
   requireFit,
   type Slots,
   sweep,
+  takesTooMuch,
 } from "./slots.ts";
 import { isBesideOthers, keepKey, type Table, tableFor } from "./table.ts";
 import { addToLevel, growLevels } from "./use_levels.ts";
@@ -92,26 +93,39 @@ export function replaceState(
   freshAt: number,
   now: number,
 ): void {
-  if (!table.numeric) keepObject(slots, table, slot, state, now);
-  keepNumber(slots, slot, table.numeric ? state as number : 0, freshAt, now);
-  if (slots.bytes > slots.maxBytes) makeRoom(slots, NOTHING, now);
+  const { objects } = slots;
+  if (!table.numeric) {
+    const held = objects[slot];
+    const mayGrow = held === undefined || typeof table.stateBytes === "function" || table.isBeside;
+    const grown = mayGrow ? bytesOf(table, state) - bytesOf(table, held) : 0;
+    if (grown !== 0) countGrowth(slots, table, slot, state, grown, now);
+    objects[slot] = state;
+  }
+  writeCell(slots, slot, table.numeric ? state as number : 0, freshAt);
+  afterCall(slots, slot, true, now);
+  keepBound(slots, now);
 }
 
-/** Replaces a state that is none; the store may then hold too much, if it may forget other keys. */
-function keepObject(slots: Slots, table: Table, slot: number, state: unknown, now: number): void {
-  const { objects, texts, onFull } = slots;
-  const held = objects[slot];
-  const { stateBytes, isBeside } = table;
-  if (held === undefined || isBeside || typeof stateBytes === "function") {
-    const isPlain = !isBeside && typeof stateBytes === "function";
-    const bytes = isPlain ? stateBytes(state) : bytesOf(table, state);
-    const before = isPlain && held !== undefined ? stateBytes(held) : bytesOf(table, held);
-    const grown = bytes - before;
-    if (grown > 0) requireFit(slots, texts[slot]! + bytes);
-    if (onFull === "throw" && lacksRoom(slots, 0, grown)) makeRoomFor(slots, slot, grown, now);
-    slots.bytes += grown;
+/** Counts the bytes by which a key's next state is larger, if the store may forget others for it. */
+export function countGrowth(
+  slots: Slots,
+  table: Table,
+  slot: number,
+  state: unknown,
+  grown: number,
+  now: number,
+): void {
+  if (grown > 0 && takesTooMuch(slots, slots.bytes + grown)) {
+    requireFit(slots, slots.texts[slot]! + bytesOf(table, state));
+    const isFull = slots.onFull === "throw" && lacksRoom(slots, 0, grown);
+    if (isFull) makeRoomFor(slots, slot, grown, now);
   }
-  objects[slot] = state;
+  slots.bytes += grown;
+}
+
+/** Forgets keys where a state has grown too much. */
+export function keepBound(slots: Slots, now: number): void {
+  if (slots.bytes > slots.maxBytes) makeRoom(slots, NOTHING, now);
 }
 
 /** Makes room for more bytes of a key, which itself stays, even if it is fresh. */
@@ -127,18 +141,6 @@ function makeRoomFor(slots: Slots, slot: number, bytes: number, now: number): vo
   }
 }
 
-/** Replaces a state that is a number. */
-export function keepNumber(
-  slots: Slots,
-  slot: number,
-  state: number,
-  freshAt: number,
-  now: number,
-): void {
-  writeCell(slots, slot, state, freshAt);
-  if (now >= slots.sweepAt) sweep(slots, now);
-}
-
 /** Writes the cell of a key that is held: its state if that is a number, and when it is fresh. */
 export function writeCell(slots: Slots, slot: number, state: number, freshAt: number): void {
   const { cells } = slots.queue;
@@ -146,7 +148,12 @@ export function writeCell(slots: Slots, slot: number, state: number, freshAt: nu
   cells[cell + STATE] = state;
   cells[cell + FRESH_AT] = freshAt;
   if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
-  if (leavesLevel(freshAt, slots.use.levels[slot]!)) refreshLevel(slots, slot);
+}
+
+/** The work that is seldom left after a call on a key that is held. */
+export function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
+  refreshLevel(slots, slot);
+  if (writes && now >= slots.sweepAt) sweep(slots, now);
 }
 
 /** A slot for a new key of so many bytes. */

@@ -23,17 +23,15 @@ import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { numberIn, WIDTH } from "./expiry_queue.ts";
-import { addKey, keepNumber, keepState, replaceState } from "./keep_state.ts";
+import { addKey, afterCall, countGrowth, keepBound, keepState, writeCell } from "./keep_state.ts";
 import {
   dropSlot,
   heldBytes,
   makeRoom,
-  refreshLevel,
   requiredBytes,
   requireOpen,
   type Slots,
   stateIn,
-  sweep,
   tableOf,
 } from "./slots.ts";
 import { isEmpty, slotBeside, slotOf, type Table } from "./table.ts";
@@ -171,11 +169,13 @@ function callOf<Argument, Answer>(
   verb: Verb<Argument, Answer>,
   { next: nextOf, answer: answerOf }: Steps<Argument, Answer>,
 ): Call<Argument, Answer> {
-  const { queue } = slots;
+  const { queue, use } = slots;
   const { older, spec: { algorithm } } = keys;
   const { initial, internals } = algorithm;
   const { decisionOf } = verb;
   const isLook = verb.kind === "look";
+  const frees = verb.kind === "free";
+  const after = afterCall.bind(undefined, slots);
   const isPlain = older.length === 0;
   let { table } = keys;
 
@@ -221,7 +221,7 @@ function callOf<Argument, Answer>(
     // A look sees what older options hold, which may have notes.
     if (leavesNotes || !isPlain) return callAny;
     const plain = verb.on(withoutReceipts(algorithm));
-    const lasts = internals?.parts === undefined ? undefined : internals.receipts;
+    const sizeOf = typeof table.stateBytes === "function" ? table.stateBytes : undefined;
     return function callOther(key, argument, at) {
       const now = at === undefined ? processTime() : at;
       const first = table.slots.get(key);
@@ -232,11 +232,19 @@ function callOf<Argument, Answer>(
       const answer = plain.answer(state, next, now, argument);
       if (next === state) return answer;
       const decision = decisionOf(answer);
-      const kept = lasts?.keptFor(next, now, decision.resetAfter);
-      const freshAt = freshInstant(now, decision, algorithm, kept);
+      const freshAt = freshInstant(now, decision, algorithm);
       if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
       else if (next === initial) dropSlot(slots, slot);
-      else replaceState(slots, table, slot, next, freshAt, now);
+      else {
+        const grown = sizeOf === undefined ? 0 : sizeOf(next) - sizeOf(state);
+        if (grown !== 0) countGrowth(slots, table, slot, next, grown, now);
+        slots.objects[slot] = next;
+        writeCell(slots, slot, 0, freshAt);
+        if (frees || now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
+          after(slot, true, now);
+        }
+        if (grown > 0) keepBound(slots, now);
+      }
       return answer;
     };
   }
@@ -257,10 +265,16 @@ function callOf<Argument, Answer>(
     if (typeof next !== "number") return callOn(slot, key, argument, now);
     const answer = answerOf(state, next, now, argument);
     if (next === state) return answer;
-    const freshAt = freshInstant(now, decisionOf(answer), algorithm);
+    const decision = decisionOf(answer);
+    const freshAt = freshInstant(now, decision, algorithm);
     if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
     else if (next === initial) dropSlot(slots, slot);
-    else keepNumber(slots, slot, next, freshAt, now);
+    else {
+      writeCell(slots, slot, next, freshAt);
+      if (frees || now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
+        after(slot, true, now);
+      }
+    }
     return answer;
   }
 
@@ -270,8 +284,6 @@ function callOf<Argument, Answer>(
     return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
   }
   const other = callNumber.bind(undefined) as unknown as UnitsCallAt;
-  const { use } = slots;
-  const after = afterCall.bind(undefined, slots);
 
   function takeUnits(key: string, cost: number, at: number | undefined): Decision {
     const slot = table.slots.get(key);
@@ -300,12 +312,6 @@ function callOf<Argument, Answer>(
   }
   const call = own === consume ? takeUnits : own === charge ? chargeUnits : lookAtUnits;
   return call as unknown as Call<Argument, Answer>;
-}
-
-/** The work that is seldom left after a call that wrote at most a cell. */
-function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
-  refreshLevel(slots, slot);
-  if (writes && now >= slots.sweepAt) sweep(slots, now);
 }
 
 /** A call of units on a key whose slot may be known. */

@@ -124,11 +124,11 @@ export function requireOpen({ closed }: Slots): void {
 export function tableOf(slots: Slots, family: string, algorithm: Algorithm): Table {
   const { initial, codec } = algorithm;
   const held = slots.tables.get(family);
-  if (held?.codec !== undefined) return held;
+  if (held?.algorithm !== undefined) return held;
   const numeric = typeof initial === "number" && codec.maxWords === 1;
   const bytes = stateBytes(algorithm);
-  if (held === undefined) return emptyTable(family, numeric, codec, bytes);
-  return claim(slots, held, { ...held, numeric, codec, stateBytes: bytes });
+  if (held === undefined) return emptyTable(family, numeric, algorithm, bytes);
+  return claim(slots, held, { ...held, numeric, algorithm, stateBytes: bytes });
 }
 
 /** Makes states of the text that a snapshot had for the keys of a family. */
@@ -136,7 +136,7 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
   const { tables, owners, objects, queue } = slots;
   tables.set(table.family, table);
   for (const slot of allSlots(texts)) {
-    const state = table.codec!.decode(objects[slot] as string);
+    const state = table.algorithm!.codec.decode(objects[slot] as string);
     if (state === undefined) {
       slots.unreadable++;
       dropSlot(slots, slot);

@@ -41,9 +41,9 @@ export function* dumpLines(slots: Slots): Generator<string, void> {
     for (const map of maps) {
       for (const [key, slot] of map) {
         // A limiter that opens the family in between makes another table of the same keys.
-        const table = slots.owners[slot]!;
+        const { algorithm } = slots.owners[slot]!;
         const state = stateIn(slots, slot);
-        const text = table.codec === undefined ? state : table.codec.encode(state);
+        const text = algorithm === undefined ? state : algorithm.codec.encode(state);
         yield JSON.stringify([start + escapedKey(key) + end, text, freshAtOf(slots.queue, slot)]);
       }
     }
@@ -66,7 +66,7 @@ function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines
   const { family, key, text, freshAt } = read;
   if (freshAt <= now) return "outdated";
   const table = slots.tables.get(family) ?? emptyTable(family, false, undefined, waitingBytes);
-  const state = table.codec === undefined ? text : table.codec.decode(text);
+  const state = table.algorithm === undefined ? text : table.algorithm.codec.decode(text);
   if (state === undefined) return "unreadable";
   const slot = slotOf(table, key) ?? slotBeside(slots, table, key);
   // The state that is fresh later has more use in it, or later use.

@@ -4,8 +4,8 @@
  * while more than half of them are in use.
  */
 
-import type { Codec } from "../../core/codec.ts";
-import { isNoted } from "../../core/receipts/noted.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
+import { hasNotes } from "../../core/receipts/noted.ts";
 import type { StateBytes } from "../../core/algorithms/state_bytes.ts";
 
 /** All keys of one limiter. */
@@ -15,10 +15,10 @@ export interface Table {
   /** Whether its states are numbers, and lie in cells. */
   readonly numeric: boolean;
   /**
-   * How its states are text; `undefined` if they are text, because they come from a snapshot and no
+   * The algorithm of its states; `undefined` if they are text, because they come from a snapshot and no
    * limiter has opened the family yet.
    */
-  readonly codec: Codec<unknown> | undefined;
+  readonly algorithm: Algorithm | undefined;
   /** How many bytes a state takes that does not lie in a cell. */
   readonly stateBytes: StateBytes;
   /** Whether it holds those keys of a family whose states have notes. */
@@ -54,13 +54,13 @@ const MAP_SIZE = 2 ** 23;
 export function emptyTable(
   family: string,
   numeric: boolean,
-  codec: Codec<unknown> | undefined,
+  algorithm: Algorithm | undefined,
   stateBytes: StateBytes,
   mapSize: number = MAP_SIZE,
   isBeside: boolean = false,
 ): Table {
   const slots = new Map<string, number>();
-  return { family, numeric, codec, stateBytes, isBeside, slots, maps: [slots], mapSize };
+  return { family, numeric, algorithm, stateBytes, isBeside, slots, maps: [slots], mapSize };
 }
 
 /** The slot of a key; `undefined` if it is not held. */
@@ -91,14 +91,16 @@ export function tableFor(
 ): Table {
   if (!isBesideOthers(table, state)) return table;
   const family = notesOf(table.family);
-  const { codec, stateBytes } = table;
-  return tables.get(family) ?? emptyTable(family, false, codec, stateBytes, undefined, true);
+  const { algorithm, stateBytes } = table;
+  return tables.get(family) ?? emptyTable(family, false, algorithm, stateBytes, undefined, true);
 }
 
 /** Whether a state of a table's family lies in the table beside it. */
-export function isBesideOthers({ numeric, codec }: Table, state: unknown): boolean {
+export function isBesideOthers({ numeric, algorithm }: Table, state: unknown): boolean {
   // The text of a snapshot is no state yet.
-  return numeric ? typeof state !== "number" : codec !== undefined && isNoted(state);
+  return numeric
+    ? typeof state !== "number"
+    : algorithm !== undefined && hasNotes(algorithm, state);
 }
 
 /** Adds a key that is not held. */

@@ -9,7 +9,6 @@
 import { freshInstant, leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
 import { freeIn, lookAt, takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import type { Decision } from "../../core/decision.ts";
-import { keptFor } from "../../core/receipts/receipts_of.ts";
 import type { Operation } from "../../core/store.ts";
 import { numberIn, WIDTH } from "./expiry_queue.ts";
 import { writeCell } from "./keep_state.ts";
@@ -56,8 +55,7 @@ export function togetherIn(slots: Slots): TakeTogether {
     if (typeof stateBytes === "function" && stateBytes(next) !== stateBytes(state)) {
       return undefined;
     }
-    const kept = keptFor(algorithm, next, now, decision);
-    return { state, next, decision, freshAt: freshInstant(now, decision, algorithm, kept) };
+    return { state, next, decision, freshAt: freshInstant(now, decision, algorithm) };
   }
 
   /** Writes what an operation leaves. */
@@ -77,6 +75,7 @@ export function togetherIn(slots: Slots): TakeTogether {
     const { numeric } = keys.table;
     if (!numeric) objects[slot] = next;
     writeCell(slots, slot, numeric ? next as number : 0, freshAt);
+    if (leavesUsedUp(decision.remaining, use.levels[slot]!)) refreshLevel(slots, slot);
     return decision;
   }
 

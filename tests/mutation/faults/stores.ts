@@ -46,15 +46,17 @@ export const STORE_FAULTS: readonly Fault[] = [
       "while ({~~~>false && ~~}ends[level] === ends[level + 1]) level++;",
   }),
   ...faultsIn("core/arithmetic/fresh_instant.ts", ["a full memoryStore"], {
-    "A memory store does not see that a refund has lowered a key's use":
-      "return off < MOST_OFF[USED_UP]!{~~ || off > MOST_OFF[level]!~>~~};",
-    "A memory store finds a key that is used up only by chance":
-      "return {~~off < MOST_OFF[USED_UP]! || ~>~~}off > MOST_OFF[level]!;",
     "A key in debt counts as one with use left": "return {~~decision.debt <= 0~>true~~} && ",
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
     "A call on a known key does not say that it left nothing":
       "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, decision.allowed, now);",
+    "A memory store does not see that a refund has lowered a key's use":
+      "writeCell(slots, slot, next, freshAt);\n      if ({~~frees || ~>~~}now >= slots.sweepAt",
+    "A call on a state that is no number does not say that it left nothing":
+      "if (frees || now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n          after(",
+    "A call on a number does not say that it left nothing":
+      "if (frees || now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n        after(",
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A batch on the memory store that writes nothing":

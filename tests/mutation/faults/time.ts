@@ -56,7 +56,7 @@ export const TIME_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "Text of a snapshot that is taken for a state":
-      "if (held{~~?.codec ~>~~}!== undefined) return held;",
+      "if (held{~~?.algorithm ~>~~}!== undefined) return held;",
   }),
   ...faultsIn("core/stored_key.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "A key of a snapshot with a brace is another one":

@@ -14,7 +14,7 @@ for (const algorithm of [gcra, slidingLog].map((make) => make({ limit: 3, period
     const name = keyFamily("p", algorithm.id);
     slots.tables.set(
       name,
-      emptyTable(name, typeof algorithm.initial === "number", algorithm.codec, 0, 2),
+      emptyTable(name, typeof algorithm.initial === "number", algorithm, 0, 2),
     );
     const { call } = memoryFamily(slots, { prefix: "p", algorithm, older: [] }).bind(consume);
     for (const left of [2, 1, 0]) {
