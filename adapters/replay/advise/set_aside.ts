@@ -16,14 +16,18 @@
 
 import type { ClientNeeds } from "./client_needs.ts";
 
-/** How many times the busiest other client a steady one needs. */
+/** How many times the busiest other client a steady one needs; among few clients, how many. */
 const ABOVE_OTHERS = 1.5;
+const ABOVE_FEW = 10;
 /** How wide a gap is, by the span in which it shows. */
 function gapWithin(span: number): number {
   return span <= 10_000 ? 2 : span <= 600_000 ? 4 : 5;
 }
-/** Fewer clients, or smaller needs, say nothing. */
+/** Among fewer clients a gap says nothing: the largest customer of a few often needs many times as much. */
 const MIN_CLIENTS = 20;
+/** Among fewer clients, a steady pace says nothing either. */
+const FEWEST_CLIENTS = 8;
+/** A smaller need says nothing. */
 const MIN_NEED = 10;
 /** Above which of the clients a gap is looked for: so many, or this share. */
 const DEEPEST = 8;
@@ -52,11 +56,12 @@ export function setAside(
     const counts = least > 0 || units[client]! > 0;
     if (counts && ordinary[client] === 0 && known[client] === 0) others.push(client);
   }
-  if (others.length < MIN_CLIENTS) return apart;
+  if (others.length < FEWEST_CLIENTS) return apart;
+  const areFew = others.length < MIN_CLIENTS;
   const unsteady = others.filter((client) => steady[client] === 0);
   most.forEach((needs, index) => {
     const order = Float64Array.from(unsteady, (client) => needs[client]!).sort().reverse();
-    const cut = cutAt(order, gapWithin(spans[index]!), least);
+    const cut = areFew ? Infinity : cutAt(order, gapWithin(spans[index]!), least);
     for (const client of unsteady) {
       if (needs[client]! >= cut) apart[client] = 1;
     }
@@ -67,10 +72,11 @@ export function setAside(
       return isOther ? Math.max(bound, need) : bound;
     }, least)
   );
+  const times = areFew ? ABOVE_FEW : ABOVE_OTHERS;
   for (const client of others) {
     if (steady[client] === 0) continue;
     const isAbove = most.some((needs, span) =>
-      needs[client]! >= MIN_NEED && needs[client]! >= ABOVE_OTHERS * bounds[span]!
+      needs[client]! >= MIN_NEED && needs[client]! >= times * bounds[span]!
     );
     if (isAbove) apart[client] = 1;
   }

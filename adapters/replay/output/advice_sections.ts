@@ -107,8 +107,8 @@ function answersOf(part: PartAdvice): readonly string[] {
       : []),
     ...(ordinary + setAside < FEW
       ? [
-        `With fewer than ${FEW} clients nobody can be set aside: the limit admits whoever there ` +
-        "was, attackers too.",
+        `With fewer than ${FEW} clients, only a program that keeps up a steady pace and needs ten ` +
+        "times as much as the others is set aside: the limit may admit attackers, too.",
       ]
       : []),
     ...(part.secondGroup > 0

@@ -28,6 +28,16 @@ test("a gap sets apart from twenty clients on", () => {
   assert.deepEqual([19, 20].map((clients) => apartOf(needs(clients))), [[], [0]]);
 });
 
+test("among few clients a steady one is set apart from ten times the need of the others", () => {
+  const needs = (clients: number, need: number) => [need, ...alike(clients - 1, 5)];
+  const steady = [0];
+  assert.deepEqual(apartOf(needs(19, 49), { steady }), []);
+  assert.deepEqual(apartOf(needs(19, 50), { steady }), [0]);
+  assert.deepEqual(apartOf(needs(8, 50), { steady }), [0]);
+  assert.deepEqual(apartOf(needs(7, 500), { steady }), []);
+  assert.deepEqual(apartOf(needs(19, 500)), []);
+});
+
 test("a gap counts from what anybody may need", () => {
   const needs = [12, ...Array<number>(20).fill(5)];
   assert.deepEqual([5, 6, 7].map((least) => apartOf(needs, { least })), [[0], [0], []]);
