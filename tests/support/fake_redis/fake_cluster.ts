@@ -1,5 +1,3 @@
-import { createCluster } from "redis";
-
 import {
   type RedisStore,
   redisStore,
@@ -7,6 +5,7 @@ import {
 } from "../../../stores/redis/redis_store.ts";
 import { hashSlot, SLOTS } from "../../../stores/redis/routing/hash_slot.ts";
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
+import { newCluster } from "../redis/new_cluster.ts";
 import { PATIENT } from "./with_fake.ts";
 
 /** Fake servers that say that they are a cluster. They share no keys. */
@@ -49,7 +48,7 @@ export async function withFakeCluster(
       give,
       storeOf(options, client) {
         const rootNodes = nodes.map(({ url }) => ({ url }));
-        const cluster = createCluster({ rootNodes, ...client });
+        const cluster = newCluster({ rootNodes, ...client });
         const store = redisStore(cluster, { ...PATIENT, ...options });
         stores.push(store);
         return store;

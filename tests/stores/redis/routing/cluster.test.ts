@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import process from "node:process";
-import { createCluster } from "redis";
 
 import {
   consumeAll,
@@ -26,6 +25,7 @@ import {
 } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
 import { inShare } from "../../../support/seed.ts";
+import { newCluster } from "../../../support/redis/new_cluster.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
@@ -52,7 +52,7 @@ describe("a cluster of six nodes", redis, () => {
 
   function storeOf(options: RedisStoreOptions) {
     const rootNodes = cluster.masters.map(({ url }) => ({ url }));
-    const store = redisStore(createCluster({ rootNodes }), {
+    const store = redisStore(newCluster({ rootNodes }), {
       deadline: 5_000,
       timeout: 30_000,
       ...options,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Socket } from "node:net";
-import { createCluster } from "redis";
 
 import { type AsyncLimiter, gcra, limiter, slidingLog } from "../../../../mod.ts";
 import {
@@ -17,6 +16,7 @@ import {
 } from "../../../support/fake_redis/fake_cluster.ts";
 import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
 import { inShare } from "../../../support/seed.ts";
+import { newCluster } from "../../../support/redis/new_cluster.ts";
 import { until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { withListener } from "../../../support/redis/with_listener.ts";
 
@@ -259,7 +259,7 @@ describe("a cluster of which no node answers", () => {
       socket.destroy();
     };
     await withListener(async ({ url }) => {
-      const store = redisStore(createCluster({ rootNodes: [{ url }] }), { onUnavailable: "deny" });
+      const store = redisStore(newCluster({ rootNodes: [{ url }] }), { onUnavailable: "deny" });
       const api = limiter(slow, { store, prefix: "api" });
       let latest = 0;
       const start = performance.now();
@@ -279,7 +279,7 @@ describe("a cluster of which no node answers", () => {
 
   test("keeps no more calls waiting than may wait, whatever their slots are", () =>
     withListener(async ({ url }) => {
-      const store = redisStore(createCluster({ rootNodes: [{ url }] }), { maxPending: 100 });
+      const store = redisStore(newCluster({ rootNodes: [{ url }] }), { maxPending: 100 });
       const api = limiter(slow, { store, prefix: "api" });
       let refused = 0;
       const calls = Array.from(
@@ -297,7 +297,7 @@ describe("a cluster of which no node answers", () => {
 
   test("holds no connection after close", () =>
     withListener(async ({ url, sockets }) => {
-      const store = redisStore(createCluster({ rootNodes: [{ url }] }));
+      const store = redisStore(newCluster({ rootNodes: [{ url }] }));
       const call = limiter(slow, { store, prefix: "api" }).consume("a");
       const end = assert.rejects(async () => await call);
       await until(() => Promise.resolve(sockets.size > 0));
