@@ -5,11 +5,12 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
+import { withoutReceipts } from "../../core/algorithms/split_reducer.ts";
 import { keptFor } from "../../core/receipts/receipts_of.ts";
 import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
-import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
+import { type NotedLayout, noteHolder, writeBlock } from "./states/block_layout.ts";
 import { freshAtWith, type Shares, sharesOf } from "./states/fresh_at.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
@@ -24,11 +25,13 @@ export const MAX_TRIES = 1_000_000;
 /** A verb on an algorithm, stepped by the store of one thread. */
 export interface Stepper<Argument, Answer> {
   readonly steps: Steps<Argument, Answer>;
+  /** The same for states without notes; `undefined` if the verb may leave notes. */
+  readonly plain: Steps<Argument, Answer> | undefined;
   readonly decisionOf: Verb<Argument, Answer>["decisionOf"];
   /** Whether it gives units back, which wakes whoever waits in other threads. */
   readonly frees: boolean;
   readonly algorithm: Algorithm;
-  readonly layout: StateLayout;
+  readonly layout: NotedLayout;
   readonly initial: unknown;
   readonly shares: Shares;
 }
@@ -37,13 +40,16 @@ export interface Stepper<Argument, Answer> {
 export function stepperOf<Argument, Answer>(
   view: ThreadView,
   algorithm: Algorithm,
-  { kind, decisionOf }: Pick<Verb<Argument, Answer>, "kind" | "decisionOf">,
+  verb: Verb<Argument, Answer>,
   steps: Steps<Argument, Answer>,
 ): Stepper<Argument, Answer> {
   const { initial } = algorithm;
+  const { kind, decisionOf } = verb;
   const layout = layoutFor(view, algorithm);
+  const leavesNotes = kind !== "look" && verb.transition(algorithm) === undefined;
   return {
     steps,
+    plain: leavesNotes ? undefined : verb.on(withoutReceipts(algorithm)),
     decisionOf,
     frees: kind === "free",
     algorithm,
@@ -119,8 +125,8 @@ export function decideIn(view: ThreadView): DecideOn {
 /**
  * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present,
  * written out as one function that is closed over all it needs, because that is fastest. Everything
- * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a thread without a
- * record, a lack of nodes, a lost race.
+ * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a key with notes unless the
+ * verb leaves some itself, a thread without a record, a lack of nodes, a lost race.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes when keys are reset.
  */
@@ -134,11 +140,13 @@ export function singleCall<Argument, Answer>(
   const { ints, floats, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { steps: { next: nextOf, answer: answerOf }, decisionOf, frees } = stepper;
-  const { algorithm, initial, shares, layout, layout: { isNumber } } = stepper;
+  const { plain, decisionOf, frees, algorithm, initial, shares } = stepper;
+  const { next: nextOf, answer: answerOf } = plain ?? stepper.steps;
+  const layout = plain === undefined ? stepper.layout : stepper.layout.plain;
+  const { isNumber } = layout;
   const fingerprint = new Int32Array(2);
-  // A number that has notes is no number: its block says so by the low bits.
-  const keyBits = isNumber ? ~0 : ~3;
+  // Low bits beside the key: 1 where a state has a root, 3 where it has notes, and is no number then.
+  const keyBits = isNumber ? ~0 : plain === undefined ? ~3 : ~1;
   let resets = ints[header.resets];
   let keys = startOfKeys();
   // The key of the last call, and its slot, which is looked at again.
@@ -194,7 +202,8 @@ export function singleCall<Argument, Answer>(
           const to = blocks + spare * BLOCK;
           ints[to + 1] = high;
           floats[(to >> 1) + 1] = next === initial ? 0 : freshAtWith(
-            now + (isNumber ? decision.resetAfter : keptFor(algorithm, next, now, decision)),
+            now +
+              (plain === undefined ? keptFor(algorithm, next, now, decision) : decision.resetAfter),
             decision,
             shares,
           );

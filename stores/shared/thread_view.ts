@@ -10,7 +10,7 @@ import type { Memory } from "./layout.ts";
 import { threadNodes } from "./allocator/nodes.ts";
 import { spareBlocks } from "./allocator/spare_blocks.ts";
 import { type RefundSignals, refundSignals } from "./refund_signals.ts";
-import type { StateLayout } from "./states/block_layout.ts";
+import type { NotedLayout } from "./states/block_layout.ts";
 import { stateLayout } from "./states/state_layout.ts";
 import { type KeyDropping, keyDropping } from "./table/drop_keys.ts";
 import { type KeyInsertion, keyInsertion } from "./table/insert.ts";
@@ -30,7 +30,7 @@ export interface ThreadView extends Table, KeyDropping, KeyInsertion {
   /** The time of calls that bring none. */
   readonly time: SteadyTime;
   /** By the algorithm's id. */
-  readonly layouts: Map<string, StateLayout>;
+  readonly layouts: Map<string, NotedLayout>;
 }
 
 /**
@@ -58,7 +58,7 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
 }
 
 /** How the states of an algorithm lie in the store. */
-export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm): StateLayout {
+export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm): NotedLayout {
   const known = layouts.get(algorithm.id);
   if (known !== undefined) return known;
   const made = stateLayout(nodes, algorithm);

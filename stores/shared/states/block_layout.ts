@@ -49,6 +49,12 @@ export interface StateLayout {
   save(state: unknown, block: number, old: number): HasRoot;
 }
 
+/** How states with notes and without lie in blocks. */
+export interface NotedLayout extends StateLayout {
+  /** How those without notes do. */
+  readonly plain: StateLayout;
+}
+
 /** Whether the second cell of a block names a root. */
 export function hasRoot({ ints, blocks }: Memory, block: number): boolean {
   return (ints[blocks + block * BLOCK]! & 3) !== 0;

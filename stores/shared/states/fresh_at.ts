@@ -47,5 +47,10 @@ export function leftOf(freshAt: number): number {
 /** Eighths that are left of the part that has the least. */
 function leastLeft({ remaining, parts: decisions }: Decision, { perUnit, parts }: Shares): number {
   if (parts === undefined || decisions === undefined) return remaining * perUnit;
-  return Math.min(...parts.map((part, index) => leastLeft(decisions[index]!, part)));
+  let least = Infinity;
+  for (let index = 0; index < parts.length; index++) {
+    const left = leastLeft(decisions[index]!, parts[index]!);
+    if (left < least) least = left;
+  }
+  return least;
 }

@@ -17,7 +17,13 @@ import { errorMessage, LAST_INSTANT } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
-import { type CellLayout, CELLS, hasRoot, type StateLayout } from "./block_layout.ts";
+import {
+  type CellLayout,
+  CELLS,
+  hasRoot,
+  type NotedLayout,
+  type StateLayout,
+} from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
 import { nodesOfTotals, runningTotals } from "./running_totals.ts";
 import { nodesOfSums, segmentTree } from "./segment_tree.ts";
@@ -45,7 +51,7 @@ export function nodesOfState(algorithm: Algorithm): number {
 }
 
 /** How the states of an algorithm lie in blocks. */
-export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
+export function stateLayout(nodes: Nodes, algorithm: Algorithm): NotedLayout {
   return textLayout(nodes, algorithm, plainLayout(nodes, algorithm));
 }
 

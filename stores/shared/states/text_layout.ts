@@ -12,7 +12,14 @@ import { hasNotes } from "../../../core/receipts/noted.ts";
 import { CHAIN } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
 import { BLOCK, NODE } from "../layout.ts";
-import { CELLS, isText, ROOT_CELL, type StateLayout, visitNodes } from "./block_layout.ts";
+import {
+  CELLS,
+  isText,
+  type NotedLayout,
+  ROOT_CELL,
+  type StateLayout,
+  visitNodes,
+} from "./block_layout.ts";
 import { MAX_ENTRIES, TORN } from "./stored_timeline.ts";
 
 /** Units of UTF-16 in a node. */
@@ -21,7 +28,7 @@ const UNITS_PER_NODE = 2 * (NODE - 2);
 const LONGEST = 32 * MAX_ENTRIES;
 
 /** The layout of an algorithm's states, with and without notes. */
-export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): StateLayout {
+export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): NotedLayout {
   const { memory } = nodes;
   const { ints, blocks } = memory;
   const { codec } = algorithm;
@@ -67,6 +74,7 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
   }
 
   return {
+    plain,
     isNumber: plain.isNumber,
     initial: plain.initial,
     load: (block) => isText(memory, block) ? codec.decode(read(block)) : plain.load(block),
