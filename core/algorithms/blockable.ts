@@ -12,7 +12,9 @@ import { makeDecision } from "../make_decision.ts";
 import { openBlocks } from "../limiter/block_key.ts";
 import { bringDesks } from "../limiter/desks.ts";
 import { LAST_INSTANT, typeError } from "../options/checks.ts";
+import type { Receipts } from "../receipts/returns.ts";
 import { all } from "./all.ts";
+import { detachState } from "./detach_state.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { splitReducer } from "./split_reducer.ts";
@@ -35,10 +37,9 @@ interface BlockedState<State = unknown> {
  * block at which the algorithm admits the cost. What the key had used ends when it would have ended;
  * `refund` and `charge` change that, not the block. Once the block is over, or taken back, the key is
  * as if there had been none. The stored keys are others than those without it: `replaces` carries use
- * over.
+ * over. A receipt of `reserve` gives back what counts under the block.
  *
- * The first part of an `all` becomes blockable, which refuses for all of them. A receipt of `reserve`
- * gives nothing back to a part that is blockable.
+ * The first part of an `all` becomes blockable, which refuses for all of them.
  *
  * Every call takes as long as without it, and up to three times as long on a blocked key. In memory a
  * state of one number is an object beside its slot; on Redis a transition is compared and set, not
@@ -71,7 +72,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
     return all(blockable(first!), ...others);
   }
   const halves = blockableReducer(algorithm);
-  const { detach, uses, permits } = internals ?? {};
+  const { detach, uses, permits, receipts } = internals ?? {};
   const bytes = stateBytes(algorithm);
   const made: Algorithm = {
     ...fieldsOf(algorithm),
@@ -83,9 +84,12 @@ export function blockable(algorithm: Algorithm): Algorithm {
       halves,
       blocks: blocksOf(algorithm),
       ...(permits && { permits: permitsUnder(permits, initial) }),
+      ...(receipts && { receipts: receiptsUnder(receipts, initial) }),
       ...(detach && {
         detach: (state: unknown) =>
-          isBlocked(state) ? { ...state, covered: detach(state.covered) } : detach(state),
+          isBlocked(state)
+            ? { ...state, covered: detachState(algorithm, state.covered) }
+            : detach(state),
       }),
       ...(typeof bytes !== "number" && {
         bytes: (state: unknown) => BLOCK_BYTES + bytes(coveredBy(state)),
@@ -163,6 +167,35 @@ function permitsUnder<State>(
     release: (state, now, id) => on(state, now, (covered) => permits.release(covered, now, id)),
     holds: (state, now, id) => permits.holds(coveredBy(state), now, id),
     scale: (share) => blockable(permits.scale(share)),
+  };
+}
+
+/** Receipts of a key that may be blocked: those of what the block covers. */
+function receiptsUnder<State>(
+  receipts: Receipts<State>,
+  initial: State,
+): Receipts<State | BlockedState<State>> {
+  return {
+    size: receipts.size,
+    mark: (after) => receipts.mark(coveredBy(after)),
+    giveBack(state, now, units, mark, closes) {
+      if (!isBlocked(state)) return receipts.giveBack(state, now, units, mark, closes);
+      const [next, returned] = receipts.giveBack(state.covered, now, units, mark, closes);
+      return [afterCall(initial, state, next, now, true), returned];
+    },
+    lasts: (after, now) => receipts.lasts(coveredBy(after), now),
+    settled(state, now) {
+      if (!isBlocked(state)) return receipts.settled(state, now);
+      const covered = receipts.settled(state.covered, now);
+      return covered === state.covered ? state : { ...state, covered };
+    },
+    entries: (state) => receipts.entries(coveredBy(state)),
+    remember(state, entries, now) {
+      if (!isBlocked(state)) return receipts.remember(state, entries, now);
+      const covered = receipts.remember(state.covered, entries, now);
+      return afterCall(initial, state, covered, now, true);
+    },
+    keptFor: (state, now, resetAfter) => receipts.keptFor(coveredBy(state), now, resetAfter),
   };
 }
 

@@ -10,6 +10,9 @@ import { all } from "./all.ts";
 import { blockable } from "./blockable.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import type { Decision } from "../decision.ts";
+import { isNoted } from "../receipts/noted.ts";
+import { reduceNoted, settledAt } from "../receipts/noted_reducer.ts";
+import type { Receipts } from "../receipts/returns.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /**
@@ -19,7 +22,7 @@ import { splitReducer } from "./split_reducer.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  const { parts, blocks, permits } = algorithm.internals ?? {};
+  const { parts, blocks, permits, plain, receipts } = algorithm.internals ?? {};
   if (blocks !== undefined) return blockable(scaleAlgorithm(blocks.inner, share));
   if (permits !== undefined) return permits.scale(share);
   if (parts !== undefined) {
@@ -27,7 +30,9 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
   }
   const scale = unitScale(share);
   const capacity = scale.unitsIn(algorithm.capacity);
-  const split = scaledReducer(splitReducer(algorithm), scale, capacity);
+  const own = scaledReducer(plain ?? splitReducer(algorithm), scale, capacity);
+  const scaled = receipts && scaledReceipts(receipts, scale);
+  const split = scaled === undefined ? own : reduceNoted(own, scaled.giveBack);
   const policies = algorithm.policies.map((policy) => ({
     ...policy,
     limit: scale.limitOf(policy.limit),
@@ -38,7 +43,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
     policies,
     capacity,
     ...reducersOf(split),
-    internals: { halves: split },
+    internals: { halves: split, plain: own, receipts: scaled },
   };
 }
 
@@ -79,6 +84,20 @@ function unitScale(share: number): UnitScale {
       return timesShareless(cost) < units ? cost + 1 : cost;
     },
     limitOf: (limit) => limit === 0 ? 0 : Math.max(1, unitsIn(limit)),
+  };
+}
+
+/** Receipts of units of the share. */
+function scaledReceipts(receipts: Receipts, { counted }: UnitScale): Receipts {
+  const giveBack: Receipts["giveBack"] = (state, now, units, mark, closes) => {
+    const whole = counted(units);
+    const [next, returned] = receipts.giveBack(state, now, whole, mark, closes);
+    return [next, returned === whole ? units : units * returned / whole];
+  };
+  return {
+    ...receipts,
+    giveBack,
+    settled: (state, now) => isNoted(state) ? settledAt(state, now, giveBack) : state,
   };
 }
 

@@ -29,6 +29,8 @@ export function receiptsOf<State>(
     giveBack,
     lasts: (after, now) => lasts(plainState(after), now),
     settled: (state, now) => isNoted(state) ? settledAt(state, now, giveBack) : state,
+    entries: entriesOf,
+    remember: withEntries,
     keptFor(state, now, resetAfter) {
       if (!isNoted(state)) return resetAfter;
       const { back, entries } = state;
@@ -85,6 +87,8 @@ export function receiptsOfAll(
       );
     },
     settled: (state, now) => isNoted(state) ? settledAt(state, now, giveBack) : state,
+    entries: entriesOf,
+    remember: withEntries,
     keptFor(state, now, resetAfter) {
       const states = plainState(state);
       let longest = Math.max(resetAfter, lastOf(entriesOf(state), now));

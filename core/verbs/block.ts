@@ -7,6 +7,8 @@ import type { Algorithm } from "../algorithm.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import { typeError } from "../options/checks.ts";
+import { entriesOf, plainState } from "../receipts/noted.ts";
+import { withEntries } from "../receipts/noted_reducer.ts";
 import type { DecisionVerb } from "./decision_verb.ts";
 
 /** A change of a state at an instant. */
@@ -45,18 +47,17 @@ function blockIn(verb: DecisionVerb, part: Algorithm): Change {
   return next;
 }
 
-/** The states of an `all` after a change of each; the same ones if none has changed. */
+/** The state of an `all` after a change of each part's; the same one if none has changed. */
 function replaced(
   { initial }: Algorithm,
   state: unknown,
   change: (state: unknown, index: number) => unknown,
 ): unknown {
-  const before = state as readonly unknown[];
+  const before = plainState(state) as readonly unknown[];
   const after = before.map(change);
   if (after.every((each, index) => each === before[index])) return state;
-  return after.every((each, index) => each === (initial as readonly unknown[])[index])
-    ? initial
-    : after;
+  const isFresh = after.every((each, index) => each === (initial as readonly unknown[])[index]);
+  return withEntries(isFresh ? initial : after, entriesOf(state));
 }
 
 function blockVerb(

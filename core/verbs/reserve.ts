@@ -4,10 +4,10 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import { entriesOf, hasRoom, withEntry } from "../receipts/noted.ts";
-import { withEntries } from "../receipts/noted_reducer.ts";
+import { hasRoom, withEntry } from "../receipts/noted.ts";
 import type { Receipts } from "../receipts/returns.ts";
 import type { Verb } from "../store.ts";
 
@@ -64,6 +64,7 @@ function reserving(
     kind: "take",
     units: ({ cost }: ReserveArgument) => cost,
     on(algorithm: Algorithm) {
+      requireNoPermits("reserve", algorithm);
       const { take, decide } = splitReducer(algorithm);
       const receipts = algorithm.internals?.receipts;
       const remembers = transition === undefined && receipts !== undefined;
@@ -79,7 +80,9 @@ function reserving(
           const mark = markOf(next, now);
           if (mark === undefined || !remembers) return { decision, mark };
           const until = now + ttl;
-          const expires = entriesOf(next).some((entry) => entry.id === id && entry.until === until);
+          const expires = receipts.entries(next).some((entry) =>
+            entry.id === id && entry.until === until
+          );
           return { decision, mark: expires ? { ...mark, until, expires } : mark };
         },
         uncharged: (state: unknown, now: number): Reserved => ({
@@ -122,8 +125,8 @@ function remembered(
   { cost, id, ttl }: ReserveArgument,
 ): unknown {
   const settled = receipts.settled(next, now);
-  const entries = entriesOf(settled);
+  const entries = receipts.entries(settled);
   if (!hasRoom(entries)) return next;
   const entry = { id, until: now + ttl, units: cost, marks: receipts.mark(settled) };
-  return withEntries(settled, withEntry(entries, entry));
+  return receipts.remember(settled, withEntry(entries, entry), now);
 }

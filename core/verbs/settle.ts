@@ -5,10 +5,10 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import { entriesOf, type Entry, withEntry, withSettled } from "../receipts/noted.ts";
-import { withEntries } from "../receipts/noted_reducer.ts";
+import { type Entry, withEntry, withSettled } from "../receipts/noted.ts";
 import type { Receipt, Settlement } from "../receipts/receipt.ts";
 import type { Verb, VerbKind } from "../store.ts";
 
@@ -40,6 +40,7 @@ function settling(name: string, kind: VerbKind): Verb<SettleArgument, Settlement
     units: ({ receipt: { units }, back, actual }: SettleArgument) =>
       back ?? Math.abs(units - actual!),
     on(algorithm: Algorithm) {
+      requireNoPermits("settle", algorithm);
       const { decide } = splitReducer(algorithm);
       const settle = settleBy(algorithm);
       return {
@@ -81,7 +82,8 @@ function settleBy(
   return function settle(state, now, { receipt, back, actual }) {
     const { id, until, units, expires, marks } = receipt;
     const held = receipts.settled(state, now);
-    const entry = entriesOf(held).find((entry) => entry.id === id);
+    const known = receipts.entries(held);
+    const entry = known.find((entry) => entry.id === id);
     if (marks.length !== receipts.size) return unchanged(state, "unknown");
     if (expires && entry === undefined) {
       return unchanged(state, now >= until ? "expired" : "unknown");
@@ -94,13 +96,13 @@ function settleBy(
     const [next, returned] = wanted > 0 && !isOver
       ? receipts.giveBack(held, now, wanted, marks, back === undefined || wanted === left)
       : [wanted < 0 ? charge(held, now, -wanted) : held, 0];
-    const others = entriesOf(held).filter((entry) => entry.id !== id);
+    const others = known.filter((entry) => entry.id !== id);
     const rest = back === undefined ? 0 : left - wanted;
     const entries = remember(others, receipt, rest, now);
-    // Units that do not count any more will never count again.
-    const isSame = !expires && wanted > 0 && returned === 0;
+    // Units that do not count any more will never count again: nothing need be remembered of them.
+    const isSame = entry === undefined && wanted > 0 && returned === 0;
     return {
-      next: isSame ? state : withEntries(next, entries),
+      next: isSame ? state : receipts.remember(next, entries, now),
       returned,
       charged: wanted < 0 ? -wanted : 0,
       outcome: "settled",

@@ -10,6 +10,8 @@ import { gcra } from "../../../core/algorithms/gcra.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import { plainState } from "../../../core/receipts/noted.ts";
+import type { Receipts } from "../../../core/receipts/returns.ts";
+import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import { type Mark, reserve, reserveFor } from "../../../core/verbs/reserve.ts";
 import { chargeReceipt, giveBackReceipt, type SettleArgument } from "../../../core/verbs/settle.ts";
 import { follow, type Schedule, schedules } from "../arbitraries/schedules.ts";
@@ -17,13 +19,29 @@ import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { inWords } from "../table.ts";
 
-/** A call that was admitted, and what it has cost by now, in the units of the replay. */
+/** A call that was admitted. */
 interface Taken {
   readonly now: number;
   readonly mark: Mark;
   readonly units: number;
-  cost: number;
+  /** What it has cost by now in each line, in the units of the replay. */
+  readonly costs: number[];
   left: number;
+}
+
+/** An algorithm, or a part of it, that is replayed by itself. */
+interface Line {
+  /** What decides where the key is not blocked. */
+  readonly own: Algorithm;
+  readonly receipts: Receipts | undefined;
+  /** The algorithm whose unit is one tick, and how many of them a unit is. */
+  readonly finer: Algorithm;
+  readonly unit: number;
+  /** Its state in that of the whole, and the marks of it. */
+  stateIn(whole: unknown): unknown;
+  marksIn(marks: readonly number[]): readonly number[];
+  /** Whether floats have told each tick until now. */
+  isExact: boolean;
 }
 
 /** The laws of receipts of any algorithm. */
@@ -70,65 +88,156 @@ function leastCost({ id }: Algorithm): number {
   return id.endsWith("/first") || id.startsWith("lockout/") ? 1 : 0;
 }
 
-/** Gives units back by receipts where a schedule gives units back, and replays what is left. */
-function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: number[]): void {
-  const { parts } = algorithm.internals ?? {};
-  if (parts !== undefined) {
-    for (const part of parts) replayed({ algorithm: part }, schedule, picks);
-    return;
+/** The lines of an algorithm: its parts, or itself. */
+function linesOf(algorithm: Algorithm): readonly Line[] {
+  const { parts, blocks, receipts } = algorithm.internals ?? {};
+  if (parts === undefined) {
+    const own = blocks?.inner ?? algorithm;
+    return [{
+      own,
+      receipts,
+      ...finerOf(own),
+      stateIn: (state) => state,
+      marksIn: (marks) => marks,
+      // A replay that unlocks later is another one.
+      isExact: !isLockedShort(own),
+    }];
   }
+  let start = 0;
+  return parts.flatMap((part, index) => {
+    const first = start;
+    start += part.internals?.receipts?.size ?? 0;
+    const end = start;
+    return linesOf(part).map((line): Line => ({
+      ...line,
+      stateIn: (whole) => line.stateIn((plainState(whole) as readonly unknown[])[index]),
+      marksIn: (marks) => line.marksIn(marks.slice(first, end)),
+    }));
+  });
+}
+
+/**
+ * Gives units back by receipts where a schedule gives units back, and replays what is left of each
+ * line; keys that can be blocked are blocked at times.
+ */
+function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: number[]): void {
+  const receipts = algorithm.internals?.receipts;
   // An algorithm that does not say how units are given back gives none back.
-  if (algorithm.internals?.receipts === undefined) return;
-  const { finer, unit } = finerOf(algorithm);
+  if (receipts === undefined) return;
+  const lines = linesOf(algorithm);
+  const least = Math.max(...lines.map(({ own }) => leastCost(own)));
   const taking = reserve.on(algorithm);
   const settling = giveBackReceipt.on(algorithm);
   const taken: Taken[] = [];
   let state: unknown = algorithm.initial;
   let step = 0;
-  let isExact = true;
   /** The newest call, if nothing has been given back since. */
   let untouched: Taken | undefined;
   const grids = gridsOf({ algorithm, ...subject });
+
+  /** What each line gives back, in units. */
+  function returnsOf(
+    now: number,
+    { mark, units, left }: Taken,
+    id: number,
+    back: number,
+  ): number[] {
+    const held = receipts!.settled(state, now);
+    const known = receipts!.entries(held).find((entry) => entry.id === id)?.units ?? units;
+    if (now >= mark.until) return lines.map(() => 0);
+    if (known < left) throw new Error(`${algorithm.id} knows of ${known} units, not ${left}`);
+    return lines.map((line) =>
+      line.receipts?.giveBack(
+        line.stateIn(held),
+        now,
+        back,
+        line.marksIn(mark.marks),
+        back === known,
+      )[1] ?? 0
+    );
+  }
+
+  /** Settles a receipt again whose units have all been given back: nothing may come of that. */
+  function settledAgain(
+    { units }: Taken,
+    receipt: SettleArgument["receipt"],
+    now: number,
+    isRemembered: boolean,
+  ): void {
+    const held = receipts!.entries(receipts!.settled(state, now));
+    const isKnown = held.some(({ id }) => id === receipt.id);
+    if (isRemembered && !isKnown) throw new Error(`${algorithm.id} forgets a receipt at once`);
+    // Where nothing counted any more, nothing had to be remembered.
+    for (const actual of isKnown ? [0, units, units + 1] : [0]) {
+      const verb = actual > units ? chargeReceipt.on(algorithm) : settling;
+      const argument = { receipt, actual };
+      const next = verb.next(state, now, argument);
+      const { outcome, returned, charged } = verb.answer(state, next, now, argument);
+      const isNothing = next === state && returned === 0 && charged === 0;
+      if (isNothing && (outcome === "unknown" || !isKnown)) continue;
+      throw new Error(`${algorithm.id} settles a receipt twice: ${outcome}`);
+    }
+  }
+
   follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost) => {
     const pick = picks[step++ % picks.length]!;
+    if (pick % 5 === 0 && isBlockable(algorithm)) {
+      state = pick % 2 === 0
+        ? block.on(algorithm).next(state, now, 1 + pick % grids[0]!)
+        : unblock.on(algorithm).next(state, now, 0);
+    }
     if (cost >= 0) {
       const argument = { cost, id: step, ttl: 0 };
       const next = taking.next(state, now, argument);
       const { decision, mark } = taking.answer(state, next, now, argument);
       if (mark !== undefined) {
-        untouched = { now, mark, units: cost, cost: cost * unit, left: cost };
+        const costs = lines.map(({ unit }) => cost * unit);
+        untouched = { now, mark, units: cost, costs, left: cost };
         taken.push(untouched);
       }
       state = next;
       return decision;
     }
     const one = taken[pick % Math.max(1, taken.length)];
-    const most = one === undefined ? 0 : one.left - leastCost(algorithm);
+    const most = one === undefined ? 0 : one.left - least;
     if (one === undefined || most <= 0) return algorithm.step(state, now, 0)[0];
     const back = Math.min(most, pick % 3 === 0 ? most : 1 + pick % one.units);
-    const receipt = { ...one.mark, id: one.now * 1_000 + taken.indexOf(one), units: one.units };
+    const receipt = { ...one.mark, id: 1 + one.now * 1_000 + taken.indexOf(one), units: one.units };
     const argument: SettleArgument = { receipt, back };
+    const returns = returnsOf(now, one, receipt.id, back);
     const next = settling.next(state, now, argument);
     const { decision, returned, outcome } = settling.answer(state, next, now, argument);
     // Settled so often that the state has forgotten it: what was given back may be so again.
     if (outcome === "settled") one.left -= back;
-    const ticks = returned * unit;
-    const whole = Math.round(ticks);
-    const least = one === untouched && one.now === now ? back : 0;
+    const all = one === untouched && one.now === now ? back : 0;
     untouched = undefined;
-    const isWhole = Math.abs(whole - ticks) <= ticks * 2 ** -50;
-    if (!(returned >= least && returned <= back && isWhole)) {
-      throw new Error(`${algorithm.id} gives back ${returned} of ${back} units`);
+    if (returned !== Math.max(0, ...returns) || !(returned >= all && returned <= back)) {
+      throw new Error(`${algorithm.id} gives back ${returned} of ${back} units, not ${returns}`);
     }
-    one.cost -= whole;
-    // A part of a unit is a float, which tells so many ticks only.
-    if (ticks > 2 ** 50) isExact = false;
     state = next;
-    if (isExact && !isLockedShort(algorithm)) {
-      expectReplay(algorithm, finer, unit, taken, plainAt(algorithm, state, now), now);
-    }
+    if (one.left === 0) settledAgain(one, receipt, now, returned > 0);
+    lines.forEach((line, index) => {
+      const ticks = returns[index]! * line.unit;
+      const whole = Math.round(ticks);
+      const isWhole = Math.abs(whole - ticks) <= ticks * 2 ** -50;
+      // A part of a unit is a float, which tells so many ticks only. A share has no finer algorithm.
+      if (ticks > 2 ** 50 || (!isWhole && line.own.internals?.formula === undefined)) {
+        line.isExact = false;
+      } else if (!isWhole) {
+        throw new Error(`${algorithm.id} gives back ${ticks} ticks`);
+      }
+      one.costs[index]! -= whole;
+      if (line.isExact) expectReplay(line, index, taken, stateOf(line, state, now), now);
+    });
     return decision;
   });
+}
+
+/** The state of a line without its block, and with what is over by now given back. */
+function stateOf({ own, stateIn }: Line, whole: unknown, now: number): unknown {
+  const state = stateIn(whole);
+  const covered = (state as { readonly covered?: unknown } | undefined)?.covered ?? state;
+  return plainState(own.internals?.receipts?.settled(covered, now) ?? covered);
 }
 
 /** Whether a lockout unlocks before its window would have ended: then a replay is another one. */
@@ -137,21 +246,16 @@ function isLockedShort({ id }: Algorithm): boolean {
   return factory === "lockout" && parseInt(lock!, 10) < Number(period);
 }
 
-/** The algorithm's own state, with what is over by now given back. */
-function plainAt({ internals }: Algorithm, state: unknown, now: number): unknown {
-  return plainState(internals?.receipts?.settled(state, now) ?? state);
-}
-
 function expectReplay(
-  algorithm: Algorithm,
-  finer: Algorithm,
-  unit: number,
+  { own: algorithm, finer, unit }: Line,
+  index: number,
   taken: readonly Taken[],
   state: unknown,
   now: number,
 ): void {
   let expected: unknown = finer.initial;
-  for (const { now, cost } of taken) {
+  for (const { now, costs } of taken) {
+    const cost = costs[index]!;
     if (cost > 0) expected = finer.charge(expected, now, cost)[1];
   }
   const { retryAfter, resetAfter } = algorithm.step(state, now, algorithm.capacity)[0];
@@ -167,7 +271,9 @@ function expectReplay(
         (cost === 0 || found.retryAfter === wanted.retryAfter) &&
         (!found.allowed || cost === 0 || text === otherText);
       if (isSame) continue;
-      const calls = taken.map(({ now, units, cost }) => `${now}: ${units}, now ${cost / unit}`);
+      const calls = taken.map(({ now, units, costs }) =>
+        `${now}: ${units}, now ${costs[index]! / unit}`
+      );
       throw new Error(
         `${algorithm.id}: cost ${cost} at ${at} after ${calls.join("; ")}\n` +
           `is    ${inWords(found)} ${text}\nnot   ${inWords(wanted)} ${otherText}`,
@@ -189,6 +295,7 @@ interface Timer {
 function timed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: number[]): void {
   const receipts = algorithm.internals?.receipts;
   if (receipts === undefined) return;
+  const { blocks } = algorithm.internals!;
   const taking = reserveFor.on(algorithm);
   const grids = gridsOf({ algorithm, ...subject });
   let timers: Timer[] = [];
@@ -247,11 +354,28 @@ function timed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: nu
   follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost) => {
     const pick = picks[step++ % picks.length]!;
     runTimers(now);
+    if (blocks !== undefined && pick % 5 === 0) {
+      const until = now + 1 + pick % grids[0]!;
+      const change = pick % 2 === 0
+        ? (state: unknown) => blocks.block(state, until)
+        : blocks.covered;
+      state = change(state);
+      plain = change(plain);
+    }
     const decision = act(now, cost, pick);
     expectSameState(algorithm, receipts.settled(state, now), plain, now);
     expectWaits(algorithm, state, now);
     return decision;
   });
+}
+
+/** The state without notes, and without a block that is over. */
+function withoutNotes({ internals }: Algorithm, state: unknown, now: number): unknown {
+  const { blocks } = internals ?? {};
+  if (blocks === undefined) return plainState(state);
+  const covered = plainState(blocks.covered(state));
+  const until = blocks.until(state);
+  return until <= now ? covered : blocks.block(covered, until);
 }
 
 function expectSameState(
@@ -260,9 +384,11 @@ function expectSameState(
   wanted: unknown,
   now: number,
 ): void {
-  const [a, b] = [found, wanted].map((state) => algorithm.codec.encode(plainState(state)));
+  const [a, b] = [found, wanted].map((state) =>
+    algorithm.codec.encode(withoutNotes(algorithm, state, now))
+  );
   const isSame = a === b ||
-    algorithm.step(plainState(found), now, 0)[0].resetAfter === 0 &&
+    algorithm.step(withoutNotes(algorithm, found, now), now, 0)[0].resetAfter === 0 &&
       algorithm.step(wanted, now, 0)[0].resetAfter === 0;
   if (!isSame) throw new Error(`${algorithm.id} at ${now} keeps ${a}, not ${b}`);
 }

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import {
+  algorithmLaws,
+  algorithms,
+  type Subject,
+  subjects,
+} from "../../../adapters/testing/testing.ts";
+import {
+  type Algorithm,
+  all,
+  blockable,
+  concurrency,
+  gcra,
+  type Limiter,
+  limiter,
+  memoryStore,
+  type Receipt,
+  slidingLog,
+  type SyncStore,
+} from "../../../mod.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const RATE = { limit: 10, period: "1m" } as const;
+
+function blockableSubjects(): fc.Arbitrary<Subject> {
+  return algorithms().map(({ algorithm, grids }) => ({ algorithm: blockable(algorithm), grids }));
+}
+
+for (const law of algorithmLaws(blockableSubjects())) {
+  if (!/receipt|time to live/.test(law.name)) continue;
+  test(`blockable: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
+}
+
+test("every algorithm gives units back by receipts, a share and a blockable one as well", () => {
+  for (const subject of Object.values(subjects)) {
+    fc.assert(
+      fc.property(subject(), ({ algorithm }) => {
+        for (const each of [algorithm, blockable(algorithm)]) {
+          const parts = each.internals?.parts ?? [each];
+          for (const { internals, capacity, id } of parts) {
+            assert.ok(capacity === 0 || internals?.receipts !== undefined, id);
+          }
+        }
+      }),
+      fcOptions({ numRuns: 10 }),
+    );
+  }
+});
+
+describe("a receipt", () => {
+  test("of a blocked key gives back what the block covers, and of one that was unblocked", () => {
+    for (const algorithm of [blockable(gcra(RATE)), blockable(all(gcra(RATE), slidingLog(RATE)))]) {
+      let now = 0;
+      const api = limiter(algorithm, { clock: () => now });
+      const [first, second, third] = [3, 2, 1].map((cost) => api.reserve("key", cost).receipt!);
+      api.block("key", "10s");
+      assert.equal(api.release("key", first!).returned, 3);
+      assert.equal(api.release("key", first!).outcome, "unknown");
+      assert.equal(api.peek("key").allowed, false);
+      api.unblock("key");
+      assert.equal(api.peek("key", 0).remaining, 7);
+      assert.equal(api.settle("key", second!, 1).returned, 1);
+      api.block("key", "10s");
+      now = 10_000;
+      // One unit and two thirds of another have drained of a rate.
+      const { returned } = api.release("key", third!);
+      assert.equal(returned, algorithm.id.startsWith("gcra") ? 1 / 3 : 1);
+    }
+  });
+
+  test("with a time to live gives its units back under a block, and the block says so", () => {
+    let now = 0;
+    const api = limiter(blockable(gcra({ limit: 10, period: "1d" })), { clock: () => now });
+    const { receipt } = api.reserve("key", 10, { ttl: "1m" });
+    assert.equal(receipt!.expires, true);
+    assert.equal(api.block("key", "10s").nextAfter, 60_000);
+    now = 60_000;
+    assert.equal(api.peek("key", 0).remaining, 10);
+    assert.equal(api.settle("key", receipt!, 3).outcome, "expired");
+  });
+
+  test("leaves an all that remembers it to be blocked and unblocked", () => {
+    const algorithm = blockable(all(gcra(RATE), slidingLog(RATE)));
+    const api = limiter(algorithm, { clock: () => 0 });
+    const { receipt } = api.reserve("key", 4, { ttl: "1m" });
+    api.block("key", "10s");
+    assert.equal(api.consume("key").allowed, false);
+    assert.equal(api.unblock("key").remaining, 6);
+    assert.equal(api.release("key", receipt!).returned, 4);
+  });
+
+  test("is of units, and permits are none", () => {
+    for (const algorithm of permits()) {
+      const jobs = limiter(algorithm);
+      assert.throws(() => jobs.reserve("key"), /^TypeError: Cannot reserve as .* call hold/);
+    }
+  });
+
+  test("that no key remembers, with an id of 0, is none", () => {
+    const api = limiter(gcra(RATE));
+    const { receipt } = api.reserve("key");
+    assert.throws(() => api.release("key", { ...receipt!, id: 0 }), /^TypeError: Cannot release/);
+  });
+});
+
+function permits(): Algorithm[] {
+  const jobs = concurrency({ limit: 2, ttl: "1m" }) as Algorithm;
+  return [jobs, all(jobs, gcra(RATE))];
+}
+
+/** Fills a store with keys that are fresh soon, so that it has to drop what it may. */
+function press(store: SyncStore, clock: () => number, pass: () => void): void {
+  const others = limiter(gcra({ limit: 1_000, period: "1s" }), { store, prefix: "others", clock });
+  for (let key = 0; key < 100; key++) {
+    others.consume(`other ${key}`);
+    pass();
+  }
+}
+
+describe("a store that is full", () => {
+  const stores: Readonly<Record<string, () => SyncStore>> = {
+    memory: () => memoryStore({ maxKeys: 6, onFull: "throw" }),
+    shared: () => sharedStore({ capacity: 6, onFull: "throw" }),
+  };
+  for (const [name, make] of Object.entries(stores)) {
+    test(`keeps a key that is fresh as long as its receipts may be settled again: ${name}`, () => {
+      let now = 1_000_000;
+      const store = make();
+      const api: Limiter = limiter(gcra(RATE), { store, prefix: "api", clock: () => now });
+      const [one, other] = [4, 4].map((cost) => api.reserve("key", cost).receipt!) as [
+        Receipt,
+        Receipt,
+      ];
+      assert.equal(api.release("key", one).returned, 4);
+      assert.equal(api.release("key", other).returned, 4);
+      assert.equal(api.peek("key", 0).resetAfter, 0);
+      press(store, () => now, () => now += 10);
+      assert.equal(api.consume("key", 8).allowed, true);
+      for (const receipt of [one, other]) {
+        const { outcome, returned } = api.release("key", receipt);
+        assert.deepEqual([outcome, returned], ["unknown", 0]);
+      }
+      assert.equal(api.peek("key", 0).remaining, 2);
+      now += 60_000;
+      press(store, () => now, () => now += 10);
+    });
+  }
+});
