@@ -9,18 +9,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-
-/** A receipt that a state remembers. */
-export interface Entry {
-  /** The receipt's id. */
-  readonly id: number;
-  /** When its units are given back; of a settled one, when it is forgotten. */
-  readonly until: number;
-  /** Its units that may yet be given back. */
-  readonly units: number;
-  /** The receipt's marks, as long as it is not settled and has a time to live. */
-  readonly marks: readonly number[] | undefined;
-}
+import type { Entry } from "./entry.ts";
 
 /** The most receipts with a time to live that a key remembers: a call beyond it has none. */
 export const MOST_OPEN = 64;

@@ -6,7 +6,8 @@
 
 import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
-import { type Entry, isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes } from "./noted.ts";
+import type { Entry } from "./entry.ts";
+import { isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes } from "./noted.ts";
 
 /** The beginning of the text of a state with notes. */
 const TAG = "r1 ";

@@ -6,7 +6,8 @@
 
 import type { SplitReducer } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
-import { type Entry, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
+import type { Entry } from "./entry.ts";
+import { isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
 import type { Receipts } from "./returns.ts";
 
 /** Gives back units to a state without entries: to the state, and to what it notes of them. */

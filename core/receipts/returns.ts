@@ -4,7 +4,7 @@
  * stores use, of states with notes and without.
  */
 
-import type { Entry } from "./noted.ts";
+import type { Entry } from "./entry.ts";
 
 /** A state after giving back: the state, the units that were given back, and the ticks in all. */
 export type Returned<State> = readonly [state: State, returned: number, back: number];

@@ -8,7 +8,8 @@ import type { Algorithm } from "../algorithm.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import { type Entry, withEntry, withSettled } from "../receipts/noted.ts";
+import type { Entry } from "../receipts/entry.ts";
+import { withEntry, withSettled } from "../receipts/noted.ts";
 import type { Receipt, Settlement } from "../receipts/receipt.ts";
 import type { Verb, VerbKind } from "../store.ts";
 
