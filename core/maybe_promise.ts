@@ -54,5 +54,6 @@ export function andFinally<Value>(
 export function allOf<Value>(
   values: readonly MaybePromise<Value>[],
 ): MaybePromise<readonly Value[]> {
-  return values.some(isPromise) ? Promise.all(values) : values as readonly Value[];
+  for (const value of values) if (isPromise(value)) return Promise.all(values);
+  return values as readonly Value[];
 }

@@ -100,20 +100,28 @@ export function matchRules(
   cost: number,
 ): readonly AppliedRule[] {
   const found: AppliedRule[] = [];
-  const replaced = new Set<string>();
-  descriptors.forEach((descriptor, index) => {
+  let replaced: Set<string> | undefined;
+  for (let index = 0; index < descriptors.length; index++) {
+    const descriptor = descriptors[index]!;
     const applied = matchRule(domain, descriptor, index, cost);
-    if (applied === undefined) return;
-    for (const name of applied.rule.replaces) replaced.add(name);
-    const twin = found.findIndex((other) => sameCounter(other, applied));
+    if (applied === undefined) continue;
+    for (const name of applied.rule.replaces) (replaced ??= new Set()).add(name);
+    const twin = twinOf(found, applied);
     if (twin === -1) found.push(applied);
     else if (!isReadAgain(descriptor, found[twin]!, descriptors)) {
       found[twin] = merged(found[twin]!, applied);
     }
-  });
-  return replaced.size === 0
+  }
+  return replaced === undefined
     ? found
     : found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
+}
+
+function twinOf(found: readonly AppliedRule[], applied: AppliedRule): number {
+  for (let index = 0; index < found.length; index++) {
+    if (sameCounter(found[index]!, applied)) return index;
+  }
+  return -1;
 }
 
 /** The name that stands in place of a rule's label for a limit that comes with a descriptor. */

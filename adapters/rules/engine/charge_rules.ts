@@ -18,6 +18,7 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
+import type { Operation } from "../../../core/store.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
 import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
@@ -91,17 +92,27 @@ function chargeEnforced(
   taking: Taking,
 ): Verdicts {
   if (taking.kept === undefined) return chargeTogether(on, charges, taking);
-  const quotas = charges.filter(({ applied }) => applied.rule.quota);
-  const others = quotas.length > 1 ? charges.filter(({ applied }) => !applied.rule.quota) : charges;
-  const blocked = others.some(({ applied, verdict }) =>
-    verdict.kind === "blocked" && applied.cost > 0
+  let [quotas, isBlocked, isQuotaBlocked] = [0, false, false];
+  for (const { applied, verdict } of charges) {
+    const { cost, rule } = applied;
+    if (rule.quota) quotas++;
+    if (verdict.kind !== "blocked" || cost <= 0) continue;
+    if (rule.quota) isQuotaBlocked = true;
+    else isBlocked = true;
+  }
+  // A quota by itself refuses as other rules do.
+  const refuses = isBlocked || (quotas === 1 && isQuotaBlocked);
+  if (refuses || quotas < 2) return chargeTogether(on, charges, refuses ? TAKINGS.peek : taking);
+  const isQuota = ({ applied }: Charge) => applied.rule.quota;
+  return andThen(
+    chargeQuotas(
+      on,
+      charges.filter((charge) => !isQuota(charge)),
+      charges.filter(isQuota),
+      taking.kept(),
+    ),
+    (verdicts) => inOrder(charges, verdicts),
   );
-  return quotas.length > 1 && !blocked
-    ? andThen(
-      chargeQuotas(on, others, quotas, taking.kept()),
-      (verdicts) => inOrder(charges, verdicts),
-    )
-    : chargeTogether(on, charges, blocked ? TAKINGS.peek : taking);
 }
 
 /**
@@ -177,7 +188,8 @@ function askCounters(
   const { wanted, places } = mergeTwins(counters);
   const { maxOperations: most = Infinity } = store;
   if (wanted.length > most) throw tooManyLimits(most, wanted.length);
-  const operations = wanted.map((counter) => taking.operation(counter));
+  const operations: Operation[] = [];
+  for (const counter of wanted) operations.push(taking.operation(counter));
   const answers: MaybePromise<readonly unknown[]> = store.run(operations, now());
   return andThen(answers, (all) => {
     const decisions = taking.decisionOf === undefined
@@ -239,8 +251,9 @@ function merged(one: CounterUnits, other: CounterUnits): CounterUnits {
 /** Throws if a call would take permits that it cannot give back. */
 function requireNoPermits(charges: readonly Charge[], { onPermits }: Taking): void {
   if (onPermits) return;
-  const holding = charges.find(({ verdict }) => verdict.permits);
-  if (holding !== undefined) throw permitsNeeded(holding.applied.rule.label);
+  for (const { applied, verdict } of charges) {
+    if (verdict.permits) throw permitsNeeded(applied.rule.label);
+  }
 }
 
 /** Verdicts in the order of the rules that they are of. */

@@ -132,7 +132,9 @@ export function chargesOf(
   domain: Domain,
   all: readonly AppliedRule[],
 ): MaybePromise<readonly Charge[]> {
-  return allOf(all.map((applied) => chargeOf(decider, domain, applied)));
+  const charges: MaybePromise<Charge>[] = [];
+  for (const applied of all) charges.push(chargeOf(decider, domain, applied));
+  return allOf(charges);
 }
 
 /** The limits that decide for a rule: its own, those of its key, or those of the descriptor. */
