@@ -227,12 +227,20 @@ function popular(): void {
   }
 }
 
+/** `--part=memory`, `longest`, `popular`, `verbs` or `algorithms`: that part alone. */
+const part = process.argv.find((word) => word.startsWith("--part="))?.slice(7);
+const isAsked = (name: string) => part === undefined || part === name;
+
 console.log(runtime());
-await memory();
-longest();
-popular();
-verbs(memoryStore, popularKeys(10_000, 100_000), SHORT ? 20_000 : 100_000, ROUNDS);
-headline("gcra alone");
-table();
-headline("gcra after all the others");
+if (isAsked("memory")) await memory();
+if (isAsked("longest")) longest();
+if (isAsked("popular")) popular();
+if (isAsked("verbs")) {
+  verbs(memoryStore, popularKeys(10_000, 100_000), SHORT ? 20_000 : 100_000, ROUNDS);
+}
+if (isAsked("algorithms")) {
+  headline("gcra alone");
+  table();
+  headline("gcra after all the others");
+}
 finish();

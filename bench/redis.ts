@@ -1,5 +1,6 @@
 /*
  * Decisions on Redis, against others, in one run: `npm run bench -- redis --on=node [--short]`.
+ * `--only=0,verbs` runs the cases at these places, and the table of verbs.
  *
  * Measures closed loops against one redis-server on the same machine, contestants in turn, round
  * after round; the figures are medians, and ratios to rate-limiter-flexible. Its flaw: clients and
@@ -14,6 +15,7 @@ import { canTakePart, connect, CONTESTANTS } from "./redis/contestants.ts";
 import { crowd } from "./redis/crowd.ts";
 import { load, type Run, type Workload, WORKLOADS } from "./redis/load.ts";
 import { type Server, startServer } from "./redis/server.ts";
+import { verbsOnRedis } from "./redis/verbs.ts";
 
 /** The contestant that others are compared with. */
 const STANDARD = "rate-limiter-flexible";
@@ -126,7 +128,7 @@ function round(value: number, digits = 2): number {
 }
 
 const short = process.argv.includes("--short");
-const only = process.argv.find((word) => word.startsWith("--only="))?.slice(7);
+const only = process.argv.find((word) => word.startsWith("--only="))?.slice(7).split(",");
 const server = await startServer();
 console.log(runtime());
 const absent = CONTESTANTS.filter((name) => !canTakePart(name));
@@ -135,8 +137,11 @@ if (absent.length > 0) {
 }
 try {
   for (const [index, one] of CASES.entries()) {
-    if (only !== undefined && !only.split(",").includes(String(index))) continue;
+    if (only !== undefined && !only.includes(String(index))) continue;
     await show(server, one, short ? 3 : 5, short ? 300 : 900);
+  }
+  if (only === undefined || only.includes("verbs")) {
+    await verbsOnRedis(server, short ? 3 : 5, short ? 200 : 600);
   }
 } finally {
   await server.stop();

@@ -90,8 +90,9 @@ export function receiptsOfAll(
     entries: entriesOf,
     remember: withEntries,
     keptFor(state, now, resetAfter) {
-      const states = plainState(state);
-      let longest = Math.max(resetAfter, lastOf(entriesOf(state), now));
+      const isOwn = isNoted(state);
+      const states = isOwn ? state.state : state;
+      let longest = isOwn ? Math.max(resetAfter, lastOf(state.entries, now)) : resetAfter;
       for (let index = 0; index < each.length; index++) {
         const own = states[index];
         if (typeof own !== "object") continue;
