@@ -166,6 +166,11 @@ export interface AlgorithmInternals<State = unknown> {
    * also under another limit. Absent where a charge at `now` ends when the use itself would.
    */
   uses?(state: State, now: number): readonly UnitsAt[];
+  /**
+   * The state that is furthest from fresh of all that calls for free units lead to by an instant: that of
+   * a key without free units. Absent where another one may be further.
+   */
+  furthest?(now: number): State;
   /** How the units of one call are given back. Without it a receipt gives back nothing. */
   readonly receipts?: Receipts<State> | undefined;
   /** How states are blocked, if the algorithm is `blockable`. */

@@ -141,6 +141,11 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),
       ...(parts.uses && { uses: parts.uses }),
+      // Locks and permits may last longer than what calls for all units lead to, and so may the windows of
+      // a calendar.
+      ...((parts.formula ?? parts.slots) !== undefined && periodAt === undefined && {
+        furthest: (now: number) => accounting.add(initial, now, capacity),
+      }),
       ...(parts.permits && { permits: parts.permits }),
       receipts: receipts as Receipts<State> | undefined,
       formula: parts.formula,

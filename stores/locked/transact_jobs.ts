@@ -37,7 +37,9 @@ export function transactJobs(
     const batch = batchOf(jobs);
     let index = 0;
     for (const cell of batch.cells.all) loadCell(cell, held[index++] || undefined, undefined);
-    const decided = decideBatch(batch, now ?? processTime(), counters as unknown as EngineCounters);
+    // A process goes by its own steady time, which another one need not share.
+    const time = { now: now ?? processTime(), isShared: now !== undefined };
+    const decided = decideBatch(batch, time, counters as unknown as EngineCounters);
     const written = writesOf(batch);
     writes = written.length;
     return { writes: written, answer: decided };

@@ -11,7 +11,16 @@ import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import { keptFor } from "../../core/receipts/receipts_of.ts";
 import { transact } from "../../core/transact.ts";
-import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
+import { boundedState, isAhead, MOST_AHEAD } from "../../core/bounded_state.ts";
+import {
+  type Cell,
+  decodeCell,
+  discardChanges,
+  emptyCell,
+  encodeCell,
+  rootOf,
+  tieCells,
+} from "./cell.ts";
 import {
   type Answer,
   type Bound,
@@ -109,6 +118,14 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean | undefin
   return loaded === keys.length ? true : loaded === 0 ? false : undefined;
 }
 
+/** The time of a batch. */
+export interface BatchTime {
+  /** The instant at which calls without one of their own are decided. */
+  readonly now: number;
+  /** Whether all who use the keys go by the clock that it comes from. */
+  readonly isShared: boolean;
+}
+
 /**
  * Decides all calls in their order, and encodes what they change. A call whose reducer throws, or
  * whose state cannot be encoded, fails at once and changes nothing; returns the others.
@@ -117,7 +134,7 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean | undefin
  */
 export function decideBatch(
   batch: Batch,
-  now: number,
+  time: BatchTime,
   counters: EngineCounters,
   waiting: ReadonlySet<Job> = NONE,
 ): readonly Job[] {
@@ -125,7 +142,7 @@ export function decideBatch(
   // Calls that were given up meanwhile are not to be charged.
   const isLeftOut = (job: Job) => job.settled || waiting.has(job);
   const asked = jobs.some(isLeftOut) ? jobs.filter((job) => !isLeftOut(job)) : jobs;
-  return encodeAll(batch, stepAll(asked, cells, now, counters), now);
+  return encodeAll(batch, stepAll(asked, cells, time, counters), time.now);
 }
 
 const NONE: ReadonlySet<Job> = new Set();
@@ -134,13 +151,13 @@ const NONE: ReadonlySet<Job> = new Set();
 export function stepAll(
   jobs: readonly Job[],
   cells: Cells,
-  now: number,
+  time: BatchTime,
   counters: EngineCounters,
 ): readonly Job[] {
   const failed = new Set<Job>();
   for (const job of jobs) {
     try {
-      job.answer = step(job, cells, now, counters);
+      job.answer = step(job, cells, time, counters);
       if (job.several !== undefined) tieCells(cellsOf(job, cells));
     } catch (error) {
       failed.add(job);
@@ -181,36 +198,65 @@ export function rootCellOf(job: Job): Cell {
 function step(
   { bound, argument, several, at, cell }: Job,
   cells: Cells,
-  now: number,
+  { now, isShared }: BatchTime,
   counters: EngineCounters,
 ): Answer {
   const instant = at ?? now;
-  if (bound !== undefined) return stepOne(bound, argument, cell!, instant, counters);
-  if (several !== undefined) return stepSeveral(several, cells, instant, counters);
+  const isBounded = isShared && at === undefined;
+  if (bound !== undefined) return stepOne(bound, argument, cell!, instant, isBounded, counters);
+  if (several !== undefined) return stepSeveral(several, cells, instant, isBounded, counters);
   forget(cell!);
   return undefined;
 }
 
 function stepOne(
-  { steps, verb, family: { spec: { algorithm } } }: Bound,
+  { steps, verb, longest, family: { spec: { algorithm } } }: Bound,
   argument: unknown,
   cell: Cell,
   instant: number,
+  isBounded: boolean,
   counters: EngineCounters,
 ): Answer {
-  const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
-  const next = steps.next(state, instant, argument);
-  const answer = steps.answer(state, next, instant, argument);
+  let state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
+  let next = steps.next(state, instant, argument);
+  let answer = steps.answer(state, next, instant, argument);
+  // Most often no state is further ahead than that.
+  const mayBeAhead = isBounded && verb.decisionOf(answer).resetAfter > longest;
+  if (mayBeAhead && boundCell(cell, algorithm, state, instant, verb.kind === "look")) {
+    state = boundedState(algorithm, state, instant);
+    next = steps.next(state, instant, argument);
+    answer = steps.answer(state, next, instant, argument);
+  }
   if (next !== state) {
     put(cell, algorithm, next, keptFor(algorithm, next, instant, verb.decisionOf(answer)));
+    cell.owes = mayBeAhead && isAhead(algorithm, next, instant, 0);
   }
   return answer;
+}
+
+/**
+ * Puts a state that is too far ahead at its bound, unless it is in debt; a look changes nothing. Returns
+ * whether it was too far.
+ */
+function boundCell(
+  cell: Cell,
+  algorithm: Algorithm,
+  state: unknown,
+  instant: number,
+  isLook: boolean,
+): boolean {
+  if (cell.owes || !isAhead(algorithm, state, instant, MOST_AHEAD)) return false;
+  const bounded = boundedState(algorithm, state, instant);
+  const { resetAfter } = splitReducer(algorithm).decide(bounded, bounded, instant, 0);
+  if (!isLook) put(cell, algorithm, bounded, resetAfter);
+  return true;
 }
 
 function stepSeveral(
   { parts, isSingle }: Several,
   cells: Cells,
   instant: number,
+  isBounded: boolean,
   counters: EngineCounters,
 ): Answer {
   const moves: (() => void)[] = [];
@@ -218,7 +264,12 @@ function stepSeveral(
     const { bound: { verb, family: { spec } }, older } = part;
     const cell = cellOf(cells, part)!;
     const held = stateOf(cell, spec.algorithm, counters);
-    if (held !== undefined) return held;
+    if (held !== undefined) {
+      const isLook = verb.kind === "look";
+      return isBounded && boundCell(cell, spec.algorithm, held, instant, isLook)
+        ? boundedState(spec.algorithm, held, instant)
+        : held;
+    }
     const cellsOfOlder = older.map((key) => cellOf(cells, key)!);
     const stateUnder = (index: number) =>
       stateOf(cellsOfOlder[index]!, spec.older[index]!.algorithm, counters);
@@ -242,7 +293,10 @@ function stepSeveral(
     const { verb, family: { spec: { algorithm } } } = part.bound;
     const decision = verb.decisionOf(answers[index]);
     const kept = keptFor(algorithm, nexts[index], instant, decision);
-    put(cellOf(cells, part)!, algorithm, nexts[index], kept);
+    const cell = cellOf(cells, part)!;
+    put(cell, algorithm, nexts[index], kept);
+    cell.owes = isBounded && decision.resetAfter > part.bound.longest &&
+      isAhead(algorithm, nexts[index], instant, 0);
   }
   return isSingle ? answers[0] : answers;
 }
@@ -250,7 +304,7 @@ function stepSeveral(
 function stateOf(cell: Cell, algorithm: Algorithm, counters: EngineCounters): unknown {
   if (cell.read) return cell.state;
   cell.read = true;
-  cell.state = algorithm.codec.decode(cell.held!);
+  cell.state = decodeCell(cell, algorithm);
   if (cell.state === undefined) counters.unreadable++;
   return cell.state;
 }
@@ -261,6 +315,7 @@ function put(cell: Cell, algorithm: Algorithm, state: unknown, resetAfter: numbe
   cell.state = state;
   cell.algorithm = algorithm;
   cell.resetAfter = resetAfter;
+  cell.owes = false;
 }
 
 function forget(cell: Cell): void {

@@ -30,6 +30,8 @@ export interface Cell {
   algorithm: Algorithm | undefined;
   /** Milliseconds until the state is fresh. */
   resetAfter: number;
+  /** Whether it is further ahead than free units can bring it, because it is in debt. */
+  owes: boolean;
   /** The text to hold after the batch, as `encodeCell` finds it; `undefined` to delete the key. */
   next: string | undefined;
   /** Milliseconds that the new value is to be kept; 0 to leave its expiry as it is. */
@@ -53,10 +55,20 @@ export function emptyCell(name: string, index: number): Cell {
     changed: false,
     algorithm: undefined,
     resetAfter: 0,
+    owes: false,
     next: undefined,
     lifetime: 0,
     root: undefined,
   };
+}
+
+/** The end of the text of a state that is in debt, which others would take for one of a clock set back. */
+const DEBT = " +";
+
+/** The state of what the server holds; `undefined` if it is none of the algorithm. */
+export function decodeCell({ held, owes }: Cell, { codec }: Algorithm): unknown {
+  const state = codec.decode(held!);
+  return state === undefined && owes ? codec.decode(held!.slice(0, -DEBT.length)) : state;
 }
 
 /** Loads what the server holds; `seen`, the value last seen, saves parsing the same text again. */
@@ -70,6 +82,7 @@ export function loadCell(
   cell.next = text;
   cell.state = same ? seen.state : undefined;
   cell.read = text === undefined || cell.state !== undefined;
+  cell.owes = text?.endsWith(DEBT) === true;
   cell.keptUntil = same ? seen.keptUntil : 0;
 }
 
@@ -84,7 +97,7 @@ export function encodeCell(cell: Cell, now: number): void {
   const { algorithm, state, held } = cell;
   cell.next = algorithm === undefined || state === algorithm.initial
     ? undefined
-    : algorithm.codec.encode(state);
+    : algorithm.codec.encode(state) + (cell.owes ? DEBT : "");
   if (cell.next === held || cell.next === undefined) return;
   if (!(cell.resetAfter >= 0)) {
     const rule = "its resetAfter must be milliseconds of at least 0";

@@ -2,6 +2,7 @@
  * The families of a store: they name keys, and bind verbs to them.
  */
 
+import { longestReset } from "../../core/bounded_state.ts";
 import { bindOnce } from "../../core/bind_once.ts";
 import type { AsyncStore, Family, FamilySpec, Verb } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
@@ -43,6 +44,7 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
       text: keyFamily(prefix, id),
       nameOf: store.namer(prefix, id),
     });
+    const longest = longestReset(algorithm);
     const space = spaceOf(algorithm.id);
     const olderSpaces = older.map(({ algorithm: { id } }) => spaceOf(id));
     const olderOf = (key: string) => olderSpaces.map((space): SpacedKey => ({ space, key }));
@@ -54,6 +56,7 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
           family,
           verb: verb as Verb<unknown, unknown>,
           steps: verb.on(algorithm) as Bound["steps"],
+          longest,
           ...formulaOf(verb as Verb<unknown, unknown>, spec),
           part: (key, argument) => ({
             bound,

@@ -55,9 +55,16 @@ export function connectDriver(
       // Either of two commits of one client may be the first to arrive.
       mostBatches: 1,
       async commit(batch, callbacks) {
-        const now = context.clock.now() ?? Date.now();
+        const estimate = context.clock.now();
         loadGuesses(batch.cells.all, context.values);
-        const calls = callsOf(decideBatch(batch, now, context.counters), batch);
+        const calls = callsOf(
+          decideBatch(
+            batch,
+            { now: estimate ?? Date.now(), isShared: estimate !== undefined },
+            context.counters,
+          ),
+          batch,
+        );
         const outcomes = await Promise.all(
           calls.map((call) => commitCall(driver, call, server, callbacks, context)),
         );

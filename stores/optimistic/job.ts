@@ -16,6 +16,8 @@ export interface Bound extends BoundVerb<unknown, unknown, "async"> {
   readonly formula: Formula | undefined;
   /** 1 if the formula takes units, -1 if it gives them back, 0 if nothing is to be done. */
   readonly sign: 1 | -1 | 0;
+  /** The most milliseconds until a state is fresh that is not in debt. */
+  readonly longest: number;
 }
 
 /** The keys of one prefix and one algorithm. */

@@ -62,7 +62,7 @@ export function comparing(
   const now = estimate ?? Date.now();
   const mostOff = String(Math.max(MIN_OFF, context.deadline));
   return {
-    jobs: decideBatch(batch, now, counters, others),
+    jobs: decideBatch(batch, { now, isShared: useServerTime }, counters, others),
     text: COMPARE_AND_SET,
     commandOf(call) {
       let sizes = "";

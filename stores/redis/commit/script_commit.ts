@@ -70,9 +70,12 @@ function running(
       for (const [index, cell] of call.cells.entries()) {
         loadCell(cell, held[index] ?? undefined, undefined);
       }
-      const now = useServerTime ? Math.floor(timeOf(reply)) : own;
+      const time = {
+        now: useServerTime ? Math.floor(timeOf(reply)) : own,
+        isShared: useServerTime,
+      };
       // Calls that were given up meanwhile as well: the server has charged them.
-      callbacks.answer(stepAll(call.jobs, batch.cells, now, counters));
+      callbacks.answer(stepAll(call.jobs, batch.cells, time, counters));
     },
   };
 }

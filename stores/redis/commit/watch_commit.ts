@@ -58,7 +58,12 @@ export async function watchCommit(
   const now = load(cells, replies, claims, context);
   const claimed = claimedJobs(batch, claims, timeOf(replies.at(-1)), context.owner);
   callbacks.waitFor([...claimed]);
-  const decided = decideBatch(batch, now, context.counters, claimed);
+  const decided = decideBatch(
+    batch,
+    { now, isShared: context.useServerTime },
+    context.counters,
+    claimed,
+  );
   // The claims that are left are our own: a write ends them.
   const changes = cells.filter((cell) => isReplaced(cell) || claims.has(cell));
   const [waiting, settled] = divide(decided, changes, cells);

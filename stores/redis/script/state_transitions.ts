@@ -22,6 +22,8 @@ local now = ARGV[1] + 0
 if now < 0 then now = floor(reply[1] * 1000 + reply[2] / 1000) end
 
 local LEEWAY, MARGIN, LONGEST = 3000, 5000, 2 ^ 42
+-- Only the server's own clock is one that all processes go by: see core/bounded_state.ts.
+local isBounded, MOST_AHEAD, DEBT = ARGV[1] + 0 < 0, 5000, ' +'
 local LAST_INSTANT, FURTHEST, SAFE = 2 ^ 42, 2 ^ 52, 2 ^ 53 - 1
 
 local texts = call('MGET', unpack(KEYS, 1, min(1000, count)))
@@ -76,6 +78,7 @@ if ARGV[3] then
   local per, interval, burst = ARGV[5] + 0, ARGV[7] + 0, ARGV[8] + 0
   local tick, tolerance, taken = now * per, burst * interval, cost * interval
   local isTaken = cost > 0 and cost <= burst
+  local furthest = isBounded and tick + tolerance + MOST_AHEAD * per or 1 / 0
   for place = 1, count do
     local high, low = byte(times, place * 2 - 1, place * 2)
     local left = (high - 32) * 90 + low - 32
@@ -85,7 +88,7 @@ if ARGV[3] then
       local two = 0
       if not one then one, two = match(text, '^t1 ([1-9]%d*) ([1-9]%d*)$') end
       state = one and #one < 15 and #(two .. '') < 15 and two + 0 < per and one * per + two
-      if state and state > SAFE then state = false end
+      if state and (state > SAFE or state > furthest) then state = false end
     end
     if left > 0 and not state then
       steps = steps or { { { 'ticks', per, 1, interval, burst } } }
@@ -304,19 +307,43 @@ local function taking(own, charges)
     end
     return cost <= free and own.add(state, now, cost) or state
   end
+  local function full(now) return own.add(own.initial, now, own.capacity) end
+  own.longest = own.fresh(full(0))
+  function own.isAhead(state, now, by)
+    return own.fresh(state) - now > max(own.longest, own.fresh(full(now)) - now) + by
+  end
+  function own.bounded(state, now)
+    return own.isAhead(state, now, MOST_AHEAD) and full(now) or state
+  end
   return own
 end
 
 local function all(formula, charges)
   local parts, initial = {}, {}
   for index = 2, #formula do parts[index - 1] = transitionOf(formula[index], charges) end
-  for index, part in ipairs(parts) do initial[index] = part.initial end
+  local longest = 0
+  for index, part in ipairs(parts) do
+    initial[index] = part.initial
+    longest = max(longest, part.longest)
+  end
   local function freshOr(states)
     for index = 1, #parts do if states[index] ~= initial[index] then return states end end
     return initial
   end
   return {
     initial = initial,
+    longest = longest,
+    isAhead = function(states, now, by)
+      for index, part in ipairs(parts) do
+        if part.isAhead(states[index], now, by) then return true end
+      end
+      return false
+    end,
+    bounded = function(states, now)
+      local bounds = {}
+      for index, part in ipairs(parts) do bounds[index] = part.bounded(states[index], now) end
+      return bounds
+    end,
     take = function(states, now, cost)
       if cost == 0 then return states end
       local nexts, isChanged = {}, false
@@ -367,27 +394,44 @@ end
 -- Steps in their order: see words.ts.
 local transitions = {}
 for index, formula in ipairs(steps[1]) do transitions[index - 1] = transitionOf(formula, false) end
--- By key: its state once it was read, whose state it is once it was replaced, and how long it is kept.
-local states, owners, lifetimes = {}, {}, {}
+-- By key: its state once it was read, whose state it is once it was replaced, how long it is kept, and
+-- whether it is in debt.
+local states, owners, lifetimes, owes = {}, {}, {}, {}
+local instant, isOwn = now, isBounded
+
+local function put(key, transition, state, before)
+  local fresh = transition.fresh(state)
+  lifetimes[key] = lifetimeOf(before and transition.fresh(before), fresh, instant)
+  states[key], owners[key] = state, transition
+  owes[key] = isOwn and fresh - instant > transition.longest and transition.isAhead(state, instant, 0)
+end
 
 local function current(key, transition)
-  if states[key] ~= nil then return states[key] end
-  if lifetimes[key] then return transition.initial end
-  local text = texts[key + 1]
-  local state = text and transition.decode(text)
-  if not state then return transition.initial end
-  states[key] = state
+  local state = states[key]
+  if state == nil then
+    if lifetimes[key] then return transition.initial end
+    local text = texts[key + 1]
+    state = text and transition.decode(text)
+    if text and not state and sub(text, -2) == DEBT then
+      state = transition.decode(sub(text, 1, -3))
+      owes[key] = state ~= nil
+    end
+    if not state then return transition.initial end
+    states[key] = state
+  end
+  if isOwn and not owes[key] and transition.fresh(state) - now > transition.longest
+    and transition.isAhead(state, now, MOST_AHEAD) then
+    state = transition.bounded(state, now)
+    put(key, transition, state)
+  end
   return state
 end
 
-local function put(key, transition, state, instant)
-  local before = not lifetimes[key] and states[key] or nil
-  lifetimes[key] =
-    lifetimeOf(before and transition.fresh(before), transition.fresh(state), instant)
-  states[key], owners[key] = state, transition
+local function replace(key, transition, state)
+  put(key, transition, state, not lifetimes[key] and states[key] or nil)
 end
 
-local function takeTimes(key, transition, cost, times, instant)
+local function takeTimes(key, transition, cost, times)
   local held = current(key, transition)
   local state = held
   for _ = 1, times do
@@ -395,10 +439,10 @@ local function takeTimes(key, transition, cost, times, instant)
     if next == state then break end
     state = next
   end
-  if state ~= held then put(key, transition, state, instant) end
+  if state ~= held then replace(key, transition, state) end
 end
 
-local function takeEach(at, last, instant)
+local function takeEach(at, last)
   local nexts = {}
   for index = at, last, 4 do
     local transition = transitions[steps[index + 1]]
@@ -410,28 +454,29 @@ local function takeEach(at, last, instant)
   for index = at, last, 4 do
     local key, transition = steps[index], transitions[steps[index + 1]]
     if steps[index + 3] == 0 and nexts[index] ~= current(key, transition) then
-      put(key, transition, nexts[index], instant)
+      replace(key, transition, nexts[index])
     end
   end
 end
 
 local TAKE, FORGET, SET_INSTANT = 0, 1, 2
-local instant, at = now, 2
+local at = 2
 while at <= #steps do
   local word = steps[at]
   if word == TAKE then
-    takeTimes(steps[at + 1], transitions[steps[at + 2]], steps[at + 3], steps[at + 4], instant)
+    takeTimes(steps[at + 1], transitions[steps[at + 2]], steps[at + 3], steps[at + 4])
     at = at + 5
   elseif word == FORGET then
     local key = steps[at + 1]
-    states[key], owners[key], lifetimes[key] = nil, nil, ''
+    states[key], owners[key], lifetimes[key], owes[key] = nil, nil, '', nil
     at = at + 2
   elseif word == SET_INSTANT then
-    instant = steps[at + 1] < 0 and now or steps[at + 1]
+    local given = steps[at + 1] >= 0
+    instant, isOwn = given and steps[at + 1] or now, isBounded and not given
     at = at + 2
   else
     local last = at + 1 + steps[at + 1] * 4
-    takeEach(at + 2, last, instant)
+    takeEach(at + 2, last)
     at = last + 1
   end
 end
@@ -440,7 +485,7 @@ for key = 0, count - 1 do
   local lifetime = lifetimes[key]
   if lifetime then
     local owner, text = owners[key], nil
-    if owner and states[key] ~= owner.initial then text = owner.encode(states[key]) end
+    if owner and states[key] ~= owner.initial then text = owner.encode(states[key]) .. (owes[key] and DEBT or '') end
     if text ~= (texts[key + 1] or nil) then write(key + 1, text, lifetime) end
   end
 end
@@ -448,4 +493,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "270807cd713bb1dfc652c559ef75df2715bef7eb";
+export const STATE_TRANSITIONS_SHA = "a9f62944e7a778b7b22517af109af1fc9348293c";

@@ -19,6 +19,27 @@ describe("a store on a driver that compares and sets", () => {
   }
 });
 
+test("a clock of the database that is set back refuses nobody for longer than the limit does", async () => {
+  let ahead = 0;
+  const driver = mapDriver();
+  const store = compareAndSetStore({
+    ...driver,
+    async commit(...call) {
+      const { lost } = await driver.commit(...call);
+      return { lost, now: Date.now() + ahead };
+    },
+  });
+  const api = limiter(gcra({ limit: 60, period: "1m", burst: 3 }), { store, prefix: "api" });
+  while ((await api.consume("a")).allowed);
+  ahead = -3_600_000;
+  // The first call still goes by the time of before, and learns of the other one.
+  await api.consume("b");
+  const { allowed, retryAfter } = await api.consume("a");
+  assert.equal(allowed, false);
+  assert.ok(retryAfter <= 1_000, `${retryAfter} ms`);
+  await store.close();
+});
+
 /** A limiter on the map, of which one commit fails. */
 function failingOnce(error: Error) {
   const driver = mapDriver();

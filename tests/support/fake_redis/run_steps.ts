@@ -6,7 +6,8 @@
 import type { Formula } from "../../../core/algorithm.ts";
 import { LEEWAY, LONGEST, MARGIN } from "../../../stores/optimistic/lifetimes.ts";
 import { DIGITS, SET_INSTANT, TAKE, TAKE_ALL, ZERO } from "../../../stores/redis/script/words.ts";
-import { type Transition, transitionBy, wholeTransition } from "./transition.ts";
+import { MOST_AHEAD } from "../../../core/bounded_state.ts";
+import { bounded, isAhead, type Transition, transitionBy, wholeTransition } from "./transition.ts";
 
 /** What a key holds; `false` for nothing, as Lua has it. */
 export type Held = string | false;
@@ -38,6 +39,15 @@ export function takeTicks(
   takeCost(transition, cost, times, texts, now, write);
 }
 
+/** The numbers that `encodeCounts` was given. */
+export function countsOf(letters: string): readonly number[] {
+  const digits = [...letters].map((letter) => letter.charCodeAt(0) - ZERO);
+  return Array.from(
+    { length: digits.length / 2 },
+    (_, at) => digits[at * 2]! * DIGITS + digits[at * 2 + 1]!,
+  );
+}
+
 /** Takes the same cost of each key. */
 function takeCost(
   transition: Transition,
@@ -47,9 +57,7 @@ function takeCost(
   now: number,
   write: Write,
 ): void {
-  for (let key = 0; key < letters.length / 2; key++) {
-    const high = letters.charCodeAt(key * 2) - ZERO;
-    const times = high * DIGITS + letters.charCodeAt(key * 2 + 1) - ZERO;
+  for (const [key, times] of countsOf(letters).entries()) {
     if (times > 0) {
       const text = texts[key]!;
       const held = stateOf(transition, text);
@@ -79,6 +87,7 @@ export function takeSteps(
   texts: readonly Held[],
   now: number,
   write: Write,
+  isBounded = false,
 ): void {
   const transitions = formulas.map((formula) => transitionBy(formula, false));
   // By key: its state once it was read, whose state it is once it was replaced, and how long it is to
@@ -86,15 +95,27 @@ export function takeSteps(
   const states: unknown[] = [];
   const owners: (Transition | undefined)[] = [];
   const lifetimes: (string | undefined)[] = [];
+  const owes: boolean[] = [];
+  let isOwn = isBounded;
 
   function current(key: number, transition: Transition): unknown {
-    const known = states[key];
-    if (known !== undefined) return known;
-    if (lifetimes[key] !== undefined) return transition.initial;
-    const state = stateOf(transition, texts[key]!);
-    if (state === undefined) return transition.initial;
-    states[key] = state;
-    return state;
+    const text = texts[key]!;
+    let state = states[key];
+    if (state === undefined) {
+      if (lifetimes[key] !== undefined || text === false) return transition.initial;
+      state = stateOf(transition, text);
+      if (state === undefined && text.endsWith(" +")) {
+        state = stateOf(transition, text.slice(0, -2));
+        owes[key] = state !== undefined;
+      }
+      if (state === undefined) return transition.initial;
+      states[key] = state;
+    }
+    if (!isOwn || owes[key] === true || !isAhead(transition, state, now, MOST_AHEAD)) return state;
+    states[key] = undefined;
+    const bound = bounded(transition, state, now);
+    put(key, transition, bound, now);
+    return bound;
   }
 
   function put(key: number, transition: Transition, state: unknown, instant: number): void {
@@ -102,6 +123,7 @@ export function takeSteps(
     lifetimes[key] = lifetimeOf(transition, before, state, instant);
     states[key] = state;
     owners[key] = transition;
+    owes[key] = isOwn && isAhead(transition, state, instant, 0);
   }
 
   function take(at: number, instant: number): void {
@@ -147,11 +169,13 @@ export function takeSteps(
       at = end;
     } else if (word === SET_INSTANT) {
       instant = steps[at + 1]! < 0 ? now : steps[at + 1]!;
+      isOwn = isBounded && steps[at + 1]! < 0;
       at += 2;
     } else {
       const key = steps[at + 1]!;
       states[key] = undefined;
       owners[key] = undefined;
+      owes[key] = false;
       lifetimes[key] = "";
       at += 2;
     }
@@ -160,7 +184,8 @@ export function takeSteps(
   for (let key = 0; key < count; key++) {
     const lifetime = lifetimes[key];
     if (lifetime !== undefined) {
-      const text = textOf(owners[key], states[key]);
+      const own = textOf(owners[key], states[key]);
+      const text = own !== undefined && owes[key] === true ? `${own} +` : own;
       if (text !== texts[key]) write(key, text, lifetime);
     }
   }

@@ -3,7 +3,8 @@ import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
 } from "../../../stores/redis/commit/compare_and_set.ts";
-import { takeSteps, takeTicks, type Write } from "./run_steps.ts";
+import { countsOf, takeSteps, takeTicks, type Write } from "./run_steps.ts";
+import { TAKE } from "../../../stores/redis/script/words.ts";
 import {
   STATE_TRANSITIONS,
   STATE_TRANSITIONS_SHA,
@@ -202,8 +203,16 @@ export function session(state: ServerState): Session {
     const [first = "", times, name = "", ...numbers] = words;
     if (times === undefined) {
       const [formulas, ...steps] = JSON.parse(first);
-      takeSteps(formulas, steps, keys.length, held, now, write);
-    } else takeTicks([name, ...numbers.map(Number)], Number(first), times, held, now, write);
+      takeSteps(formulas, steps, keys.length, held, now, write, Number(given) < 0);
+    } else {
+      const formula = [name, ...numbers.map(Number)];
+      if (Number(given) < 0) {
+        const each = countsOf(times).flatMap((count, key) =>
+          count === 0 ? [] : [TAKE, key, 0, Number(first), count]
+        );
+        takeSteps([formula], each, keys.length, held, now, write, true);
+      } else takeTicks(formula, Number(first), times, held, now, write);
+    }
     return [...time, texts.map((text) => text ?? null)];
   }
 

@@ -11,6 +11,7 @@ import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
 import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
 import { wholeTake } from "../../../core/arithmetic/whole_arrival_time.ts";
 import { wideUse } from "../../../core/arithmetic/window_use.ts";
+import { MOST_AHEAD } from "../../../core/bounded_state.ts";
 import type { Codec } from "../../../core/codec.ts";
 
 /** What it takes to replace a state: no decision is made of it. */
@@ -21,6 +22,27 @@ export interface Transition<State = unknown> {
   readonly reset: (state: State, now: number) => number;
   readonly encode: Codec<State>["encode"];
   readonly decode: Codec<State>["decode"];
+  /** The states of `core/bounded_state.ts`. */
+  readonly furthest?: (now: number) => State;
+  readonly parts?: readonly Transition[];
+}
+
+/** Whether a state or a part of it is further ahead than free units bring it, by more than that. */
+export function isAhead(transition: Transition, state: unknown, now: number, by: number): boolean {
+  const { parts, furthest, reset } = transition;
+  if (parts !== undefined) {
+    return parts.some((part, index) => isAhead(part, (state as unknown[])[index], now, by));
+  }
+  const longest = Math.max(reset(furthest!(0), 0), reset(furthest!(now), now));
+  return reset(state, now) > longest + by;
+}
+
+/** A state that is too far ahead at its bound. */
+export function bounded(transition: Transition, state: unknown, now: number): unknown {
+  const { parts, furthest } = transition;
+  if (!isAhead(transition, state, now, MOST_AHEAD)) return state;
+  if (parts === undefined) return furthest!(now);
+  return parts.map((part, index) => bounded(part, (state as unknown[])[index], now));
 }
 
 /**
@@ -51,6 +73,7 @@ function transitionOf<State>(arithmetic: Arithmetic<State>, charges: boolean): T
     reset: accounting.reset,
     encode: codec.encode,
     decode: codec.decode,
+    furthest: (now) => accounting.add(initial, now, capacity),
   };
   return transition as unknown as Transition;
 }
@@ -62,9 +85,8 @@ export function wholeTransition(
   burst: number,
 ): Transition {
   const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
-  const { initial, reset, encode, decode } = transitionOf(arithmetic, false);
   const take = wholeTake(perMillisecond, interval, burst, arithmetic.mostUse);
-  return { initial, take: take as Transition["take"], reset, encode, decode };
+  return { ...transitionOf(arithmetic, false), take: take as Transition["take"] };
 }
 
 /**
@@ -99,6 +121,7 @@ function allTransition(formula: readonly Formula[], charges: boolean): Transitio
   const initial = parts.map((part) => part.initial);
   const transition: Transition<readonly unknown[]> = {
     initial,
+    parts,
     take: takeAll(parts.map((part) => part.take), initial, () => !charges),
     reset(states, now) {
       let longest = 0;

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import {
+  follow,
+  gridsOf,
+  schedules,
+  type SubjectName,
+  subjects,
+} from "../../adapters/testing/testing.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
+import { boundedState, isAhead, longestReset, MOST_AHEAD } from "../../core/bounded_state.ts";
+import { fcOptions } from "../support/seed.ts";
+
+/** Milliseconds until a state is fresh. */
+function resetOf({ step }: Algorithm, state: unknown, now: number): number {
+  return step(state, now, 0)[0].resetAfter;
+}
+
+for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof subjects.gcra][]) {
+  describe(`a state of ${name}`, () => {
+    test("that calls lead to is its own bound, then and later; a clock set back brings it there", () => {
+      const back = fc.oneof(fc.nat(MOST_AHEAD), fc.nat(2 ** 36));
+      fc.assert(
+        fc.property(subject(), schedules(), back, (made, schedule, back) => {
+          const { algorithm } = made;
+          if (algorithm.internals?.furthest === undefined) return;
+          let state = algorithm.initial;
+          let latest = 0;
+          follow(schedule, { capacity: algorithm.capacity, grids: gridsOf(made) }, (now, cost) => {
+            // Forwards: clocks that step are what comes below.
+            latest = Math.max(latest, now);
+            const [decision, next] = algorithm.step(state, latest, cost);
+            state = next;
+            assert.equal(boundedState(algorithm, state, latest), state);
+            return decision;
+          });
+          assert.equal(boundedState(algorithm, state, latest + back), state);
+          const now = Math.max(0, latest - back);
+          const bound = boundedState(algorithm, state, now);
+          if (back <= MOST_AHEAD) assert.equal(bound, state);
+          assert.equal(boundedState(algorithm, bound, now), bound);
+          assert.equal(isAhead(algorithm, bound, now, MOST_AHEAD), false);
+          if (bound === state) return;
+          // Nothing is free at the bound, and all of it is once the key is fresh.
+          assert.equal(algorithm.step(bound, now, 1)[0].allowed, false);
+          const resetAfter = resetOf(algorithm, bound, now);
+          assert.ok(resetAfter <= longestReset(algorithm) + MOST_AHEAD, `${resetAfter} ms`);
+          const { capacity } = algorithm;
+          assert.equal(algorithm.step(bound, now + resetAfter, capacity)[0].allowed, true);
+        }),
+        fcOptions({ numRuns: 40 }),
+      );
+    });
+  });
+}
