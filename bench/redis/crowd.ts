@@ -1,17 +1,21 @@
 import { reportOf } from "../../.ci/report_of.mjs";
 import type { Run, Workload } from "./load.ts";
 
-/** Several processes at once, 64 calls in flight in each; what they did together. */
+/**
+ * Several processes at once, 64 calls in flight in each; what they did together.
+ *
+ * @param file What each of them runs.
+ */
 export async function crowd(
   processes: number,
   name: string,
   url: string,
   workload: Workload,
   milliseconds: number,
+  file = new URL("./process.ts", import.meta.url),
 ): Promise<Run> {
   const start = String(Date.now() + 2_000);
   const args = [name, url, workload, String(milliseconds), start];
-  const file = new URL("./process.ts", import.meta.url);
   const runs: Run[] = await Promise.all(
     Array.from({ length: processes }, () => reportOf(file, args)),
   );
@@ -20,6 +24,7 @@ export async function crowd(
     decisions: sum((run) => run.decisions),
     seconds: Math.max(...runs.map((run) => run.seconds)),
     p99: Math.max(...runs.map((run) => run.p99)),
+    longest: Math.max(...runs.map((run) => run.longest)),
     roundTrips: sum((run) => run.roundTrips),
     client: sum((run) => run.client),
   };

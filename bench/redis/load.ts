@@ -8,6 +8,8 @@ export interface Run {
   readonly seconds: number;
   /** Milliseconds that the slowest one in a hundred took, or longer. */
   readonly p99: number;
+  /** Milliseconds that the slowest one took. */
+  readonly longest: number;
   readonly roundTrips: number;
   /** Seconds of the client's processor. */
   readonly client: number;
@@ -31,12 +33,14 @@ export async function load(
   const start = performance.now();
   const end = start + milliseconds;
   let decisions = 0;
+  let longest = 0;
   await Promise.all(Array.from({ length: inFlight }, async () => {
     for (let now = performance.now(); now < end;) {
       await contestant.consume(keys());
       const then = performance.now();
       // Every eighth is enough for a percentile.
       if ((decisions++ & 7) === 0) times.push(then - now);
+      if (then - now > longest) longest = then - now;
       now = then;
     }
   }));
@@ -46,6 +50,7 @@ export async function load(
     decisions,
     seconds: (performance.now() - start) / 1_000,
     client: (user + system) / 1e6,
+    longest,
     p99: times[Math.floor(times.length * 0.99)] ?? 0,
     roundTrips: (contestant.roundTrips() ?? before + decisions) - before,
   };
