@@ -168,20 +168,14 @@ export function lockedStore(
     const now = at === undefined ? undefined : checkNow(at);
     // A key that cannot be stored throws at once.
     space.nameOf(key);
-    const make = (resolve: (answer: Answer) => void, reject: (error: Error) => void): Job => {
-      const job = newJob(space, key, 0, now, bound, argument, several, TURN, resolve, (error) => {
-        // A driver may decide twice, and what has failed is not to be charged then.
-        job.settled = true;
-        reject(error);
-      });
-      return job;
-    };
     if (batch === "turn") {
-      return new Promise((resolve, reject) => enqueue(make(resolve, reject)));
+      return new Promise((resolve, reject) =>
+        enqueue(newJob(space, key, 0, now, bound, argument, several, TURN, resolve, reject))
+      );
     }
     return answerOf((resolve, reject) => {
-      if (closed) reject(closedError());
-      else commit([make(resolve, reject)]);
+      if (closed) return reject(closedError());
+      commit([newJob(space, key, 0, now, bound, argument, several, TURN, resolve, reject)]);
     });
   }
 

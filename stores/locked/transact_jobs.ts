@@ -7,7 +7,7 @@ import type { DriverCell } from "../driver.ts";
 import { addJob, type Batch, decideBatch, emptyBatch } from "../optimistic/batch.ts";
 import { isReplaced, loadCell } from "../optimistic/cell.ts";
 import type { EngineCounters } from "../optimistic/engine_context.ts";
-import { type Job, namesOf } from "../optimistic/job.ts";
+import type { Job } from "../optimistic/job.ts";
 import { processTime } from "../process_time.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
 
@@ -33,8 +33,12 @@ export function transactJobs(
   counters: LockedCounters,
 ): { decided: readonly Job[]; writes: number } {
   let writes = 0;
-  const decided = driver.transact(keysOfAll(jobs), (held, now) => {
-    const batch = batchOf(jobs);
+  let next: Batch | undefined = batchOf(jobs);
+  const keys = next.cells.all.map(({ name }) => name);
+  const decided = driver.transact(keys, (held, now) => {
+    // Another one for each further try, because cells keep what the calls came to.
+    const batch = next ?? batchOf(jobs);
+    next = undefined;
     let index = 0;
     for (const cell of batch.cells.all) loadCell(cell, held[index++] || undefined, undefined);
     // A process goes by its own steady time, which another one need not share.
@@ -47,11 +51,6 @@ export function transactJobs(
   return { decided, writes };
 }
 
-function keysOfAll(jobs: readonly Job[]): readonly string[] {
-  return [...new Set(jobs.flatMap(namesOf))];
-}
-
-/** A new batch for each try, as cells keep what the calls came to. */
 function batchOf(jobs: readonly Job[]): Batch {
   const batch = emptyBatch({ alone: false });
   for (const job of jobs) addJob(job, batch);

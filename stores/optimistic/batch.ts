@@ -161,6 +161,8 @@ export function stepAll(
       if (job.several !== undefined) tieCells(cellsOf(job, cells));
     } catch (error) {
       failed.add(job);
+      // A driver may have them decided twice, and what has failed is not to be charged then.
+      job.settled = true;
       job.reject(error as Error);
     }
   }
@@ -180,8 +182,10 @@ function encodeAll({ cells }: Batch, stepped: readonly Job[], now: number): read
   for (const cell of cells.all) if (faults.has(rootOf(cell))) discardChanges(cell);
   return stepped.filter((job) => {
     const fault = faults.get(rootCellOf(job));
-    if (fault !== undefined) job.reject(fault);
-    return fault === undefined;
+    if (fault === undefined) return true;
+    job.settled = true;
+    job.reject(fault);
+    return false;
   });
 }
 
