@@ -67,8 +67,8 @@ function byPool(pool: PgPool, mostWait: number): Statements {
   const ignore = () => {};
   pool.on("error", ignore);
   return {
-    run: async (text, values) =>
-      rowsOf(await pool.query({ text, values: [...values], query_timeout: mostWait })),
+    run: async (text, values, name) =>
+      rowsOf(await pool.query({ name, text, values: [...values], query_timeout: mostWait })),
     most: MOST_OF_POOL,
     close() {
       pool.off("error", ignore);
@@ -79,9 +79,9 @@ function byPool(pool: PgPool, mostWait: number): Statements {
 
 function bySql(sql: PostgresSql): Statements {
   return {
-    async run(text, values) {
-      // A named statement is not there on the connection that a pooler chooses next.
-      const rows = await sql.unsafe(text, [...values] as never[], { prepare: false });
+    async run(text, values, name) {
+      const prepare = name !== undefined;
+      const rows = await sql.unsafe(text, [...values] as never[], { prepare });
       return [...rows as readonly Record<string, unknown>[]];
     },
     most: MOST_OF_POOL,

@@ -62,6 +62,12 @@ export function isLockTimeout(error: unknown): error is DriverError {
   return error instanceof DriverError && stateOf(code, errno) === "55P03";
 }
 
+/** Whether a statement's name is not known to the connection, or is already. */
+export function isNameLost(thrown: unknown): boolean {
+  const { code, errno } = (thrown ?? {}) as Record<string, unknown>;
+  return /^(42P05|26000)$/.test(String(stateOf(code, errno)));
+}
+
 /** The error of rows that others keep locked: only the calls on their keys have to wait for them. */
 export function rowsLocked(
   { message, cause }: DriverError,

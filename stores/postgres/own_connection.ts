@@ -38,10 +38,10 @@ export function ownConnection(client: PgClient, mostWait: number): Statements {
   }
 
   return {
-    async run(text, values) {
+    async run(text, values, name) {
       const connection = await connected();
       try {
-        const statement = { text, values: [...values], query_timeout: mostWait };
+        const statement = { name, text, values: [...values], query_timeout: mostWait };
         return (await connection.query(statement)).rows as readonly Record<string, unknown>[];
       } catch (error) {
         // An error without a code is none of the server's: the connection is lost, or stuck.

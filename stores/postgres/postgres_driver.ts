@@ -3,9 +3,11 @@
  */
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
+import { fnv1a } from "../fnv1a.ts";
 import type { Statements } from "./statements.ts";
 import {
   isLockTimeout,
+  isNameLost,
   migrationFailure,
   postgresFailure,
   rowsLocked,
@@ -37,6 +39,7 @@ export function postgresDriver(
   const run = limitedRun(statements, names);
   const call = `SELECT ${commit}($1::text::text[], $2::text::text[], $3::text::text[], ` +
     "$4::text::bigint[], $5::text::integer[]) AS answer";
+  const name = `tidegate_${fnv1a(call).toString(36)}`;
   let sweptTo = "";
 
   /** Finds out which keys others keep locked; if it cannot, they keep the table locked. */
@@ -46,7 +49,7 @@ export function postgresDriver(
     signal: AbortSignal,
   ): Promise<DriverError> {
     const [keys = ""] = valuesOf(placed);
-    const rows = await run(call, [keys, "{}", null as never, "{}", "{}"], signal)
+    const rows = await run(call, [keys, "{}", null as never, "{}", "{}"], name, signal)
       .catch((error) => isLockTimeout(error) ? undefined : Promise.reject(error));
     if (rows === undefined) return timeout;
     const [, ...places] = JSON.parse(String(rows[0]!.answer)) as number[];
@@ -58,7 +61,7 @@ export function postgresDriver(
     name: "Postgres",
     async commit(groups, signal) {
       const placed = placesOf(groups);
-      const [row] = await run(call, valuesOf(placed), signal).catch(async (error) => {
+      const [row] = await run(call, valuesOf(placed), name, signal).catch(async (error) => {
         throw isLockTimeout(error) ? await lockedOut(error, placed, signal) : error;
       });
       try {
@@ -95,12 +98,19 @@ export function postgresDriver(
 }
 
 /** Runs statements, as many at a time as there may be. Nobody waits for one whose signal is aborted. */
-function limitedRun({ run, most }: Statements, names: PostgresNames) {
+function limitedRun(statements: Statements, names: PostgresNames) {
+  const { most } = statements;
+  const run = runByName(statements);
   let underWay = 0;
   const waiting: (() => void)[] = [];
   const aborted = () => new DriverError("Earlier statements are not answered", { applied: "no" });
 
-  return async function limited(text: string, values: readonly string[], signal?: AbortSignal) {
+  return async function limited(
+    text: string,
+    values: readonly string[],
+    name?: string,
+    signal?: AbortSignal,
+  ) {
     while (underWay >= most) {
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
@@ -110,12 +120,31 @@ function limitedRun({ run, most }: Statements, names: PostgresNames) {
     }
     underWay++;
     try {
-      return await run(text, values);
+      return await run(text, values, name);
     } catch (error) {
       throw postgresFailure(error, names);
     } finally {
       underWay--;
       waiting.shift()?.();
+    }
+  };
+}
+
+/**
+ * Runs statements under their names, which saves a third of their time: Postgres neither parses nor plans them
+ * again. Behind a pooler that lends another connection for each transaction a name is not where it was
+ * prepared, or is there already; nothing was executed then, and from now on no names are used.
+ */
+function runByName({ run }: Statements): Statements["run"] {
+  let hasNames = true;
+  return async function byName(text, values, name) {
+    if (!hasNames || name === undefined) return await run(text, values);
+    try {
+      return await run(text, values, name);
+    } catch (error) {
+      if (!isNameLost(error)) throw error;
+      hasNames = false;
+      return await run(text, values);
     }
   };
 }

@@ -1,7 +1,15 @@
 /** Runs statements. */
 export interface Statements {
-  /** Runs one, and answers its rows. */
-  run(text: string, values: readonly string[]): Promise<readonly Record<string, unknown>[]>;
+  /**
+   * Runs one, and answers its rows.
+   *
+   * @param name If it comes again and again: a name of its own, under which a connection may keep it.
+   */
+  run(
+    text: string,
+    values: readonly string[],
+    name?: string,
+  ): Promise<readonly Record<string, unknown>[]>;
   /** The most statements at a time. */
   readonly most: number;
   /** Lets go of what was made here; the client stays open. */

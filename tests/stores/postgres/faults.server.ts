@@ -20,6 +20,8 @@ import { startDelayingProxy } from "../../support/redis/delaying_proxy.ts";
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const SHORT = { deadline: 100, timeout: 250 };
+/** Where a busy machine must not look like a failure. */
+const PATIENT = { deadline: 1_000, timeout: 1_500 };
 
 withPostgres("faults of a server", (postgres, { sql, storeOf, poolOf }) => {
   /** Works while others hold a lock. */
@@ -111,7 +113,7 @@ withPostgres("faults of a server", (postgres, { sql, storeOf, poolOf }) => {
           await goesOn(store);
           assert.equal((await api.peek("held", 0)).remaining, 99);
           assert.equal((await api.peek("free", 0)).remaining, 89);
-        }));
+        }, PATIENT));
 
       test("a table that others hold keeps nobody", (context) =>
         withAccount(context, clientOf, postgres().url, async (account, store) => {
@@ -279,9 +281,10 @@ async function withAccount(
   clientOf: ClientOf,
   url: string,
   work: (account: ReturnType<typeof accountOf>, store: PostgresStore) => Promise<void>,
+  limits = SHORT,
 ): Promise<void> {
   const [client, end] = clientOf(url);
-  const store = postgresStore(client, SHORT);
+  const store = postgresStore(client, limits);
   const account = accountOf(store, `account ${Math.random()}`);
   try {
     await work(account, store);
