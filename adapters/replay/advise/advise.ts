@@ -11,6 +11,7 @@ import type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advi
 import {
   type AdvisedLimit,
   algorithmOf,
+  burstAtMost,
   chooseLimits,
   limitOf,
   refusedBy,
@@ -147,7 +148,7 @@ function advisePart(
       odd: oddClients(view, refused),
       monitors: sum(monitors),
       ...{ limits, headroom: chosen.headroom, refuses: refused.size, tight },
-      tightRefuses: refusedBy([tight], requestsOf(trace, aboveBurst(view, tight.burst))).size,
+      tightRefuses: refusedBy([tight], requestsOf(trace, mayBeRefused(view, tight))).size,
       secondGroup: secondGroupOf(view),
       heaviest: heaviest(view, limits, tight),
       needs: needBins(view),
@@ -171,9 +172,10 @@ function grainOf({ rows, log }: Trace): 1 | 1_000 {
   return rows.every(({ at }) => at.every((instant) => instant % 1_000 === 0)) ? 1_000 : 1;
 }
 
-/** The ordinary clients that a limit of this burst may refuse at all: 1, else 0. */
-function aboveBurst({ needs, ordinary }: View, burst: number): Uint8Array {
-  return ordinary.map((is, client) => is === 1 && needs.units[client]! > burst ? 1 : 0);
+/** The ordinary clients that a limit may refuse at all: 1, else 0. */
+function mayBeRefused({ needs, ordinary }: View, { limit, period, burst }: AdvisedLimit) {
+  const rate = limit / period;
+  return ordinary.map((is, client) => is === 1 && burstAtMost(needs, client, rate) > burst ? 1 : 0);
 }
 
 function oddClients(view: View, refused: ReadonlySet<number>): readonly OddClient[] {

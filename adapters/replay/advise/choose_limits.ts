@@ -38,6 +38,9 @@ export interface Shape {
 /** Which parts of the busiest client's rate are tried. */
 const RATES: readonly number[] = Array.from({ length: 14 }, (_, index) => 0.8 ** index);
 
+/** More than the rounding error of a bucket's level. */
+const ROUNDING = 1e-6;
+
 /** Which clients a limit must admit. */
 export interface Admitted {
   readonly ordinary: Uint8Array;
@@ -85,13 +88,20 @@ function largestBurst(
 ): number {
   let most = 0;
   for (const [client, own] of requests) {
-    if (upperBound(needs, client, rate) > most) most = Math.max(most, fullest(own, rate));
+    if (burstAtMost(needs, client, rate) > most) most = Math.max(most, fullest(own, rate));
   }
   return most;
 }
 
-/** No more than this is the burst that a client needs. */
-function upperBound({ spans, most, units }: ClientNeeds, client: number, rate: number): number {
+/**
+ * A bound on the burst that a client needs at a rate, from its needs within each span: no more than it
+ * sends in the next longer span less what drains in this one.
+ */
+export function burstAtMost(
+  { spans, most, units }: ClientNeeds,
+  client: number,
+  rate: number,
+): number {
   let high = most[0]![client]!;
   for (let index = 0; index < spans.length; index++) {
     const next = index + 1 < spans.length ? most[index + 1]! : units;
@@ -179,12 +189,13 @@ export function chooseLimits(
   rooms: readonly Room[],
   apart: ReadonlyMap<number, ClientRequests>,
 ): Choice {
+  const refused = refusedByOne(apart);
   const every = shapes.flatMap((own) => own.map((shape) => [shape]));
   let best: Choice | undefined;
   for (const room of rooms) {
     // Other rates are tried only where those with the smallest sum let somebody through.
     for (const tried of [shapes, [...shapes, ...every]]) {
-      const choice = chooseAmong(tried, room, apart);
+      const choice = chooseAmong(tried, room, refused);
       if (best === undefined || choice.refused.size > best.refused.size) best = choice;
       if (best.refused.size === apart.size) return best;
     }
@@ -195,11 +206,11 @@ export function chooseLimits(
 function chooseAmong(
   shapes: readonly (readonly Shape[])[],
   { headroom, round }: Room,
-  apart: ReadonlyMap<number, ClientRequests>,
+  refusedBy: (limit: AdvisedLimit) => ReadonlySet<number>,
 ): Choice {
   const options = shapes.map((own) => {
     const limit = limitOf(own, headroom, round);
-    return { limit, refused: refusedBy([limit], apart) };
+    return { limit, refused: refusedBy(limit) };
   });
   const first = bestOf(options, new Set());
   const second = bestOf(options, first.refused);
@@ -210,6 +221,33 @@ function chooseAmong(
     limits: both.map(({ limit }) => limit),
     headroom,
     refused: new Set(both.flatMap(({ refused }) => [...refused])),
+  };
+}
+
+/**
+ * Makes the function that finds the clients that a limit refuses. Hundreds of limits are tried on the
+ * same clients, so the bursts that a client needs are remembered: at a higher rate it needs no more
+ * than at a lower one.
+ */
+function refusedByOne(
+  requests: ReadonlyMap<number, ClientRequests>,
+): (limit: AdvisedLimit) => ReadonlySet<number> {
+  const tests = [...requests].map(([client, own]) => ({ client, isRefused: refusalTest(own) }));
+  return (limit) =>
+    new Set(tests.flatMap(({ client, isRefused }) => isRefused(limit) ? [client] : []));
+}
+
+function refusalTest(own: ClientRequests): (limit: AdvisedLimit) => boolean {
+  const known: { readonly rate: number; readonly needed: number }[] = [];
+  return (limit) => {
+    const rate = limit.limit / limit.period;
+    if (known.some((one) => one.rate >= rate && one.needed > limit.burst + ROUNDING)) return true;
+    if (known.some((one) => one.rate <= rate && one.needed < limit.burst - ROUNDING)) return false;
+    const needed = fullest(own, rate);
+    known.push({ rate, needed });
+    // Only the algorithm itself decides where the sums of floats come too close.
+    if (Math.abs(needed - limit.burst) > ROUNDING) return needed > limit.burst;
+    return refusedBy([limit], new Map([[0, own]])).size > 0;
   };
 }
 
