@@ -186,6 +186,8 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
         ? block.on(algorithm).next(state, now, 1 + pick % grids[0]!)
         : unblock.on(algorithm).next(state, now, 0);
     }
+    // Whoever settles a call once it is over gets nothing back.
+    expectOver(algorithm, state, now, taken.at(pick % Math.max(1, taken.length)));
     if (cost >= 0) {
       const argument = { cost, id: step, ttl: 0 };
       const next = taking.next(state, now, argument);
@@ -238,6 +240,21 @@ function stateOf({ own, stateIn }: Line, whole: unknown, now: number): unknown {
   const state = stateIn(whole);
   const covered = (state as { readonly covered?: unknown } | undefined)?.covered ?? state;
   return plainState(own.internals?.receipts?.settled(covered, now) ?? covered);
+}
+
+/** Units of a call count no longer once its receipt says so. */
+function expectOver(
+  { id, internals }: Algorithm,
+  state: unknown,
+  now: number,
+  taken: Taken | undefined,
+): void {
+  if (taken === undefined) return;
+  const { mark: { until, marks }, units } = taken;
+  const over = Math.max(now, until);
+  if (over > LAST_INSTANT) return;
+  const [, returned] = internals!.receipts!.giveBack(state, over, units, marks, false);
+  if (returned > 0) throw new Error(`${id} counts ${returned} units at ${over}, after ${until}`);
 }
 
 /** Whether a lockout unlocks before its window would have ended: then a replay is another one. */
