@@ -92,7 +92,8 @@ export function blockable(algorithm: Algorithm): Algorithm {
             : detach(state),
       }),
       ...(typeof bytes !== "number" && {
-        bytes: (state: unknown) => BLOCK_BYTES + bytes(coveredBy(state)),
+        bytes: (state: unknown) =>
+          isBlocked(state) ? BLOCK_BYTES + bytes(state.covered) : bytes(state),
       }),
       ...(uses && {
         uses: (state: unknown, now: number) => uses(coveredBy(state), now),

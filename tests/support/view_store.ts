@@ -48,6 +48,8 @@ function viewing<Argument, Answer>(
 /** A view of the timelines in a state. States of numbers are values. */
 function viewOf(state: unknown, lease: { readonly ended: boolean }): unknown {
   if (Array.isArray(state)) return state.map((part) => viewOf(part, lease));
+  const { covered } = state as { readonly covered?: unknown };
+  if (covered !== undefined) return { ...state as object, covered: viewOf(covered, lease) };
   return isTimeline(state) ? timelineView(state, lease) : state;
 }
 

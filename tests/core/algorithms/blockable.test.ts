@@ -4,7 +4,18 @@ import { describe, test } from "node:test";
 import { algorithms, blockLaws } from "../../../adapters/testing/testing.ts";
 import { carryOver } from "../../../core/carry_over.ts";
 import { block } from "../../../core/verbs/block.ts";
-import { all, blockable, fixedWindow, gcra, limiter, lockout } from "../../../mod.ts";
+import {
+  type Algorithm,
+  all,
+  blockable,
+  concurrency,
+  fixedWindow,
+  gcra,
+  limiter,
+  lockout,
+  memoryStore,
+  slidingLog,
+} from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const HOUR = 3_600_000;
@@ -46,6 +57,37 @@ describe("blockable", () => {
     assert.equal(logins.unblock("ada").nextAfter, 2 * HOUR - 1_000);
     logins.reset("ada");
     assert.equal(logins.consume("ada").allowed, true);
+  });
+
+  test("leaves the state of the algorithm alone once the block is over, to the millisecond", () => {
+    const made = blockable(rate) as Algorithm;
+    const blocked = block.on(made).next(made.initial, 0, 100);
+    assert.equal(made.step(blocked, 99, 1)[1], blocked);
+    assert.equal(made.step(blocked, 100, 1)[1], rate.step(rate.initial, 100, 1)[1]);
+    // A refusal writes nothing; what gives units back clears a key that is as good as new.
+    assert.equal(made.step(blocked, 100, 4)[1], blocked);
+    assert.equal(made.step(blocked, 100, -1)[1], made.initial);
+    assert.equal(made.step(blocked, 99, -1)[1], blocked);
+  });
+
+  test("renews a permit that its holder has asked for before the block", () => {
+    const { internals, initial } = blockable(concurrency({ limit: 2, ttl: 10 })) as Algorithm;
+    const { hold, holds } = internals!.permits!;
+    const blocked = internals!.blocks!.block(hold(initial, 0, 1, 7), 100);
+    const renewed = hold(blocked, 5, 1, 7);
+    assert.equal(hold(renewed, 5, 1, 8), renewed);
+    assert.deepEqual([14, 15].map((now) => holds(renewed, now, 7)), [true, false]);
+  });
+
+  test("counts the block of a key among the bytes of its store", () => {
+    const store = memoryStore();
+    const api = limiter(blockable(slidingLog({ limit: 99, period: "1h" })), { store, prefix: "a" });
+    api.consume("ada", 3);
+    const { bytes } = store.statistics();
+    api.block("ada", "1m");
+    assert.ok(store.statistics().bytes > bytes);
+    api.unblock("ada");
+    assert.equal(store.statistics().bytes, bytes);
   });
 
   test("ends no block after the last instant", () => {

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Algorithm, gcra, limiter, memoryStore, type SyncStore } from "../../../mod.ts";
+import {
+  type Algorithm,
+  blockable,
+  gcra,
+  limiter,
+  memoryStore,
+  slidingLog,
+  type SyncStore,
+} from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { names, policy } from "../../support/policies.ts";
@@ -14,6 +22,7 @@ async function outcomes(algorithm: Algorithm, store: SyncStore): Promise<readonl
   const start = clock();
   const api = limiter(algorithm, { store, prefix: "test", clock });
   const seen: string[] = [];
+  if (algorithm.internals?.blocks !== undefined) api.block("key", 1_200);
   const waits = [0, 300, 5_000, 700, Infinity, 1_500, 4_000, 100];
   const calls = waits.map(async (maxWait, index) => {
     const outcome = await api.acquire("key", { maxWait }).then(
@@ -29,9 +38,12 @@ async function outcomes(algorithm: Algorithm, store: SyncStore): Promise<readonl
   return seen;
 }
 
-for (const name of names.filter((name) => name !== "finestWindow")) {
+const policies = names.filter((name) => name !== "finestWindow")
+  .map((name) => [name, policy(name, 2, 3_600)] as const);
+const blocked = blockable(slidingLog({ limit: 2, period: 3_600 })) as Algorithm;
+
+for (const [name, algorithm] of [...policies, ["a key that is blocked", blocked] as const]) {
   test(`callers with a maxWait read no state of ${name} after its call has ended`, async () => {
-    const algorithm = policy(name, 2, 3_600);
     assert.deepEqual(
       await outcomes(algorithm, viewStore()),
       await outcomes(algorithm, memoryStore()),
