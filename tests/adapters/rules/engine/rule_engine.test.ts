@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import type { Verdict } from "../../../../core/rules/rules.ts";
 import type { AsyncStore, SyncStore } from "../../../../core/store.ts";
 import { gcra } from "../../../../core/algorithms/gcra.ts";
+import { slidingLog } from "../../../../core/algorithms/sliding_log.ts";
 import {
   type KeyLimits,
   readRules,
@@ -183,6 +184,32 @@ describe("a rule", () => {
     assert.deepEqual([allowed, calls], [false, 1]);
   });
 
+  test("with a quota that was charged gives it back where another caller takes what others need", () => {
+    const store = memoryStore();
+    const rules = shop([
+      { key: "user", quota: true, limits: two() },
+      { key: "address", quota: true, limits: two() },
+      { key: "plan", limits: [{ limit: 1, period: "1m" }] },
+    ]);
+    const plan: Entry = ["plan", "free"];
+    const other = engineOf(rules, { store });
+    let hasCome = false;
+    const racing = interceptedStore(store, (calls, proceed) => {
+      const isLast = calls.length === 1 && calls[0]!.key.includes("plan") && calls[0]!.cost > 0;
+      if (isLast && !hasCome) {
+        hasCome = true;
+        assert.equal(other.consume(asking(plan)).allowed, true);
+      }
+      return proceed();
+    });
+    other.consume({ ...asking(USER), cost: 2 });
+    const { consume } = engineOf(rules, { store: racing });
+    assert.equal(consume(asking(USER, ADDRESS, plan)).allowed, false);
+    const left = (entry: Entry) => other.peek({ ...asking(entry), cost: 0 }).decision?.remaining;
+    // The quota that refused gets nothing.
+    assert.deepEqual([hasCome, left(USER), left(ADDRESS)], [true, 0, 2]);
+  });
+
   test("alone in the shadow leaves no decision to enforce", () => {
     const { consume } = engineOf(shop([{ key: "user", shadow: true, limits: two() }]));
     const verdict = consume(asking(USER));
@@ -277,6 +304,47 @@ function changedLimits(storeOf: () => SyncStore): void {
     change(shop([{ key: "address", limits: two() }]));
     assert.equal(peek(asking(ADDRESS)).decision?.remaining, 0);
     assert.deepEqual(peek(asking(USER)).rules, []);
+  });
+
+  test("that comes back beside the one in its place has its own counter again", () => {
+    const [minute, hour] = [{ limit: 10, period: "1m" }, { limit: 50, period: "1h" }] as const;
+    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
+      shop([{ key: "user", limits }]);
+    const { consume, change } = open(user(minute));
+    consume({ ...asking(USER), cost: 9 });
+    change(user(hour));
+    change(user(hour, minute));
+    assert.equal(consume(asking(USER)).allowed, true);
+    assert.equal(consume(asking(USER)).allowed, false);
+  });
+
+  test("that is new in the place of one that moves takes over nothing of what that one replaced", () => {
+    const [first, second, added] = [
+      { limit: 10, period: "1m" },
+      { limit: 11, period: "1m" },
+      { limit: 50, period: "1h" },
+    ] as const;
+    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
+      shop([{ key: "user", limits }]);
+    const { consume, change } = open(user(first));
+    consume({ ...asking(USER), cost: 9 });
+    change(user(second));
+    change(user(added, second));
+    const { decision } = consume(asking(USER)).rules[0]!;
+    assert.deepEqual(decision?.parts?.map(({ remaining }) => remaining), [49, 1]);
+  });
+
+  test("takes over what was used, also where a limit of a descriptor is the same", () => {
+    const limit = slidingLog({ limit: 5, period: "1m" });
+    const [own, named] = [{ entries: [USER], limit }, { entries: [USER], cost: 0 }];
+    for (const descriptors of [[own, named], [named, own]]) {
+      const { consume, peek, change } = open(per(10));
+      consume({ ...asking(USER), cost: 4 });
+      change(per(5));
+      assert.equal(consume({ domain: "shop", descriptors }).allowed, true);
+      assert.equal(left(peek), 0);
+      assert.equal(consume({ domain: "shop", descriptors }).allowed, false);
+    }
   });
 
   test("that moves to another place, with a new one in its own, keeps its counter", () => {
