@@ -11,21 +11,27 @@ export const LIMITER_FAULTS: readonly Fault[] = [
     "The limiter's clock is not read":
       "clock === undefined ? undefined : {~~checkNow(clock())~>Date.now()~~}",
   }),
-  ...faultsIn("core/limiter/waiting_queue.ts", ["limiter"], {
+  ...faultsIn("core/limiter/waiting_queue.ts", ["tests/core/limiter/waiting_costs.test.ts"], {
     "Who leaves is forgotten by the projections of those behind":
       "else if (projection !== undefined) queue.isPessimistic = {~~true~>false~~};",
+  }),
+  ...faultsIn("core/limiter/waiting_queue.ts", ["tests/core/limiter/waiting.test.ts"], {
     "The queue of a key is never forgotten": "if (byName.get(stored) {~~===~>!==~~} queue)",
   }),
   ...faultsIn("core/limiter/projections.ts", ["limiter"], {
     "`maxWait` is checked only when the time is up":
       "if (!isTooLate(waiter, {~~projection.wait~>0~~}))",
+  }),
+  ...faultsIn("core/limiter/projections.ts", ["tests/core/limiter/waiting_costs.test.ts"], {
     "All are projected anew at each refusal": "at {~~> projected~>>= 0~~}) forgetProjections",
   }),
-  ...faultsIn("core/limiter/abort_groups.ts", ["limiter"], {
+  ...faultsIn("core/limiter/abort_groups.ts", ["tests/core/limiter/waiting.test.ts"], {
     "A signal keeps its listener": "if (group.callers.size {~~> 0~>>= 0~~}) return;",
+  }),
+  ...faultsIn("core/limiter/abort_groups.ts", ["tests/core/limiter/waiting_costs.test.ts"], {
     "The rest of many does not leave": "if (more) {~~later(slice[0]!, abort)~>{}~~};",
   }),
-  ...faultsIn("core/limiter/end_queues.ts", ["limiter"], {
+  ...faultsIn("core/limiter/end_queues.ts", ["tests/core/limiter/closed_stores.test.ts"], {
     "A delay is slept out after the store was closed":
       "  {~~waiter.wake();~>~~}\n  remove(waiter);",
   }),
