@@ -215,8 +215,45 @@ export interface Permits<State> {
   release(state: State, now: number, id: number): State;
   /** Whether an id holds a permit. */
   holds(state: State, now: number, id: number): boolean;
+  /** Whether each permit may stand by itself in a state; otherwise only shares of holders do. */
+  readonly single: boolean;
+  /** How processes hold shares of the units. */
+  readonly shares?: Shares<State> | undefined;
   /** The same algorithm with a share of the limit, rounded down. */
   scale(share: number): Algorithm;
+}
+
+/**
+ * The transitions of shares, of which processes give out permits by themselves. All of it is pure.
+ *
+ * @typeParam State What is remembered of a key.
+ */
+export interface Shares<State> {
+  /**
+   * The state in which a holder's share is as large as it asks for, or as there are units; for a share
+   * of 0 it has none. The same one if the message is late, or the share is gone that it renews.
+   */
+  set(state: State, now: number, message: ShareMessage): State;
+  /** The share of a holder, with the number of its last message; `undefined` if it has none. */
+  of(state: State, now: number, id: number): Share | undefined;
+}
+
+/** A share of the units of `concurrency`, held by a process for all permits that it gives out. */
+export interface Share {
+  /** Its units. */
+  readonly units: number;
+  /** The number of the message that has set it. */
+  readonly number: number;
+}
+
+/** What a holder asks for: absolute and numbered, so that messages may be lost, late or doubled. */
+export interface ShareMessage {
+  /** The holder: a whole number from 1 to 2^53 - 1 that no other one has, such as 53 random bits. */
+  readonly id: number;
+  /** 1, and one more for each further message; only the first one begins a share. */
+  readonly number: number;
+  /** The units that it wants to have. */
+  readonly units: number;
 }
 
 /** Units, and when they were taken. */

@@ -151,6 +151,11 @@ export interface Family<Mode extends StoreMode = StoreMode> {
    * store cannot tell.
    */
   watch?(key: string): WatchedKey;
+  /**
+   * Milliseconds by which a permit may have been renewed before its holder was answered so; 0 without it.
+   * A holder counts on its permit for so much less than its time to live.
+   */
+  readonly renewalLag?: number | undefined;
 }
 
 /**

@@ -24,6 +24,9 @@ export type {
   Blocks,
   Formula,
   Permits,
+  Share,
+  ShareMessage,
+  Shares,
   SplitReducer,
   UnitsAt,
 } from "./algorithm.ts";

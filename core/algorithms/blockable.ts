@@ -160,6 +160,7 @@ function permitsUnder<State>(
   return {
     ttl: permits.ttl,
     maxHold: permits.maxHold,
+    single: permits.single,
     hold: (state, now, cost, id) =>
       isBlocked(state) && now < state.blockedUntil && !permits.holds(state.covered, now, id)
         ? state

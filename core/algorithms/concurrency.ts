@@ -3,7 +3,7 @@
  * that whoever has ended gives its own back, and those of a holder that died expire.
  */
 
-import type { Algorithm } from "../algorithm.ts";
+import type { Algorithm, Share } from "../algorithm.ts";
 import { openPermits } from "../limiter/permits.ts";
 import { bringDesks } from "../limiter/desks.ts";
 import { checkInteger, checkOptions, checkRange, rangeError } from "../options/checks.ts";
@@ -17,6 +17,9 @@ import {
   NO_PERMITS,
   permitCodec,
   type PermitList,
+  permitsHeld,
+  setShare,
+  shareAt,
   unitsHeld,
   waitForAll,
   waitForUnits,
@@ -24,7 +27,10 @@ import {
 
 /** The options of `concurrency`. */
 export interface ConcurrencyOptions {
-  /** Units that may be in use at once; an integer from 0 to 1,000. 0 refuses everything. */
+  /**
+   * Units that may be in use at once; an integer from 0 to 1,000,000. 0 refuses everything. Above 1,000
+   * the store is to be wrapped in `lease` of `tidegate/stores`.
+   */
   readonly limit: number;
   /**
    * For how long a permit is held that nobody renews, as its holder died: whole milliseconds of at
@@ -40,13 +46,18 @@ export interface ConcurrencyOptions {
   readonly name?: string | undefined;
 }
 
-/** The most permits of a key: some 30 KB of text. */
-const MAX_LIMIT = 1_000;
+/** The largest limit. */
+const MAX_LIMIT = 1_000_000;
+/** The most permits of a key that stand there one by one: some 30 KB of text. */
+const MOST_SINGLE = 1_000;
+/** The most shares of a key whose limit is larger: as many as the shared store has room for. */
+const MOST_SHARES = 341;
 /** The shortest time to live: a third of it is a timer. */
 const MIN_TTL = 10;
 /** An array, beside its numbers. */
 const PERMITS_BYTES = 48;
 const HOUR = 3_600_000;
+const NO_SHARE: Share = { units: 0, number: 0 };
 /** The id of a permit that nobody can release: a look asks whether it would be held. */
 const NOBODY = 0;
 
@@ -68,7 +79,9 @@ const NOBODY = 0;
  * together. The bare reducer's `step` takes a permit that nobody can release.
  *
  * Each call takes O(limit), and so does a state: 3 words and some 27 characters for each permit. In
- * the shared store the limit is at most 341.
+ * the shared store the limit is at most 341. On a store that is wrapped in `lease`, a process has one
+ * share of the units for all its permits, so calls and states take O(processes), and limits may be as
+ * large as 1,000,000 for at most 341 processes.
  *
  * @param options `limit` in units, `ttl` and `maxHold` in milliseconds or as text.
  * @throws {TypeError} If an option is of the wrong type.
@@ -98,6 +111,8 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
     wait: (state, now, cost) => waitForUnits(state, now, limit - cost),
     reset: waitForAll,
   };
+  const single = limit <= MOST_SINGLE;
+  const most = single ? limit : MOST_SHARES;
   const algorithm = buildAlgorithm<PermitList>({
     limit,
     period: Infinity,
@@ -106,7 +121,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
     capacity: limit,
     initial: NO_PERMITS,
     accounting,
-    codec: permitCodec(limit),
+    codec: permitCodec(limit, most),
     bytes: (permits) => PERMITS_BYTES + 8 * permits.length,
     permits: {
       ttl,
@@ -125,6 +140,22 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
         return place < 0 ? state : dropPermit(state, now, place);
       },
       holds: (state, now, id) => findPermit(state, now, id) >= 0,
+      single,
+      shares: {
+        set(state, now, { id, number, units: wanted }) {
+          const place = findPermit(state, now, id);
+          const held = place < 0 ? NO_SHARE : shareAt(state, place);
+          if (number <= held.number || place < 0 && number > 1) return state;
+          const units = Math.min(wanted, free(state, now) + held.units);
+          if (units === 0) return place < 0 ? state : dropPermit(state, now, place);
+          if (place < 0 && permitsHeld(state, now) >= most) return state;
+          return setShare(state, now, id, now + ttl, { units, number });
+        },
+        of(state, now, id) {
+          const place = findPermit(state, now, id);
+          return place < 0 ? undefined : shareAt(state, place);
+        },
+      },
       scale: (share) => concurrency({ ...options, name, limit: Math.floor(limit * share) }),
     },
   });

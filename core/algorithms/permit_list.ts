@@ -2,11 +2,15 @@
  * The permits of a key: three numbers each, the id of its holder, the instant at which it expires and
  * its units, in the order in which they expire. A permit is held until, and not at, that instant.
  *
+ * A process may hold many units by one entry, its share, and set them anew by numbered messages. The
+ * number of the last one stands above the units in the third number, and is 0 for a plain permit.
+ *
  * Expired permits count in the invariant that all units together are at most the limit, and whatever
  * writes drops them: a clock that steps back would otherwise revive them beside those that took their
  * place.
  */
 
+import type { Share } from "../algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { countOf } from "../arithmetic/counts.ts";
 
@@ -18,14 +22,48 @@ export const NO_PERMITS: PermitList = Object.freeze([]);
 
 /** Numbers of a permit. */
 const WIDTH = 3;
+/** The most units of a permit or a share. */
+const MOST_UNITS = 2 ** 20;
+/** The most messages of one holder. */
+const MOST_NUMBER = 2 ** 32 - 1;
+/** What a number is multiplied by, to stand above the units. */
+const NUMBERED = 2 * MOST_UNITS;
+
+function unitsOf(counted: number): number {
+  return counted < NUMBERED ? counted : counted % NUMBERED;
+}
+
+/** The share of the permit at a place. */
+export function shareAt(permits: PermitList, place: number): Share {
+  const counted = permits[place + 2]!;
+  return { units: unitsOf(counted), number: Math.floor(counted / NUMBERED) };
+}
+
+/** The permits that are held, of which a holder's share is this one from now on. */
+export function setShare(
+  permits: PermitList,
+  now: number,
+  id: number,
+  expires: number,
+  { units, number }: Share,
+): PermitList {
+  const place = findPermit(permits, now, id);
+  const latest = place < 0 ? expires : Math.max(expires, permits[place + 1]!);
+  return keepHeld(permits, now, place, [id, latest, number * NUMBERED + units]);
+}
 
 /** Units that are held. */
 export function unitsHeld(permits: PermitList, now: number): number {
   let units = 0;
   for (let at = permits.length - WIDTH; at >= 0 && permits[at + 1]! > now; at -= WIDTH) {
-    units += permits[at + 2]!;
+    units += unitsOf(permits[at + 2]!);
   }
   return units;
+}
+
+/** How many permits are held. */
+export function permitsHeld(permits: PermitList, now: number): number {
+  return (permits.length - firstHeld(permits, now)) / WIDTH;
 }
 
 /** Where an id's permit stands; -1 if it holds none. */
@@ -42,7 +80,7 @@ export function waitForUnits(permits: PermitList, now: number, most: number): nu
   let at = firstHeld(permits, now);
   let wait = 0;
   for (; units > most; at += WIDTH) {
-    units -= permits[at + 2]!;
+    units -= unitsOf(permits[at + 2]!);
     wait = permits[at + 1]! - now;
   }
   return wait;
@@ -109,11 +147,15 @@ function firstHeld(permits: PermitList, now: number): number {
 
 /**
  * Words: three for each permit, and one that is 0 for none. Text: `p1`, then `id@expires*units` of each
- * permit, the id to the base 36; one unit is not written.
+ * permit, the id to the base 36; one unit is not written. After a share's units stands `#` and its
+ * number.
+ *
+ * @param limit The most units of all permits.
+ * @param most The most permits.
  */
-export function permitCodec(limit: number): Codec<PermitList> {
+export function permitCodec(limit: number, most: number): Codec<PermitList> {
   return {
-    maxWords: Math.max(1, WIDTH * limit),
+    maxWords: Math.max(1, WIDTH * most),
     write(permits, words, offset) {
       if (permits.length === 0) words[offset] = 0;
       for (let index = 0; index < permits.length; index++) words[offset + index] = permits[index]!;
@@ -121,13 +163,13 @@ export function permitCodec(limit: number): Codec<PermitList> {
     },
     read(words, offset, count) {
       if (count === 1 && words[offset] === 0) return NO_PERMITS;
-      return checked(Array.from(words.subarray(offset, offset + count)), limit);
+      return checked(Array.from(words.subarray(offset, offset + count)), limit, most);
     },
     encode: encodePermits,
     decode(text) {
       if (text === "p1") return NO_PERMITS;
       if (text.slice(0, 3) !== "p1 ") return undefined;
-      const permits = checked(text.slice(3).split(" ").flatMap(readPermit), limit);
+      const permits = checked(text.slice(3).split(" ").flatMap(readPermit), limit, most);
       return permits !== undefined && encodePermits(permits) === text ? permits : undefined;
     },
   };
@@ -136,29 +178,42 @@ export function permitCodec(limit: number): Codec<PermitList> {
 function encodePermits(permits: PermitList): string {
   let text = "p1";
   for (let at = 0; at < permits.length; at += WIDTH) {
-    const units = permits[at + 2]!;
-    text += ` ${permits[at]!.toString(36)}@${permits[at + 1]!}${units === 1 ? "" : `*${units}`}`;
+    const { units, number } = shareAt(permits, at);
+    const counted = units === 1 ? "" : `*${units}`;
+    const numbered = number === 0 ? "" : `#${number}`;
+    text += ` ${permits[at]!.toString(36)}@${permits[at + 1]!}${counted}${numbered}`;
   }
   return text;
 }
 
+const PERMIT_REGEXP = /^([0-9a-z]+)@(\d+)(?:\*(\d+))?(?:#(\d+))?$/;
+
 function readPermit(text: string): readonly number[] {
-  const at = text.indexOf("@");
-  const star = text.indexOf("*", at);
-  const expires = text.slice(at + 1, star < 0 ? text.length : star);
-  const units = star < 0 ? 1 : countOf(text.slice(star + 1));
-  return [parseInt(text.slice(0, Math.max(0, at)), 36), countOf(expires), units];
+  const [, id = "", expires = "", units = "1", number = "0"] = PERMIT_REGEXP.exec(text) ?? [];
+  const counted = countOf(units);
+  const isCounted = counted <= MOST_UNITS && countOf(number) <= MOST_NUMBER;
+  return [
+    parseInt(id, 36),
+    countOf(expires),
+    isCounted ? countOf(number) * NUMBERED + counted : NaN,
+  ];
 }
 
 /** The permits, if some steps can have left them. */
-function checked(permits: readonly number[], limit: number): PermitList | undefined {
-  if (permits.length === 0 || permits.length % WIDTH !== 0) return undefined;
+function checked(
+  permits: readonly number[],
+  limit: number,
+  most: number,
+): PermitList | undefined {
+  const count = permits.length / WIDTH;
+  if (count === 0 || !Number.isInteger(count) || count > most) return undefined;
   let sum = 0;
   let before = 0;
   for (let at = 0; at < permits.length; at += WIDTH) {
-    const [id, expires, units] = permits.slice(at, at + WIDTH) as [number, number, number];
+    const [id, expires, counted] = permits.slice(at, at + WIDTH) as [number, number, number];
+    const units = unitsOf(counted);
     const isPermit = Number.isSafeInteger(id) && id >= 0 && Number.isSafeInteger(expires) &&
-      expires >= before && Number.isSafeInteger(units) && units >= 1;
+      expires >= before && Number.isSafeInteger(counted) && counted >= 0 && units >= 1;
     sum += units;
     if (!isPermit || sum > limit) return undefined;
     before = expires;

@@ -362,6 +362,7 @@ export function limiterOn(
     watch: (key) => family.watch?.(key),
     clock,
     tellsReleases: family.watch !== undefined,
+    renewalLag: family.renewalLag ?? 0,
   };
   const permits = permitDesk(waiting);
   const blocks = blockDesk(algorithm, call, options);

@@ -22,10 +22,17 @@ export interface PermitTimes {
   readonly maxHold: number;
 }
 
-/** The times of an algorithm's permits: the shortest of those of its parts. */
-export function permitTimes({ internals }: Algorithm): PermitTimes {
-  if (internals?.permits !== undefined) return internals.permits;
-  const parts = internals?.parts?.map(permitTimes) ?? [];
+/**
+ * The times of an algorithm's permits: the shortest of those of its parts.
+ *
+ * @param lag Milliseconds by which a permit may have been renewed before its holder was answered so.
+ */
+export function permitTimes({ internals }: Algorithm, lag: number = 0): PermitTimes {
+  if (internals?.permits !== undefined) {
+    const { ttl, maxHold } = internals.permits;
+    return { ttl: ttl - lag, maxHold };
+  }
+  const parts = internals?.parts?.map((part) => permitTimes(part, lag)) ?? [];
   return {
     ttl: Math.min(...parts.map(({ ttl }) => ttl)),
     maxHold: Math.min(...parts.map(({ maxHold }) => maxHold)),

@@ -49,7 +49,7 @@ const TIME_IS_UP = Symbol("maxWait");
 export const openPermits: OpenPermits = (limiter) => {
   const { algorithm } = limiter;
   requirePermits("hold", algorithm);
-  const times = permitTimes(algorithm);
+  const times = permitTimes(algorithm, limiter.renewalLag);
   const renewals = renewalsOf(limiter.clock);
 
   /** The answer to a call that was sent at an instant. */

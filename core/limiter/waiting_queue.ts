@@ -42,6 +42,8 @@ export interface QueueLimiter {
   readonly clock: Clock | undefined;
   /** Whether every release wakes those who wait, in whatever thread or process it is made. */
   readonly tellsReleases: boolean;
+  /** Milliseconds by which a permit may have been renewed before its holder was answered so. */
+  readonly renewalLag: number;
   /** Watches a key for units that other threads give back, if the store can. */
   watch(key: string): WatchedKey | undefined;
 }

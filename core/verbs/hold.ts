@@ -1,8 +1,11 @@
+import type { Algorithm } from "../algorithm.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
+import { rangeError } from "../options/checks.ts";
 import { lookOf, type PermitVerb, permitVerb } from "./permit_steps.ts";
 
 /** Holds a permit, or renews it if its id holds it already. */
 export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) => {
+  requireSingle(algorithm);
   const { decide } = splitReducer(algorithm);
   const look = lookOf(algorithm);
   return {
@@ -11,3 +14,11 @@ export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) =>
       steps.holds(next, now, argument) ? look(next, now) : decide(state, state, now, argument.cost),
   };
 });
+
+/** Requires an algorithm whose states have room for each permit. */
+function requireSingle({ capacity, internals }: Algorithm): void {
+  internals?.parts?.forEach(requireSingle);
+  if (internals?.permits?.single !== false) return;
+  const rule = "above a limit of 1,000 the store must be wrapped in lease(store, { units, ttl })";
+  throw rangeError("hold a permit", rule, capacity);
+}

@@ -16,6 +16,8 @@ import { peek } from "../../core/verbs/peek.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 import { keyedCache } from "./keyed_cache.ts";
 import { leasedCall, type LeasedKey } from "./leased_call.ts";
+import { hasShares, leasedPermits } from "./leased_permits.ts";
+import { runWithPermits } from "./run_with_permits.ts";
 
 type AnyBound = Operation["bound"];
 
@@ -51,6 +53,11 @@ export interface LeaseOptions {
  * keys at once. The `remaining` and the waits of an answer are as old as its block. A block is smaller
  * than the capacity. `leakyQueue` is not accepted, because its calls have their places in time, nor is
  * `lockout`, because a block of tries would lock the key.
+ *
+ * Of `concurrency`, a process takes a share of the units, and gives out permits of it by itself: never
+ * more than the limit in all, by a text in the store that has one entry for each process, so limits may be as large
+ * as 1,000,000. It takes up to `units` more than it needs, and gives them back when no permit of the key was
+ * held or released for a `ttl`. `all` with a part of `concurrency` is not accepted.
  *
  * Constant time; at most `maxKeys` keys are held, some 300 bytes and twice their own text each. Calls
  * on keys of more than 1,024 characters always go to the store.
@@ -100,12 +107,17 @@ export function lease(store: Store, options: LeaseOptions): Store {
     return answer;
   }
 
+  const permits = leasedPermits({ units, ttl, maxKeys });
+
   return wrapStore(store, {
     open(spec) {
-      requireLeasable(spec.algorithm);
-      return (store as StoreBase).open(spec);
+      const isPermit = hasShares(spec.algorithm);
+      if (!isPermit) requireLeasable(spec.algorithm);
+      const family = (store as StoreBase).open(spec);
+      return isPermit ? permits.open(family) : family;
     },
     call({ family, verb, call }) {
+      if (hasShares(family.spec.algorithm)) return call;
       const isLook = (verb as unknown) === peek;
       if ((verb as unknown) === block) {
         // A block of units that was given before would be used up beside it.
@@ -133,26 +145,41 @@ export function lease(store: Store, options: LeaseOptions): Store {
       return (key, cost: number, now) => decide(key, cost, isLook, now);
     },
     run: (operations, now) =>
-      andThen(store.run(operations, now) as MaybePromise<readonly unknown[]>, (answers) => {
-        operations.forEach((operation, index) => {
-          if (operation.bound.verb.kind === "free") keepUsed(operation, answers[index]);
-        });
-        return answers;
-      }),
-    delete({ spec, delete: forget }, key) {
-      keys.delete(spec, key);
-      return andFinally<void>(() => forget(key), () => keys.delete(spec, key));
+      runWithPermits(
+        operations,
+        now,
+        permits.isOwn,
+        (others) =>
+          andThen(store.run(others, now) as MaybePromise<readonly unknown[]>, (answers) => {
+            others.forEach((operation, index) => {
+              if (operation.bound.verb.kind === "free") keepUsed(operation, answers[index]);
+            });
+            return answers;
+          }),
+      ),
+    delete(family, key) {
+      const { spec, delete: forget } = family;
+      const forgetHere = () => {
+        keys.delete(spec, key);
+        permits.forget(family, key);
+      };
+      forgetHere();
+      return andFinally<void>(() => forget(key), forgetHere);
     },
     deleteAll: store.deleteAll && ((prefix) => {
-      keys.clear();
-      return andFinally<void>(() => store.deleteAll!(prefix), keys.clear);
+      const forgetHere = () => {
+        keys.clear();
+        permits.clear();
+      };
+      forgetHere();
+      return andFinally<void>(() => store.deleteAll!(prefix), forgetHere);
     }),
   });
 }
 
 function requireLeasable(algorithm: Algorithm): void {
   if (holdsPermits(algorithm)) {
-    const rule = "lease must not be given concurrency, whose units belong to their holders";
+    const rule = "lease must be given concurrency alone, not as a part of all or under blockable";
     throw rangeError("hand out units", rule, algorithm.id);
   }
   if (locks(algorithm)) {

@@ -15,7 +15,7 @@ import { inFolder } from "../support/in_folder.ts";
 import type { HolderTask } from "../support/permits/holder.ts";
 import { jobsOn, LANES, LIMIT, type Place, storeAt, TTL } from "../support/permits/jobs.ts";
 import { openResource, type Resource } from "../support/permits/resource.ts";
-import { inShare, isLong } from "../support/seed.ts";
+import { inShare, isLong, seed } from "../support/seed.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 
 /** Permits that each lane of a holder has, one after the other. */
@@ -75,6 +75,13 @@ for (const kind of kinds) {
   describe(`${kind}: permits of ${kind === "shared" ? "threads" : "processes"}`, () => {
     test("that have died are free within one ttl", inShare(kinds, kind, () => at(kind, dead, 1)));
     test("are never more than the limit", inShare(kinds, kind, () => at(kind, busy, LIMIT)));
+    const shares = isLong() || kind === kinds[Math.abs(seed()) % kinds.length];
+    const onShares = (run: typeof busy, gather: number) =>
+      inShare(kinds, kind, async () => {
+        if (shares) await at(kind, withShares(run), gather);
+      });
+    test("that have shares and have died are free within one ttl", onShares(dead, 1));
+    test("that have shares are never more than the limit", onShares(busy, LIMIT));
   });
 }
 
@@ -90,6 +97,11 @@ async function at(
   } finally {
     await resource.close();
   }
+}
+
+/** The same with holders that give out permits of their shares. */
+function withShares(run: typeof busy): typeof busy {
+  return (place, resource) => run({ ...place, hasShares: true }, resource);
 }
 
 function start(task: HolderTask): Holder {

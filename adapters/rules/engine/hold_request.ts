@@ -4,7 +4,6 @@
  * counters are taken together or not at all, and given back together.
  */
 
-import type { Algorithm } from "../../../core/algorithm.ts";
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import { permitTimes } from "../../../core/limiter/open_permit.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
@@ -96,10 +95,9 @@ function takeRequest<Answer>(
         () => answer(verdict, decider.shadow ? held : undefined),
       );
     }
-    const times = [...taking.taken.values()].map(({ family }) => family.spec.algorithm).filter(
-      holdsPermits,
-    )
-      .map((algorithm: Algorithm) => permitTimes(algorithm).ttl);
+    const times = [...taking.taken.values()].map(({ family }) => family)
+      .filter(({ spec }) => holdsPermits(spec.algorithm))
+      .map(({ spec, renewalLag }) => permitTimes(spec.algorithm, renewalLag).ttl);
     const ttl = times.length === 0 ? undefined : Math.min(...times);
     return answer(verdict, { ...held, ttl });
   });

@@ -361,9 +361,10 @@ describe("stores made of stores", () => {
     held(cached.hold("key")).release();
   });
 
-  test("lease refuses it by name", () => {
+  test("lease refuses it in all by name", () => {
     const store = lease(memoryStore(), { units: 2, ttl: 50 });
-    const make = () => limiter(concurrency({ limit: 9, ttl: 50 }), { store, prefix: "jobs" });
+    const both = all(concurrency({ limit: 9, ttl: 50 }), gcra({ limit: 9, period: 50 }));
+    const make = () => limiter(both, { store, prefix: "jobs" });
     assert.throws(make, { name: "RangeError", message: /concurrency/ });
   });
 

@@ -4,7 +4,7 @@
 import process from "node:process";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
-import { jobsOn, LANES, LIMIT, type Place, storeAt } from "./jobs.ts";
+import { jobsOn, LANES, LIMIT, type Place, storeOfHolder } from "./jobs.ts";
 import { enterBy } from "./resource.ts";
 
 /** What a holder is to do. */
@@ -17,7 +17,7 @@ export interface HolderTask {
 }
 
 async function work({ place, port, holds }: HolderTask): Promise<void> {
-  const store = storeAt(place);
+  const store = storeOfHolder(place);
   const jobs = jobsOn(store);
   const entrance = await enterBy(port);
   if (holds === 0) {

@@ -5,16 +5,20 @@ import {
   limiter,
   type Store,
 } from "../../../mod.ts";
+import { lease } from "../../../stores/layered/layered.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { attachSharedStore, type SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
 import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
 import { newClient } from "../redis/new_client.ts";
 
-/** Where permits are. */
+/** Where permits are, and whether each holder has a share of them. */
 export type Place =
-  | { readonly kind: "redis"; readonly url: string }
-  | { readonly kind: "sqlite"; readonly path: string }
-  | { readonly kind: "shared"; readonly handle: SharedStoreHandle };
+  & { readonly hasShares?: boolean }
+  & (
+    | { readonly kind: "redis"; readonly url: string }
+    | { readonly kind: "sqlite"; readonly path: string }
+    | { readonly kind: "shared"; readonly handle: SharedStoreHandle }
+  );
 
 /** Units of the key that all of them hold. */
 export const LIMIT = 3;
@@ -28,6 +32,12 @@ export function jobsOn(store: Store, shift: number = 0): AsyncLimiter {
   const clock = shift === 0 ? undefined : () => Date.now() + shift;
   const options = { store: store as AsyncStore, prefix: "jobs", clock };
   return limiter(algorithm, options);
+}
+
+/** Opens the store of a place, as a holder does. */
+export function storeOfHolder(place: Place): Store {
+  const store = storeAt(place);
+  return place.hasShares ? lease(store, { units: 2, ttl: 5 }) : store;
 }
 
 /** Opens the store of a place. */

@@ -183,7 +183,7 @@ export async function permitNetworks(
 }
 
 /** Numbers from 0 to below 1, the same ones of the same seed. */
-function numbersFrom(seed: number): () => number {
+export function numbersFrom(seed: number): () => number {
   let state = Math.imul(seed + 1, 0x9e3779b1) | 0;
   // Source: T. Ettinger, mulberry32.
   return () => {

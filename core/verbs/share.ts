@@ -1,0 +1,67 @@
+/*
+ * Sets a holder's share of the units of `concurrency`: what a process has of them for all permits that it
+ * gives out. Each message says how many it wants in all and has a number, so that one which is lost,
+ * late or doubled does no harm; it renews the share, too.
+ */
+
+import type { Algorithm, ShareMessage } from "../algorithm.ts";
+import { splitReducer } from "../algorithms/split_reducer.ts";
+import type { Decision } from "../decision.ts";
+import { typeError } from "../options/checks.ts";
+import type { Verb } from "../store.ts";
+
+/** The request of a share. */
+export interface ShareArgument extends ShareMessage {
+  /** The units without which it is no use: the decision is that on them. */
+  readonly least: number;
+}
+
+/** The answer to such a request. */
+export interface Shared {
+  /** Allowed if the share has the units that it must; a look if it need not grow. */
+  readonly decision: Decision;
+  /**
+   * The units of the share; 0 if there are none for it, or it was given back; `undefined` if it is gone,
+   * or nobody knows, as a failure policy answered.
+   */
+  readonly units: number | undefined;
+}
+
+/** Sets the share of a holder. */
+export const share: Verb<ShareArgument, Shared> = Object.freeze({
+  name: "hold",
+  kind: "take",
+  units: ({ least }: ShareArgument) => least,
+  on(algorithm: Algorithm) {
+    const shares = algorithm.internals?.permits?.shares;
+    if (shares === undefined) {
+      throw typeError("hold a share", "its algorithm must be concurrency(...)", algorithm.id);
+    }
+    const { decide } = splitReducer(algorithm);
+    const look = (state: unknown, now: number): Shared => ({
+      decision: decide(state, state, now, 0),
+      units: undefined,
+    });
+    return {
+      next: (state: unknown, now: number, message: ShareArgument) =>
+        shares.set(state, now, message),
+      answer(state: unknown, next: unknown, now: number, message: ShareArgument) {
+        const { id, number, least } = message;
+        const before = shares.of(state, now, id);
+        const after = shares.of(next, now, id);
+        // A share that is gone is begun anew by its holder, under another name.
+        const isGone = after === undefined && before === undefined && number > 1;
+        const units = isGone ? undefined : after?.units ?? 0;
+        const missing = Math.max(0, least - (units ?? 0));
+        return { decision: decide(next, next, now, missing), units };
+      },
+      uncharged: look,
+    };
+  },
+  decisionOf: ({ decision }: Shared) => decision,
+  answerOf: (decision: Decision, answer?: Shared): Shared => ({
+    decision,
+    units: answer?.units,
+  }),
+  transition: () => undefined,
+});

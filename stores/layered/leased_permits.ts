@@ -1,0 +1,434 @@
+/*
+ * Permits that a process gives out by itself. Of each key it has a share of the units in the store, and
+ * the store knows that share alone: a holder, its units, the number of its last message, and when it
+ * expires. Most permits are then held and released without a call to the store.
+ *
+ * What a process may do is counted from before a message was sent, what it must no longer do from
+ * then, too:
+ *
+ * | the message | while it is under way | when it is answered |
+ * |---|---|---|
+ * | asks for more units | those of before may be given out | those of the answer |
+ * | asks for fewer | those that it asks for | those of the answer |
+ * | is lost | as if it were under way | the next one says all that it said |
+ *
+ * A share that nobody renews ends a ttl after the last message that was answered was sent, here before it
+ * does in the store; its permits are lost then, and the next one begins another share under another name.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { bindOnce } from "../../core/bind_once.ts";
+import { LONGEST_TIMER } from "../../core/clock.ts";
+import type { Decision } from "../../core/decision.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { newPermitId } from "../../core/limiter/permit_ids.ts";
+import {
+  andFinally,
+  andThen,
+  isPromise,
+  type MaybePromise,
+  orElse,
+} from "../../core/maybe_promise.ts";
+import type { BoundVerb, Family, Operation } from "../../core/store.ts";
+import { hold } from "../../core/verbs/hold.ts";
+import { peek } from "../../core/verbs/peek.ts";
+import type { PermitArgument } from "../../core/verbs/permit_steps.ts";
+import { release } from "../../core/verbs/release.ts";
+import { renew } from "../../core/verbs/renew.ts";
+import { share, type Shared } from "../../core/verbs/share.ts";
+import type { AnyCall } from "../../core/wrap_store.ts";
+import { ageDecision } from "./age_decision.ts";
+
+/** How permits are given out. */
+export interface PermitLease {
+  /** The units that a process takes beyond those that it needs. */
+  readonly units: number;
+  /** For how many milliseconds it keeps units that nobody needs. */
+  readonly ttl: number;
+  /** The most keys that are kept without permits. */
+  readonly maxKeys: number;
+}
+
+/** The share of a key. */
+interface Pool {
+  /** Whether its instants are by `performance.now`, and not by the caller's clock. */
+  readonly ownTime: boolean;
+  /** Its name in the store, and the number of its last message. */
+  readonly holder: number;
+  number: number;
+  /** Units that may be held here, and those that are. */
+  units: number;
+  used: number;
+  /** Units of callers that wait for an answer. */
+  wanted: number;
+  /** The units of each permit. */
+  readonly permits: Map<number, number>;
+  /** When the last message was sent that the store has answered, and its answer. */
+  renewedAt: number;
+  answer: Decision | undefined;
+  /** The message that is under way, and the look. */
+  message: PromiseLike<Outcome> | undefined;
+  look: PromiseLike<Outcome> | undefined;
+  /** When a permit was last held or released. */
+  touchedAt: number;
+  /** Gives back what nobody needs. What goes wrong with that expires. */
+  giveBack(): void;
+}
+
+/** What came of a message. */
+type Outcome = { readonly decision: Decision } | { readonly error: unknown };
+
+/** Whether permits of an algorithm can be given out by processes. */
+export function hasShares({ internals }: Algorithm): boolean {
+  return internals?.permits?.shares !== undefined;
+}
+
+/** The permits of all keys of a store. */
+export interface LeasedPermits {
+  /** A family whose permits are given out here. */
+  open(inner: Family): Family;
+  /** Whether a call of several is on a permit that is given out here. */
+  isOwn(operation: Operation): boolean;
+  /** Forgets a key of a family: its permits are lost. */
+  forget(family: Family, key: string): void;
+  /** Forgets all keys. */
+  clear(): void;
+}
+
+/** Makes what gives out permits. */
+export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLease): LeasedPermits {
+  const pools = new Map<string, Pool>();
+  const own = new WeakSet<Operation["bound"]>();
+  let timer: unknown;
+
+  function poolOf(name: string, ownTime: boolean): Pool {
+    const known = pools.get(name);
+    if (known !== undefined && known.ownTime === ownTime) return known;
+    makeRoom();
+    const pool = newPool(ownTime);
+    pools.set(name, pool);
+    return pool;
+  }
+
+  /** Drops the oldest key of which nothing is held; what its share had expires. */
+  function makeRoom(): void {
+    let looks = MOST_LOOKS;
+    for (const [name, pool] of pools) {
+      if (pools.size < maxKeys || looks-- === 0) return;
+      pools.delete(name);
+      if (pool.used + pool.wanted > 0) pools.set(name, pool);
+    }
+  }
+
+  /** Gives back what nobody needs, a while after it was needed. */
+  function startTimer(): void {
+    timer ??= inBackground(idleFor, () => {
+      timer = undefined;
+      const at = performance.now();
+      for (const [name, pool] of pools) {
+        if (!pool.ownTime || pool.units === pool.used) continue;
+        if (at - pool.touchedAt < idleFor || pool.message !== undefined) startTimer();
+        else pool.giveBack();
+        if (pool.units + pool.wanted === 0) pools.delete(name);
+      }
+    });
+  }
+
+  function open(inner: Family): Family {
+    const { algorithm } = inner.spec;
+    const { ttl } = algorithm.internals!.permits!;
+    const lag = renewalLag(ttl);
+    const setShare = inner.bind(share).call;
+    const look = inner.bind(peek).call;
+    /** Whether the store answers by promises; known from its first answer. */
+    let isLater = false;
+
+    function noteKind<Value>(answer: MaybePromise<Value>): MaybePromise<Value> {
+      isLater ||= isPromise(answer);
+      return answer;
+    }
+
+    /** The share of a key, at an instant. */
+    function shareOf(key: string, now: number | undefined): OpenShare {
+      const at = now ?? performance.now();
+      const pool = poolOf(inner.nameOf(key), now === undefined);
+      const age = at - pool.renewedAt;
+      // A share from the future is none: the clock was set back.
+      if (pool.number > 0 && !(age >= 0 && age < ttl)) loseShare(pool);
+      const isFresh = () => pool.answer !== undefined && at - pool.renewedAt < lag;
+      return { pool, key, now, at, isFresh };
+    }
+
+    /** Says how many units are needed, and renews the share. */
+    function send(
+      { pool, key, now, at }: OpenShare,
+      least: number,
+      spare: number,
+    ): MaybePromise<Outcome> {
+      const { holder } = pool;
+      const units = pool.used + pool.wanted + spare;
+      const message = { id: holder, number: ++pool.number, units, least };
+      if (pool.number === 1) pool.renewedAt = at;
+      pool.units = Math.min(pool.units, units);
+      pool.giveBack = () => void send(shareOf(key, undefined), 0, 0);
+      return underWay(
+        pool,
+        "message",
+        () =>
+          andThen(noteKind(setShare(key, message, now)), (answer) => {
+            if (pool.holder === holder) noteAnswer(pool, answer, at);
+            return answer.decision;
+          }),
+      );
+    }
+
+    /** Asks for units, together with all who wait for some. */
+    function ask(open: OpenShare, cost: number): MaybePromise<Outcome> {
+      const { pool, key, now } = open;
+      const sent = pool.message ?? pool.look;
+      if (sent !== undefined) return sent;
+      const least = pool.used + cost;
+      if (!(open.isFresh() && pool.answer!.remaining === 0)) return send(open, least, block);
+      // The store had nothing left. If that is still so, a refusal is not to write.
+      const looked = underWay(pool, "look", () => look(key, least - pool.units, now));
+      return andThen(looked, (outcome) => {
+        if ("error" in outcome) return outcome;
+        const { allowed, remaining } = outcome.decision;
+        return allowed || remaining > 0 ? pool.message ?? send(open, least, block) : outcome;
+      });
+    }
+
+    /** A decision by what the store last said. */
+    function decide({ pool, at }: OpenShare, allowed: boolean): Decision {
+      const idle = pool.units - pool.used;
+      const aged = ageDecision(pool.answer!, at - pool.renewedAt, (left) => left + idle);
+      return { ...aged, allowed, retryAfter: 0 };
+    }
+
+    function take(
+      open: OpenShare,
+      { id, cost }: PermitArgument,
+      kept: number,
+    ): Decision | undefined {
+      const { pool, at } = open;
+      if (!open.isFresh() || pool.units - pool.used - kept < cost) return undefined;
+      pool.permits.set(id, cost);
+      pool.used += cost;
+      pool.touchedAt = at;
+      return decide(open, true);
+    }
+
+    const holdHere: PermitCall = (key, permit, now) => {
+      const open = shareOf(key, now);
+      const { pool } = open;
+      if (pool.permits.has(permit.id)) return renewHere(key, permit, now);
+      // Units that others wait for are theirs.
+      const taken = take(open, permit, pool.wanted);
+      if (taken !== undefined) return taken;
+      pool.wanted += permit.cost;
+      return andFinally(
+        // A message that is under way says nothing of this call.
+        () => andThen<unknown, Decision>(pool.message, () => holdLater(open, permit, MOST_ASKED)),
+        () => pool.wanted -= permit.cost,
+      );
+    };
+
+    function holdLater(
+      open: OpenShare,
+      permit: PermitArgument,
+      asks: number,
+    ): MaybePromise<Decision> {
+      const taken = take(open, permit, 0);
+      if (taken !== undefined) return taken;
+      return andThen(ask(open, permit.cost), (outcome) => {
+        const taken = take(open, permit, 0);
+        if (taken !== undefined) return taken;
+        if ("error" in outcome) throw outcome.error;
+        const { decision } = outcome;
+        if (decision.source === "policy") return decision;
+        // The share was gone, or was renewed too long before.
+        if (!open.isFresh() && asks > 1) return holdLater(open, permit, asks - 1);
+        const idle = open.pool.units - open.pool.used;
+        return {
+          ...decision,
+          allowed: false,
+          remaining: decision.remaining + idle,
+          retryAfter: Math.max(1, decision.retryAfter),
+        };
+      });
+    }
+
+    const renewHere: PermitCall = (key, permit, now) => {
+      const open = shareOf(key, now);
+      if (!open.pool.permits.has(permit.id)) return inner.bind(renew).call(key, permit, now);
+      return renewLater(open, permit, MOST_ASKED);
+    };
+
+    function renewLater(
+      open: OpenShare,
+      permit: PermitArgument,
+      asks: number,
+    ): MaybePromise<Decision> {
+      const { pool, at } = open;
+      if (open.isFresh()) return decide(open, pool.permits.has(permit.id));
+      const spare = at - pool.touchedAt < idleFor ? block : 0;
+      return andThen(pool.message ?? send(open, pool.used, spare), (outcome) => {
+        if ("error" in outcome) throw outcome.error;
+        const { decision } = outcome;
+        if (decision.source === "policy") return decision;
+        if (!pool.permits.has(permit.id)) return { ...decision, allowed: false };
+        if (asks > 1 || open.isFresh()) return renewLater(open, permit, asks - 1);
+        throw new StoreUnavailableError(
+          "Cannot renew a permit as the store must answer in time",
+          "no",
+        );
+      });
+    }
+
+    const releaseHere: PermitCall = (key, permit, now) => {
+      const open = shareOf(key, now);
+      const { pool, at } = open;
+      const cost = pool.permits.get(permit.id);
+      if (cost === undefined) return inner.bind(release).call(key, permit, now);
+      pool.permits.delete(permit.id);
+      pool.used -= cost;
+      pool.touchedAt = at;
+      const isMuch = pool.units - pool.used - pool.wanted > block;
+      if (isMuch && pool.message === undefined) void send(open, 0, Math.floor(block / 2));
+      else if (pool.ownTime) startTimer();
+      return decide(open, true);
+    };
+
+    function lookHere(key: string, cost: number, now: number | undefined) {
+      return andThen(look(key, cost, now), (seen) => {
+        const { units, used } = shareOf(key, now).pool;
+        if (units === used) return seen;
+        const remaining = seen.remaining + units - used;
+        return { ...seen, remaining, ...(cost <= remaining && { allowed: true, retryAfter: 0 }) };
+      });
+    }
+
+    /** A call that is answered as the store answers. */
+    const asStore = (call: AnyCall): AnyCall => (...request) => {
+      const answer = call(...request);
+      return isLater && !isPromise(answer) ? Promise.resolve(answer) : answer;
+    };
+    const calls = new Map<unknown, AnyCall>([
+      [hold, asStore(holdHere)],
+      [renew, asStore(renewHere)],
+      [release, asStore(releaseHere)],
+      [peek, lookHere],
+    ]);
+    // Nobody in another thread learns of a release that the store does not.
+    const { watch: _, ...rest } = inner;
+    const family: Family = {
+      ...rest,
+      renewalLag: lag,
+      bind: bindOnce((verb) => {
+        const call = calls.get(verb);
+        if (call === undefined) return inner.bind(verb);
+        // Where states have no room for single permits, holding one has no steps.
+        const { steps } = inner.bind<unknown, unknown>(
+          ((verb as unknown) === hold ? renew : verb) as never,
+        );
+        const bound = { family, verb, steps, call } as unknown as BoundVerb<never, never>;
+        if ((verb as unknown) !== peek) own.add(bound);
+        return bound as never;
+      }),
+    };
+    return family;
+  }
+
+  return {
+    open,
+    isOwn: ({ bound }) => own.has(bound),
+    forget: (family, key) => void pools.delete(family.nameOf(key)),
+    clear: () => pools.clear(),
+  };
+}
+
+/** A call on a permit. */
+type PermitCall = (
+  key: string,
+  permit: PermitArgument,
+  now: number | undefined,
+) => MaybePromise<Decision>;
+
+/** The share of a key, as a call meets it. */
+interface OpenShare {
+  readonly pool: Pool;
+  readonly key: string;
+  /** The limiter's instant, and the one by which shares are kept. */
+  readonly now: number | undefined;
+  readonly at: number;
+  /** Whether the store has answered a message of late, so that permits may be given out. */
+  isFresh(): boolean;
+}
+
+/** How many keys are looked at when one is to be dropped. */
+const MOST_LOOKS = 16;
+/** How often a call asks the store, as the share was gone or renewed too long before. */
+const MOST_ASKED = 4;
+
+/** Milliseconds by which a share may have been renewed before a permit that it holds. */
+function renewalLag(ttl: number): number {
+  return Math.max(1, Math.floor(ttl / 10));
+}
+
+function newPool(ownTime: boolean): Pool {
+  return {
+    ownTime,
+    holder: newPermitId(),
+    number: 0,
+    units: 0,
+    used: 0,
+    wanted: 0,
+    permits: new Map(),
+    renewedAt: 0,
+    answer: undefined,
+    message: undefined,
+    look: undefined,
+    touchedAt: -Infinity,
+    giveBack: () => {},
+  };
+}
+
+/** All permits are lost, and the next message begins another share. */
+function loseShare(pool: Pool): void {
+  const { ownTime, wanted } = pool;
+  Object.assign(pool, newPool(ownTime), { wanted });
+}
+
+/** Notes what the store says of a share. */
+function noteAnswer(pool: Pool, { decision, units }: Shared, sentAt: number): void {
+  if (decision.source === "policy") return;
+  if (units === undefined) return loseShare(pool);
+  pool.units = units;
+  pool.renewedAt = sentAt;
+  pool.answer = decision;
+}
+
+/** Runs a call to the store, whose answer the next ones wait for while it is under way. */
+function underWay(
+  pool: Pool,
+  kind: "message" | "look",
+  call: () => MaybePromise<Decision>,
+): MaybePromise<Outcome> {
+  const outcome = orElse<Outcome>(
+    () => andThen(call(), (decision) => ({ decision })),
+    (error) => ({ error }),
+  );
+  if (!isPromise(outcome)) return outcome;
+  const pending = outcome.then((it) => {
+    if (pool[kind] === pending) pool[kind] = undefined;
+    return it;
+  });
+  return pool[kind] = pending;
+}
+
+/** Calls back later, unless nothing else keeps the process alive until then. */
+function inBackground(milliseconds: number, run: () => void): unknown {
+  const timer: unknown = setTimeout(run, Math.min(milliseconds, LONGEST_TIMER));
+  (timer as { unref?(): void }).unref?.();
+  return timer;
+}

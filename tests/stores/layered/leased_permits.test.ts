@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import { rateLimit } from "../../../adapters/http/http.ts";
+import {
+  all,
+  type AsyncLimiter,
+  type AsyncStore,
+  blockable,
+  concurrency,
+  consumeAll,
+  gcra,
+  limiter,
+  memoryStore,
+  type Permit,
+} from "../../../mod.ts";
+import { lease } from "../../../stores/layered/layered.ts";
+import { compareAndSetStore } from "../../../stores/stores.ts";
+import { interceptedStore } from "../../support/intercepted_store.ts";
+import { promised } from "../../support/promised_store.ts";
+import { mapDriver } from "../../support/drivers/map_driver.ts";
+
+const TTL = 3_000;
+const JOBS = concurrency({ limit: 50_000, ttl: TTL });
+const BLOCK = { units: 100, ttl: "1m" } as const;
+
+/** A store in memory, and how many calls have come to it. */
+function counted() {
+  let calls = 0;
+  const store = interceptedStore(memoryStore(), (_, proceed) => {
+    calls++;
+    return proceed();
+  });
+  return { store, calls: () => calls };
+}
+
+describe("permits of a lease", () => {
+  test("are exactly as many as the limit, in two processes, by few calls to the store", () => {
+    const { store, calls } = counted();
+    const jobs = concurrency({ limit: 5_000, ttl: TTL });
+    const limiters = [1, 2].map(() => limiter(jobs, { store: lease(store, BLOCK), prefix: "a" }));
+    const held = Array.from({ length: 5_050 }, (_, call) => limiters[call % 2]!.hold("key"));
+    assert.equal(held.filter(({ permit }) => permit).length, 5_000);
+    // The refusals look, and write nothing.
+    assert.ok(calls() < 5_000 / 100 + 60, `${calls()} calls`);
+    assert.equal(limiters[0]!.peek("key", 0).remaining, 0);
+    const before = calls();
+    for (const { permit } of held) permit?.release();
+    assert.ok(calls() - before < 2 * 5_000 / 50 + 2, `${calls() - before} calls`);
+    const { remaining } = limiter(jobs, { store, prefix: "a" }).peek("key", 0);
+    assert.ok(remaining >= 5_000 - 2 * 100, `${remaining} of 5,000 are back`);
+    assert.equal(limiters[1]!.hold("key", { cost: remaining }).decision.allowed, true);
+  });
+
+  test("are a short text in the store, and count beside single ones", async () => {
+    const rows = new Map();
+    const store = compareAndSetStore(mapDriver(rows));
+    const small = concurrency({ limit: 1_000, ttl: TTL });
+    const leased = limiter(small, { store: lease(store, BLOCK), prefix: "a" });
+    const single = limiter(small, { store, prefix: "a" });
+    const own = await single.hold("key", { cost: 300 });
+    const held = await Promise.all(Array.from({ length: 750 }, () => leased.hold("key")));
+    assert.equal(held.filter(({ permit }) => permit).length, 700);
+    assert.ok(JSON.stringify([...rows.values()]).length < 150);
+    await Promise.all([own, ...held].map(({ permit }) => permit?.release()));
+    assert.equal((await leased.peek("key", 0)).remaining, 1_000);
+    await store.close();
+  });
+
+  test("that nobody needs are given back a while later", async () => {
+    const inner = memoryStore();
+    const store = lease(inner, { units: 100, ttl: 20 });
+    const jobs = limiter(JOBS, { store, prefix: "a" });
+    const exact = limiter(JOBS, { store: inner, prefix: "a" });
+    const [one, other] = [jobs.hold("key"), jobs.hold("key")];
+    assert.equal(exact.peek("key", 0).remaining, 50_000 - 101);
+    one.permit!.release();
+    while (exact.peek("key", 0).remaining < 49_999) {
+      await new Promise((wake) => setTimeout(wake, 5));
+    }
+    other.permit!.release();
+    while (exact.peek("key", 0).remaining < 50_000) {
+      await new Promise((wake) => setTimeout(wake, 5));
+    }
+  });
+
+  test("of a process that is cut off are lost before the store gives them to others", async () => {
+    const clock = virtualClock(1_000_000);
+    const { store, held: answers } = promised(memoryStore());
+    let isAway = false;
+    const cutOff = interceptedStore(store, (_, proceed) => {
+      if (isAway) return Promise.reject(new Error("away")) as never;
+      return proceed();
+    });
+    const limit = concurrency({ limit: 5, ttl: TTL });
+    const jobs = limiter(limit, {
+      store: lease(cutOff, { units: 2, ttl: 50 }) as AsyncStore,
+      prefix: "a",
+      clock,
+    });
+    const others = limiter(limit, { store, prefix: "a", clock });
+    const decided = async <T>(answer: Promise<T>) => (answers.release(), await answer);
+    const first = jobs.hold("key", { cost: 5 });
+    // Asked for at 0, answered a while later.
+    await clock.pass(200);
+    const { permit } = await decided(first);
+    isAway = true;
+    // Held at the last instant at which the answer still counts as fresh.
+    await clock.pass(TTL - 201);
+    assert.equal(permit!.signal.aborted, true);
+    assert.equal((await decided(others.hold("key"))).decision.allowed, false);
+    await clock.pass(201);
+    assert.equal((await decided(others.hold("key", { cost: 5 }))).decision.allowed, true);
+  });
+
+  test("are held from units of a share for no longer than its last message says", async () => {
+    const clock = virtualClock(1_000_000);
+    const inner = memoryStore();
+    let isAway = false;
+    const store = interceptedStore(inner, (_, proceed) => {
+      if (isAway) throw new Error("away");
+      return proceed();
+    });
+    const jobs = limiter(JOBS, { store: lease(store, BLOCK), prefix: "a", clock });
+    jobs.hold("key");
+    isAway = true;
+    await clock.pass(TTL / 10 - 1);
+    const { permit } = jobs.hold("key");
+    assert.ok(permit);
+    await clock.pass(1);
+    assert.throws(() => jobs.hold("key"), /away/);
+    const { signal } = permit;
+    await clock.pass(TTL - TTL / 10 - 2);
+    assert.equal(signal.aborted, false);
+    await clock.pass(1);
+    assert.equal(signal.aborted, true);
+  });
+
+  test("are lost when their key is reset, and the next ones begin anew", async () => {
+    const clock = virtualClock(1_000_000);
+    const inner = memoryStore();
+    const jobs = limiter(JOBS, { store: lease(inner, BLOCK), prefix: "a", clock });
+    const elsewhere = limiter(JOBS, { store: inner, prefix: "a", clock });
+    const { permit } = jobs.hold("key");
+    const { signal } = permit!;
+    elsewhere.reset("key");
+    await clock.pass(TTL / 3);
+    assert.equal(signal.aborted, true);
+    assert.equal(permit!.release(), false);
+    assert.equal(jobs.hold("key", { cost: 50_000 }).decision.allowed, true);
+    jobs.reset("key");
+    assert.equal(jobs.hold("key", { cost: 50_000 }).decision.allowed, true);
+  });
+
+  test("wait for each other, and for units that another process gives back", async () => {
+    const limit = concurrency({ limit: 2, ttl: "1m" });
+    const inner = memoryStore();
+    const open = () => limiter(limit, { store: lease(inner, { units: 2, ttl: 10 }), prefix: "a" });
+    const [one, other] = [open(), open()];
+    const { permit } = one.hold("key");
+    assert.equal(other.hold("key").permit, undefined);
+    const waiting = other.hold("key", { cost: 2, maxWait: "1m" });
+    permit!.release();
+    assert.ok((await waiting).permit);
+  });
+
+  test("many callers at once share a message, and each is answered by what it asks for", async () => {
+    const { store, held } = promised(memoryStore());
+    const limit = concurrency({ limit: 20, ttl: TTL });
+    const jobs: AsyncLimiter = limiter(limit, {
+      store: lease(store, { units: 4, ttl: "1m" }),
+      prefix: "a",
+    });
+    const calls = Array.from({ length: 30 }, (_, call) => jobs.hold("key", { cost: 1 + call % 2 }));
+    let most = 0;
+    let isOver = false;
+    void Promise.all(calls).then(() => isOver = true);
+    while (!isOver) {
+      most = Math.max(most, held.count());
+      held.release();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(most, 1);
+    const permits = (await Promise.all(calls)).map(({ permit }) => permit);
+    const units = permits.reduce((sum, permit, call) => sum + (permit ? 1 + call % 2 : 0), 0);
+    assert.equal(units, 20);
+  });
+
+  test("a failure of the store is that of each call, and nothing is held", () => {
+    let isAway = true;
+    const store = interceptedStore(memoryStore(), (_, proceed) => {
+      if (isAway) throw new Error("away");
+      return proceed();
+    });
+    const jobs = limiter(JOBS, { store: lease(store, BLOCK), prefix: "a" });
+    assert.throws(() => jobs.hold("key"), /away/);
+    isAway = false;
+    assert.equal(jobs.hold("key", { cost: 50_000 }).decision.allowed, true);
+  });
+
+  test("beside a rate in one call: a refusal takes nothing of either", async () => {
+    const store = lease(memoryStore(), { units: 2, ttl: "1m" });
+    const streams = limiter(concurrency({ limit: 3, ttl: "1m" }), { store, prefix: "streams" });
+    const rate = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "rate" });
+    const key = () => "key";
+    let end: (() => void)[] = [];
+    const limited = rateLimit({ limits: [{ limiter: streams, key }, { limiter: rate, key }] });
+    const fetch = limited(() =>
+      new Response(
+        new ReadableStream({ start: (body) => void end.push(() => body.close()) }),
+        { headers: { "content-type": "text/plain" } },
+      )
+    );
+    const ask = () => fetch(new Request("http://localhost/"));
+    const answers = [await ask(), await ask(), await ask()];
+    assert.deepEqual(answers.map(({ status }) => status), [200, 200, 429]);
+    assert.equal(streams.peek("key", 0).remaining, 1);
+    end.forEach((close) => close());
+    end = [];
+    await Promise.all(answers.map((answer) => answer.text()));
+    assert.equal(streams.peek("key", 0).remaining, 3);
+    // And the other way round: where no permit is free the rate keeps its units.
+    rate.reset("key");
+    const { permit } = streams.hold("key", { cost: 3 }) as { permit: Permit };
+    assert.equal((await ask()).status, 429);
+    assert.equal(rate.peek("key", 0).remaining, 2);
+    permit.release();
+  });
+
+  test("not of several limits in one, nor of a limit that can be blocked", () => {
+    const store = lease(memoryStore(), BLOCK);
+    for (const algorithm of [all(JOBS, gcra({ limit: 1, period: "1m" })), blockable(JOBS)]) {
+      assert.throws(() => limiter(algorithm, { store, prefix: "a" }), /concurrency alone/);
+    }
+    const jobs = limiter(JOBS, { store, prefix: "a" });
+    assert.throws(() => jobs.consume("key"), TypeError);
+    assert.throws(() => consumeAll([{ limiter: jobs, key: "key" }]), TypeError);
+  });
+});

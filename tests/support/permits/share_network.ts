@@ -1,0 +1,204 @@
+/*
+ * Processes that give out permits by themselves, of shares in one store behind a network: it loses
+ * messages and answers, doubles them, and delivers some of them long after they were sent. Processes
+ * die in between, and their clocks differ by minutes.
+ */
+
+import assert from "node:assert/strict";
+
+import { type VirtualClock, virtualClock } from "../../../adapters/testing/testing.ts";
+import { wrapStore } from "../../../core/wrap_store.ts";
+import {
+  type AsyncStore,
+  type Clock,
+  concurrency,
+  limiter,
+  type Permit,
+  type Store,
+  StoreUnavailableError,
+  type SyncStore,
+} from "../../../mod.ts";
+import { lease } from "../../../stores/layered/layered.ts";
+import { numbersFrom } from "./permit_network.ts";
+
+/** What a network is to do. */
+export interface ShareNetworkOptions {
+  /** Units that may be held at once. */
+  readonly limit: number;
+  /** Milliseconds for which a share is held. */
+  readonly ttl: number;
+  /** Units of a block. */
+  readonly units: number;
+  /** How many processes live at once. */
+  readonly processes: number;
+  /** Messages that arrive. */
+  readonly steps: number;
+  /** A whole number from which all that happens is drawn. */
+  readonly seed: number;
+  /** Where the shares are kept. */
+  readonly store: SyncStore;
+}
+
+/** What became of the messages and the permits. */
+export interface ShareNetworkCounts {
+  arrived: number;
+  lost: number;
+  doubled: number;
+  late: number;
+  held: number;
+  refused: number;
+  failed: number;
+  died: number;
+  /** The most units that were held at once. */
+  most: number;
+}
+
+interface HeldPermit {
+  readonly permit: Permit;
+  readonly cost: number;
+}
+
+interface Process {
+  isAlive: boolean;
+  readonly held: Set<HeldPermit>;
+  hold(cost: number): Promise<void>;
+}
+
+const ORIGIN = 1_790_000_000_000;
+
+/** Lets processes hold and release until so many messages have arrived; fails where they hold too much. */
+export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareNetworkCounts> {
+  const { limit, ttl, units, steps, store } = options;
+  const random = numbersFrom(options.seed);
+  const below = (most: number) => Math.floor(random() * most);
+  const clock = virtualClock(ORIGIN);
+  const algorithm = concurrency({ limit, ttl });
+  const prefix = `shares-${options.seed}`;
+  const exact = limiter(algorithm, { store, prefix, clock: () => clock() });
+  const counts: ShareNetworkCounts = {
+    ...{ arrived: 0, lost: 0, doubled: 0, late: 0, held: 0, refused: 0, failed: 0, died: 0 },
+    most: 0,
+  };
+  const processes = new Set<Process>();
+
+  function start(): Process {
+    const process: Process = {
+      isAlive: true,
+      held: new Set(),
+      async hold(cost) {
+        const { permit } = await jobs.hold("key", { cost }).catch(() => {
+          counts.failed++;
+          return { permit: undefined };
+        });
+        if (permit === undefined) return void counts.refused++;
+        counts.held++;
+        process.held.add({ permit, cost });
+      },
+    };
+    const shift = below(600_000) - 300_000;
+    const own: Clock = Object.assign(() => clock() + shift, {
+      after: (milliseconds: number, wake: () => void) =>
+        clock.after(milliseconds, () => process.isAlive && wake()),
+    });
+    const jobs = limiter(algorithm, {
+      store: lease(networkTo(store, clock, random, ttl, counts), {
+        units,
+        ttl: Math.ceil(ttl / 20),
+      }),
+      prefix,
+      clock: own,
+    });
+    processes.add(process);
+    return process;
+  }
+
+  function act(process: Process): void {
+    const isReleasing = random() < 0.02;
+    for (const one of process.held) {
+      if (one.permit.signal.aborted) process.held.delete(one);
+      else if (random() < (isReleasing ? 0.5 : 1 / ttl)) {
+        process.held.delete(one);
+        void one.permit.release();
+      }
+    }
+    // In bursts: of holding, of releasing, and nothing.
+    const mood = Math.floor(clock() / (ttl / 3)) % 4;
+    const holds = mood === 3 ? 0 : mood === 1 ? 1 + below(3) : random() < 0.2 ? 1 : 0;
+    for (let hold = 0; hold < holds; hold++) {
+      void process.hold(random() < 0.9 ? 1 : 1 + below(limit / 2 + 1));
+    }
+    if (random() < 1 / (20 * ttl)) {
+      counts.died++;
+      process.isAlive = false;
+      processes.delete(process);
+    }
+  }
+
+  while (counts.arrived < steps) {
+    while (processes.size < options.processes) start();
+    await clock.pass(1);
+    for (const process of processes) act(process);
+    const inUse = unitsInUse(processes);
+    counts.most = Math.max(counts.most, inUse);
+    assert.ok(inUse <= limit, `${inUse} of ${limit} are held at ${clock() - ORIGIN} ms`);
+  }
+  for (const process of processes) process.isAlive = false;
+  // What is under way may still arrive, and begin a share that nobody has.
+  await clock.pass(3 * ttl);
+  assert.equal(exact.peek("key", 0).remaining, limit, "free a ttl after the last message");
+  return counts;
+}
+
+function unitsInUse(processes: Iterable<Process>): number {
+  let units = 0;
+  for (const { held } of processes) {
+    for (const { permit, cost } of held) if (!permit.signal.aborted) units += cost;
+  }
+  return units;
+}
+
+/** A network from a process to a store, whose time is that of the store. */
+function networkTo(
+  inner: SyncStore,
+  clock: VirtualClock,
+  random: () => number,
+  ttl: number,
+  counts: ShareNetworkCounts,
+): AsyncStore {
+  const timeout = Math.max(4, Math.ceil(ttl / 8));
+  /** Now and then nothing comes through for a while. */
+  let cutUntil = 0;
+  const soon = () => Math.floor(random() * Math.min(8, timeout / 2));
+
+  function send(call: () => unknown, answered: (answer: unknown) => void): void {
+    if (random() < 1 / 60) cutUntil = clock() + random() * 1.5 * ttl;
+    if (clock() < cutUntil || random() < 0.05) return void counts.lost++;
+    const isLate = random() < 0.05;
+    if (isLate) counts.late++;
+    clock.after(isLate ? Math.floor(random() * 2 * ttl) : soon(), () => {
+      counts.arrived++;
+      const answer = call();
+      if (random() >= 0.05) clock.after(soon(), () => answered(answer));
+      else counts.lost++;
+    });
+  }
+
+  return wrapStore(inner as Store, {
+    call: (bound) => (key, argument) =>
+      new Promise((resolve, reject) => {
+        const call = () => bound.call(key, argument, clock());
+        const cancel = clock.after(timeout, () => {
+          reject(
+            new StoreUnavailableError("Cannot decide as the network must be there", "unknown"),
+          );
+        });
+        send(call, (answer) => {
+          cancel();
+          resolve(answer);
+        });
+        if (random() >= 0.1) return;
+        counts.doubled++;
+        send(call, () => {});
+      }),
+  }) as AsyncStore;
+}
