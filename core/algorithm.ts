@@ -246,7 +246,7 @@ export interface Share {
   readonly number: number;
 }
 
-/** What a holder asks for: absolute and numbered, so that messages may be lost, late or doubled. */
+/** A request for a share: absolute and numbered, so that messages may be lost, late or doubled. */
 export interface ShareMessage {
   /** The holder: a whole number from 1 to 2^53 - 1 that no other one has, such as 53 random bits. */
   readonly id: number;

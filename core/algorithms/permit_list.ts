@@ -26,7 +26,7 @@ const WIDTH = 3;
 const MOST_UNITS = 2 ** 20;
 /** The most messages of one holder. */
 const MOST_NUMBER = 2 ** 32 - 1;
-/** What a number is multiplied by, to stand above the units. */
+/** The factor of a number, which stands above the units. */
 const NUMBERED = 2 * MOST_UNITS;
 
 function unitsOf(counted: number): number {

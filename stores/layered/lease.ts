@@ -54,10 +54,10 @@ export interface LeaseOptions {
  * than the capacity. `leakyQueue` is not accepted, because its calls have their places in time, nor is
  * `lockout`, because a block of tries would lock the key.
  *
- * Of `concurrency`, a process takes a share of the units, and gives out permits of it by itself: never
- * more than the limit in all, by a text in the store that has one entry for each process, so limits may be as large
- * as 1,000,000. It takes up to `units` more than it needs, and gives them back when no permit of the key was
- * held or released for a `ttl`. `all` with a part of `concurrency` is not accepted.
+ * With `concurrency`, a process takes a share of the units, and gives out permits of it by itself:
+ * never more than the limit in all. The text in the store has one entry for each process, so limits may
+ * be as large as 1,000,000. A process takes up to `units` more than it needs, and gives them back when
+ * no permit of the key was held or released for a `ttl`. `all` with a part of `concurrency` is not accepted.
  *
  * Constant time; at most `maxKeys` keys are held, some 300 bytes and twice their own text each. Calls
  * on keys of more than 1,024 characters always go to the store.

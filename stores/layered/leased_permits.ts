@@ -3,8 +3,7 @@
  * the store knows that share alone: a holder, its units, the number of its last message, and when it
  * expires. Most permits are then held and released without a call to the store.
  *
- * What a process may do is counted from before a message was sent, what it must no longer do from
- * then, too:
+ * A process counts on the least that the store may have noted:
  *
  * | the message | while it is under way | when it is answered |
  * |---|---|---|
@@ -75,7 +74,7 @@ interface Pool {
   giveBack(): void;
 }
 
-/** What came of a message. */
+/** The outcome of a message. */
 type Outcome = { readonly decision: Decision } | { readonly error: unknown };
 
 /** Whether permits of an algorithm can be given out by processes. */

@@ -56,9 +56,30 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/layered/lease.ts", ["tests/stores/layered/lease.test.ts"], {
     "A block from before a reset under way is used":
-      "return {~~andFinally<void>(() => forget(key), () => keys.delete(spec, key))~>forget(key)~~};",
+      "return {~~andFinally<void>(() => forget(key), forgetHere)~>forget(key)~~};",
     "A block from before a resetAll under way is used":
-      "() => store.deleteAll!(prefix), {~~keys.clear~>() => {}~~});",
+      "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
+  }),
+  ...faultsIn("core/algorithms/concurrency.ts", ["tests/core/algorithms/shares.test.ts"], {
+    "A late message of a share counts":
+      "if ({~~number <= held.number || ~>~~}place < 0 && number > 1) return state;",
+    "A message revives a share that is gone":
+      "if (number <= held.number{~~ || place < 0 && number > 1~>~~}) return state;",
+    "A share may be larger than the limit":
+      "const units = {~~Math.min(wanted, free(state, now) + held.units)~>wanted~~};",
+  }),
+  ...faultsIn("stores/layered/leased_permits.ts", [
+    "tests/stores/layered/leased_permits.test.ts",
+    "tests/stores/layered/share_network.test.ts",
+  ], {
+    "Permits are given out of units that are being given back":
+      "{~~pool.units = Math.min(pool.units, units);~>~~}\n      pool.giveBack",
+    "A share counts from when it was answered": "pool.renewedAt = {~~sentAt~>sentAt + 200~~};",
+    "A permit is counted on for longer than its share": "renewalLag: {~~lag~>0~~},",
+    "A stale share gives out permits": "&& at - pool.renewedAt < {~~lag~>ttl~~};",
+    "A release gives back one unit more": "pool.used -= cost{~~~> + 1~~};",
+    "A refusal writes":
+      "if ({~~!(open.isFresh() && pool.answer!.remaining === 0)~>true~~}) return send(open, least, block);",
   }),
   ...faultsIn("stores/layered/leased_call.ts", ["tests/stores/layered/lease.test.ts"], {
     "A call that fails takes its units of a block with it":
