@@ -233,7 +233,7 @@ function stepOne(
   }
   if (next !== state) {
     put(cell, algorithm, next, keptFor(algorithm, next, instant, verb.decisionOf(answer)));
-    cell.owes = mayBeAhead && isAhead(algorithm, next, instant, 0);
+    cell.owes = mayBeAhead && isAhead(algorithm, next, instant, MOST_AHEAD);
   }
   return answer;
 }
@@ -300,7 +300,7 @@ function stepSeveral(
     const cell = cellOf(cells, part)!;
     put(cell, algorithm, nexts[index], kept);
     cell.owes = isBounded && decision.resetAfter > part.bound.longest &&
-      isAhead(algorithm, nexts[index], instant, 0);
+      isAhead(algorithm, nexts[index], instant, MOST_AHEAD);
   }
   return isSingle ? answers[0] : answers;
 }

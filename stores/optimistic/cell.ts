@@ -30,7 +30,7 @@ export interface Cell {
   algorithm: Algorithm | undefined;
   /** Milliseconds until the state is fresh. */
   resetAfter: number;
-  /** Whether it is further ahead than free units can bring it, because it is in debt. */
+  /** Whether it is further ahead than free units can bring it by `MOST_AHEAD`, because it is in debt. */
   owes: boolean;
   /** The text to hold after the batch, as `encodeCell` finds it; `undefined` to delete the key. */
   next: string | undefined;

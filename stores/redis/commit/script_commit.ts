@@ -42,6 +42,12 @@ export function scriptCommit(
   return commitByScripts(node, batch, callbacks, scripts, context);
 }
 
+/** What the keys held: a list, or lines of which an empty one is a key that held nothing. */
+function heldTexts(reply: unknown): readonly (string | null)[] {
+  if (typeof reply !== "string") return reply as readonly (string | null)[];
+  return reply.split("\n").map((line) => line === "" ? null : line);
+}
+
 /** The script that runs the state transitions of calls. */
 function running(
   batch: Batch,
@@ -58,7 +64,7 @@ function running(
       ...scriptArguments(call.jobs, batch.cells, call.cells.length, own),
     ],
     readReply(call, reply) {
-      const held = reply[AFTER_TIME] as readonly (string | null)[];
+      const held = heldTexts(reply[AFTER_TIME]);
       if (reply.length > AFTER_TIME + 1) {
         // A key has notes: the server has done nothing, and from now on such calls compare and set.
         for (const [index, { name }] of call.cells.entries()) {

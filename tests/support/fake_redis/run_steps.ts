@@ -123,7 +123,7 @@ export function takeSteps(
     lifetimes[key] = lifetimeOf(transition, before, state, instant);
     states[key] = state;
     owners[key] = transition;
-    owes[key] = isOwn && isAhead(transition, state, instant, 0);
+    owes[key] = isOwn && isAhead(transition, state, instant, MOST_AHEAD);
   }
 
   function take(at: number, instant: number): void {
