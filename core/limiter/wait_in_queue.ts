@@ -21,7 +21,7 @@ import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.
 import { type Attempt, attempt } from "../verbs/attempt.ts";
 import { refund } from "../verbs/refund.ts";
 import { undoOf } from "./undo.ts";
-import { abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
+import { type AbortGroups, abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
 import { storeClosed } from "./end_queues.ts";
 import { observeRefusal, refuseByProjection } from "./projections.ts";
 import { answered, watchSilence } from "./silence.ts";
@@ -35,6 +35,7 @@ import {
   isWaiting,
   mayWait,
   openQueue,
+  type QueueLimiter,
   rateLimited,
   startDelayed,
   timeLeft,
@@ -46,11 +47,16 @@ import {
   wakeHead,
 } from "./waiting_queue.ts";
 
-/** The callers of this thread that wait with a signal, by that signal. */
-const aborts = abortGroups<Waiter>({
-  leave: (waiters, reason) => leave(waiters, reason),
-  later: ({ limiter }, wake) => void limiter.after(0, wake),
-});
+const abortsOfLimiters = new WeakMap<QueueLimiter, AbortGroups<Waiter>>();
+
+/** The callers of a limiter that wait with a signal, by that signal. */
+function abortsOf(limiter: QueueLimiter): AbortGroups<Waiter> {
+  const known = abortsOfLimiters.get(limiter);
+  if (known !== undefined) return known;
+  const aborts = abortGroups<Waiter>({ leave, later: (wake) => void limiter.after(0, wake) });
+  abortsOfLimiters.set(limiter, aborts);
+  return aborts;
+}
 
 /**
  * Waits for one's turn, takes, and waits out the delay. Where nobody waits and the store admits at
@@ -100,7 +106,7 @@ function enter(
 ): Promise<Attempt | undefined> {
   const { limiter, maxWait, signal } = request;
   return new Promise((resolve, reject) => {
-    const end = () => signal && aborts.remove(signal, waiter);
+    const end = () => signal && abortsOf(limiter).remove(signal, waiter);
     const waiter: Waiter = {
       ...request,
       queue,
@@ -116,7 +122,7 @@ function enter(
       resolve: (admitted) => (end(), resolve(admitted)),
       reject: (reason) => (end(), reject(reason)),
     };
-    if (signal !== undefined) aborts.add(signal, waiter);
+    if (signal !== undefined) abortsOf(limiter).add(signal, waiter);
     enqueue(queue, waiter);
     request.taking?.entered((reason) => leave([waiter], reason));
     if (sent === undefined) join(queue, waiter);
@@ -220,8 +226,10 @@ function settle(
   call: HeadCall,
   answer: Attempt,
 ): MaybePromise<unknown> {
-  const { waiter } = call;
+  const { waiter, waiter: { signal } } = call;
   const { decision, sight } = answer;
+  // Where thousands leave, its turn to do so may be yet to come.
+  if (signal?.aborted && isWaiting(waiter)) leaveLine(queue, waiter, signal.reason);
   if (queue.waiting.first !== waiter) return undo(waiter, answer);
   if (decision.allowed) {
     const isDelayed = admitHead(waiter, answer);

@@ -88,6 +88,41 @@ describe("many who wait", () => {
     });
   }
 
+  test("with a signal each leave in slices when all are aborted at one instant", async () => {
+    const controllers = Array.from({ length: N }, () => new AbortController());
+    const { clock, calls, steps } = await crowd(
+      oneAnHour,
+      (index) => ({ signal: controllers[index]!.signal }),
+    );
+    steps.count = 0;
+    let left = 0;
+    for (const call of calls) call.then(() => left++);
+    for (const controller of controllers) controller.abort();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assert.ok(left >= 250 && left <= 500, `${left} leave in the first turn`);
+    await clock.pass(0);
+    assert.deepEqual(new Set(await Promise.all(calls)), new Set(["AbortError"]));
+    assert.ok(steps.count <= N / 10, `${steps.count} steps to leave`);
+    assert.equal(clock.sleepers, 0);
+  });
+
+  test("and whose call is answered before their turn to leave have taken nothing", async () => {
+    let answer = () => {};
+    const gate = new Promise<void>((resolve) => answer = resolve);
+    const store = interceptedStore(asyncMemoryStore(), (_seen, call) => gate.then(call));
+    const clock = virtualClock(1_790_000_000_000);
+    const api = limiter(oneAnHour, { clock, store, prefix: "crowd" });
+    const controllers = Array.from({ length: N }, () => new AbortController());
+    const calls = controllers.map(({ signal }) => outcome(api.acquire("key", { signal })));
+    await clock.pass(0);
+    // The call of the first one is under way, and the first one is the last one to be aborted.
+    for (const controller of controllers.toReversed()) controller.abort();
+    answer();
+    await clock.pass(0);
+    assert.deepEqual(new Set(await Promise.all(calls)), new Set(["AbortError"]));
+    assert.equal((await api.peek("key")).allowed, true);
+  });
+
   test("and are overtaken again and again are not projected anew each time", async () => {
     const { api, clock, steps } = await crowd(
       gcra({ limit: 3_600, period: HOUR }),
