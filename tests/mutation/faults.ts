@@ -2,6 +2,7 @@ import type { Fault } from "./fault.ts";
 import { ADVICE_FAULTS } from "./faults/advice.ts";
 import { CODEC_FAULTS } from "./faults/codecs.ts";
 import { COMPOSITION_FAULTS } from "./faults/composition.ts";
+import { HELD_FAULTS } from "./faults/held.ts";
 import { LIMITER_FAULTS } from "./faults/limiter.ts";
 import { OVERLOOKED_FAULTS } from "./faults/overlooked.ts";
 import { RATE_FAULTS } from "./faults/rates.ts";
@@ -22,4 +23,5 @@ export const FAULTS: readonly Fault[] = [
   ...OVERLOOKED_FAULTS,
   ...ADVICE_FAULTS,
   ...TIME_FAULTS,
+  ...HELD_FAULTS,
 ];

@@ -115,7 +115,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "Calls on one key that are committed in two ways at once":
       "if (canRun(job) && (keys.size === 0 || !{~~cellsOf(job, cells).some((cell) => keys.has(cell))~>false~~})) {",
   }),
-  ...faultsIn("stores/redis/commit/claims.ts", ["tests/stores/redis/distance.test.ts"], {
+  ...faultsIn("stores/redis/commit/claims.ts", ["tests/stores/redis/batches/claims.test.ts"], {
     "A claim that nobody honours":
       "return first !== undefined && {~~first.owner !== owner~>false~~};",
   }),
