@@ -21,7 +21,10 @@ export const MOST_AHEAD = 5_000;
 export function longestReset(algorithm: Algorithm): number {
   const { parts, furthest } = algorithm.internals ?? {};
   if (parts !== undefined) return Math.max(...parts.map(longestReset));
-  return furthest === undefined ? Infinity : resetOf(algorithm, furthest(0), 0);
+  if (furthest === undefined) return Infinity;
+  // Longest of all at the beginning of a window, which is where the one before it ends.
+  const now = resetOf(algorithm, furthest(0), 0);
+  return Math.max(now, resetOf(algorithm, furthest(now), now));
 }
 
 /**

@@ -13,6 +13,8 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { boundedState, isAhead, longestReset, MOST_AHEAD } from "../../core/bounded_state.ts";
 import { fcOptions } from "../support/seed.ts";
 
+const LAST_INSTANT = 2 ** 42;
+
 /** Milliseconds until a state is fresh. */
 function resetOf({ step }: Algorithm, state: unknown, now: number): number {
   return step(state, now, 0)[0].resetAfter;
@@ -48,6 +50,7 @@ for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof s
           const resetAfter = resetOf(algorithm, bound, now);
           assert.ok(resetAfter <= longestReset(algorithm) + MOST_AHEAD, `${resetAfter} ms`);
           const { capacity } = algorithm;
+          if (now + resetAfter > LAST_INSTANT) return;
           assert.equal(algorithm.step(bound, now + resetAfter, capacity)[0].allowed, true);
         }),
         fcOptions({ numRuns: 40 }),

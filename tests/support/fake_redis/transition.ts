@@ -33,7 +33,9 @@ export function isAhead(transition: Transition, state: unknown, now: number, by:
   if (parts !== undefined) {
     return parts.some((part, index) => isAhead(part, (state as unknown[])[index], now, by));
   }
-  const longest = Math.max(reset(furthest!(0), 0), reset(furthest!(now), now));
+  const ends = reset(furthest!(0), 0);
+  const most = (at: number) => reset(furthest!(at), at);
+  const longest = Math.max(ends, most(ends), most(now));
   return reset(state, now) > longest + by;
 }
 
