@@ -152,6 +152,8 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
       queue.cells[WIDTH * slot + STATE] = state as number;
     } else objects[slot] = state;
   }
+  // States may take more than their text. No instant is known here, so that no key counts as fresh.
+  if (slots.onFull === "evict") makeRoom(slots, NOTHING, 0);
   return table;
 }
 

@@ -140,6 +140,8 @@ export const STORE_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/max_bytes.test.ts"], {
     "A key that goes leaves its bytes behind":
       "slots.bytes -= {~~heldBytes(slots, table, slot)~>0~~};",
+    "A limiter that opens a restored family leaves a store with too much":
+      'if (slots.onFull === {~~"evict"~>"throw"~~}) makeRoom(slots, NOTHING, 0);',
     "A long key empties the store": "return bytes > {~~maxBytes / 2~>Infinity~~};",
   }),
   ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/full_store.test.ts"], {

@@ -227,3 +227,23 @@ test("keys of a thousand characters end no process with a small heap", () => {
   );
   assert.deepEqual([status, stdout.trim()], [0, "45000"]);
 });
+
+test("a limiter that opens a restored family leaves no more than maxBytes", () => {
+  const log = slidingLog({ limit: 1_000, period: "1h" });
+  let now = 1_790_000_000_000;
+  const clock = () => now;
+  const large = memoryStore({ maxBytes: 2_000_000 });
+  const logs = limiter(log, { store: large, prefix: "logs", clock });
+  for (let key = 0; key < 10; key++) {
+    for (let call = 0; call < 300; call++, now++) logs.consume(`key ${key}`);
+  }
+  const small = memoryStore({ maxBytes: 40_000 });
+  assert.equal(small.restore(large.dump(), { now }).restored, 10);
+  const restored = limiter(log, { store: small, prefix: "logs", clock });
+  const { bytes, maxBytes, evictions, keys } = small.statistics();
+  assert.ok(bytes <= maxBytes, `${bytes} bytes`);
+  assert.equal(keys + evictions, 10);
+  assert.ok(keys > 0);
+  const left = Array.from({ length: 10 }, (_, key) => restored.peek(`key ${key}`, 0).remaining);
+  assert.equal(left.filter((units) => units === 700).length, keys);
+});
