@@ -75,7 +75,8 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
   ): MaybePromise<Settlement> {
     const isExcess = units.actual !== undefined && units.actual > receipt.units;
     const verb = isExcess ? chargeReceipt : giveBackReceipt;
-    return andThen(call(verb, key, { receipt, ...units }), (settlement) => {
+    const { back, actual } = units;
+    return andThen(call(verb, key, { receipt, back, actual }), (settlement) => {
       const { decision, returned, charged } = settlement;
       report(decision, key, charged - returned);
       return settlement;

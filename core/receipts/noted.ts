@@ -90,23 +90,54 @@ export function hasNotes({ internals }: Algorithm, state: unknown): boolean {
     parts.some((part, index) => hasNotes(part, (state as readonly unknown[])[index]));
 }
 
-/** Entries with one more, in order. */
-export function withEntry(entries: readonly Entry[], entry: Entry): readonly Entry[] {
-  let at = entries.length;
-  while (at > 0 && entries[at - 1]!.until > entry.until) at--;
-  return entries.toSpliced(at, 0, entry);
+/**
+ * Entries in order, without one of them and with another.
+ *
+ * @param without The place of the one that goes; -1 for none.
+ */
+export function withEntry(
+  entries: readonly Entry[],
+  without: number,
+  entry: Entry | undefined,
+): readonly Entry[] {
+  const next: Entry[] = [];
+  let added = entry;
+  for (let place = 0; place < entries.length; place++) {
+    if (place === without) continue;
+    const each = entries[place]!;
+    if (added !== undefined && each.until > added.until) {
+      next.push(added);
+      added = undefined;
+    }
+    next.push(each);
+  }
+  if (added !== undefined) next.push(added);
+  return next;
 }
 
-/** Entries with one more that is settled; the one that would be forgotten first gives way to it. */
-export function withSettled(entries: readonly Entry[], entry: Entry): readonly Entry[] {
+/**
+ * The same with one that is settled: if too many are, the one that would be forgotten first gives way
+ * to it.
+ */
+export function withSettled(
+  entries: readonly Entry[],
+  without: number,
+  entry: Entry,
+): readonly Entry[] {
+  return withEntry(entries, without === -1 ? forgotten(entries) : without, entry);
+}
+
+/** The place of the first settled entry if there are as many as may be; -1 otherwise. */
+function forgotten(entries: readonly Entry[]): number {
+  if (entries.length < MOST_SETTLED) return -1;
   let settled = 0;
   let first = -1;
-  for (let index = entries.length - 1; index >= 0; index--) {
-    if (entries[index]!.marks !== undefined) continue;
+  for (let place = entries.length - 1; place >= 0; place--) {
+    if (entries[place]!.marks !== undefined) continue;
     settled++;
-    first = index;
+    first = place;
   }
-  return withEntry(settled < MOST_SETTLED ? entries : entries.toSpliced(first, 1), entry);
+  return settled < MOST_SETTLED ? -1 : first;
 }
 
 /** Whether one more receipt with a time to live can be remembered. */

@@ -83,8 +83,8 @@ function isReceipt(value: unknown): value is Receipt {
   if (typeof value !== "object" || value === null) return false;
   const { id, key, family, at, units, until, expires, marks } = value as Receipt;
   // An id of 0 is that of units that no key remembers.
-  return id !== 0 && [id, at, units, until].every(isWhole) && typeof key === "string" &&
-    typeof family === "string" &&
+  return id !== 0 && isWhole(id) && isWhole(at) && isWhole(units) && isWhole(until) &&
+    typeof key === "string" && typeof family === "string" &&
     typeof expires === "boolean" && Array.isArray(marks) && marks.length <= MOST_MARKS &&
     marks.every(isWhole);
 }

@@ -128,5 +128,5 @@ function remembered(
   const entries = receipts.entries(settled);
   if (!hasRoom(entries)) return next;
   const entry = { id, until: now + ttl, units: cost, marks: receipts.mark(settled) };
-  return receipts.remember(settled, withEntry(entries, entry), now);
+  return receipts.remember(settled, withEntry(entries, -1, entry), now);
 }

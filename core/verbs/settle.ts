@@ -23,9 +23,14 @@ export interface SettleArgument {
   readonly actual?: number | undefined;
 }
 
-/** The outcome of a receipt, and the state after it. */
-interface Settled extends Omit<Settlement, "decision"> {
+/** The end of a receipt, before anything is written. */
+interface End extends Omit<Settlement, "decision"> {
+  /** The algorithm's state after it, with the receipts of before; `undefined` if nothing changes. */
   readonly next: unknown;
+  /** Where the receipt stands among those that the state remembers; -1 if it does not. */
+  readonly place: number;
+  /** Units that may be given back later. */
+  readonly left: number;
 }
 
 /** Gives back units of a receipt, or settles one whose call cost no more than it took. */
@@ -43,12 +48,19 @@ function settling(name: string, kind: VerbKind): Verb<SettleArgument, Settlement
     on(algorithm: Algorithm) {
       requireNoPermits("settle", algorithm);
       const { decide } = splitReducer(algorithm);
-      const settle = settleBy(algorithm);
+      const { receipts } = algorithm.internals ?? {};
+      const endOf = ending(algorithm);
       return {
-        next: (state: unknown, now: number, argument: SettleArgument) =>
-          settle(state, now, argument).next,
-        answer(state: unknown, next: unknown, now: number, argument: SettleArgument) {
-          const { returned, charged, outcome } = settle(state, now, argument);
+        next(state: unknown, now: number, argument: SettleArgument) {
+          const { next, place, left } = endOf(state, now, argument);
+          if (next === undefined) return state;
+          if (receipts === undefined) return next;
+          const known = receipts.entries(next);
+          const entries = remembered(known, place, argument.receipt, left, now);
+          return entries === known ? next : receipts.remember(next, entries, now);
+        },
+        answer(state: unknown, next: unknown, now: number, argument: SettleArgument): Settlement {
+          const { returned, charged, outcome } = endOf(state, now, argument);
           return { decision: decide(next, next, now, 0), returned, charged, outcome };
         },
         uncharged: (state: unknown, now: number) => unsettled(decide(state, state, now, 0)),
@@ -69,72 +81,80 @@ export function unsettled(decision: Decision): Settlement {
   return { decision, returned: 0, charged: 0, outcome: "unknown" };
 }
 
-function settleBy(
+function ending(
   algorithm: Algorithm,
-): (state: unknown, now: number, argument: SettleArgument) => Settled {
+): (state: unknown, now: number, argument: SettleArgument) => End {
   const { charge } = splitReducer(algorithm);
   const { receipts } = algorithm.internals ?? {};
   if (receipts === undefined) {
-    return (state, now, { receipt, actual = 0 }) =>
-      actual > receipt.units
-        ? excess(charge, state, now, actual - receipt.units)
-        : unchanged(state, "unknown");
+    return (state, now, { receipt: { units }, actual = 0 }) =>
+      actual > units
+        ? settled(charge(state, now, actual - units), 0, actual - units, -1, 0)
+        : UNKNOWN;
   }
-  return function settle(state, now, { receipt, back, actual }) {
+  return function endOf(state, now, { receipt, back, actual }) {
     const { id, until, units, expires, marks } = receipt;
+    if (marks.length !== receipts.size) return UNKNOWN;
     const held = receipts.settled(state, now);
     const known = receipts.entries(held);
-    const entry = known.find((entry) => entry.id === id);
-    if (marks.length !== receipts.size) return unchanged(state, "unknown");
-    if (expires && entry === undefined) {
-      return unchanged(state, now >= until ? "expired" : "unknown");
-    }
-    const left = entry?.units ?? units;
-    if (left === 0 && units > 0) return unchanged(state, "unknown");
+    const place = placeOf(known, id);
     const isOver = now >= until;
-    if (isOver && (actual ?? 0) <= left) return unchanged(state, "expired");
-    const wanted = back === undefined ? left - actual! : Math.min(back, left);
-    const [next, returned] = wanted > 0 && !isOver
-      ? receipts.giveBack(held, now, wanted, marks, back === undefined || wanted === left)
-      : [wanted < 0 ? charge(held, now, -wanted) : held, 0];
-    const others = known.filter((entry) => entry.id !== id);
-    const rest = back === undefined ? 0 : left - wanted;
-    const entries = remember(others, receipt, rest, now);
+    if (expires && place === -1) return isOver ? EXPIRED : UNKNOWN;
+    const most = place === -1 ? units : known[place]!.units;
+    if (most === 0 && units > 0) return UNKNOWN;
+    if (isOver && (actual ?? 0) <= most) return EXPIRED;
+    const wanted = back === undefined ? most - actual! : Math.min(back, most);
+    const left = back === undefined ? 0 : most - wanted;
+    if (wanted < 0) return settled(charge(held, now, -wanted), 0, -wanted, place, left);
+    if (wanted === 0) return settled(held, 0, 0, place, left);
+    const [next, returned] = receipts.giveBack(
+      held,
+      now,
+      wanted,
+      marks,
+      back === undefined || left === 0,
+    );
     // Units that do not count any more will never count again: nothing need be remembered of them.
-    const isSame = entry === undefined && wanted > 0 && returned === 0;
-    return {
-      next: isSame ? state : receipts.remember(next, entries, now),
-      returned,
-      charged: wanted < 0 ? -wanted : 0,
-      outcome: "settled",
-    };
+    const isForgotten = returned === 0 && place === -1;
+    return settled(isForgotten ? undefined : next, returned, 0, place, left);
   };
 }
 
+function settled(
+  next: unknown,
+  returned: number,
+  charged: number,
+  place: number,
+  left: number,
+): End {
+  return { next, returned, charged, outcome: "settled", place, left };
+}
+
+const NOTHING = { next: undefined, returned: 0, charged: 0, place: -1, left: 0 };
+const UNKNOWN: End = Object.freeze({ ...NOTHING, outcome: "unknown" });
+const EXPIRED: End = Object.freeze({ ...NOTHING, outcome: "expired" });
+
+function placeOf(entries: readonly Entry[], id: number): number {
+  for (let place = entries.length - 1; place >= 0; place--) {
+    if (entries[place]!.id === id) return place;
+  }
+  return -1;
+}
+
 /** The receipts that a state remembers after one of them was settled, in whole or in part. */
-function remember(
-  others: readonly Entry[],
+function remembered(
+  known: readonly Entry[],
+  place: number,
   { id, at, until, units, expires, marks }: SettleArgument["receipt"],
   left: number,
   now: number,
 ): readonly Entry[] {
   // A receipt that expires is known by its entry: without one it was settled.
-  if (expires) return left === 0 ? others : withEntry(others, { id, until, units: left, marks });
-  if (units === 0 || id === 0) return others;
+  if (expires) {
+    return withEntry(known, place, left === 0 ? undefined : { id, until, units: left, marks });
+  }
+  if (units === 0 || id === 0) return known;
   // As long as the units of a call now would count; a receipt may say what no state can hold.
-  const known = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
-  return withSettled(others, { id, until: known, units: left, marks: undefined });
-}
-
-function excess(
-  charge: (state: unknown, now: number, cost: number) => unknown,
-  state: unknown,
-  now: number,
-  units: number,
-): Settled {
-  return { next: charge(state, now, units), returned: 0, charged: units, outcome: "settled" };
-}
-
-function unchanged(state: unknown, outcome: Settlement["outcome"]): Settled {
-  return { next: state, returned: 0, charged: 0, outcome };
+  const last = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
+  return withSettled(known, place, { id, until: last, units: left, marks: undefined });
 }

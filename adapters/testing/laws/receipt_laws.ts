@@ -44,6 +44,9 @@ interface Line {
   isExact: boolean;
 }
 
+/** How much the laws have tried, in this process: a law that tries nothing holds, and says nothing. */
+export const receiptCounts = { steps: 0, refunds: 0, returned: 0, replays: 0, timers: 0 };
+
 /** The laws of receipts of any algorithm. */
 export function receiptLaws(subjects: fc.Arbitrary<Subject>): readonly Law[] {
   const drawn = [
@@ -180,6 +183,7 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
   }
 
   follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost) => {
+    receiptCounts.steps++;
     const pick = picks[step++ % picks.length]!;
     if (pick % 5 === 0 && isBlockable(algorithm)) {
       state = pick % 2 === 0
@@ -206,6 +210,7 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
     const back = Math.min(most, pick % 3 === 0 ? most : 1 + pick % one.units);
     const receipt = { ...one.mark, id: 1 + one.now * 1_000 + taken.indexOf(one), units: one.units };
     const argument: SettleArgument = { receipt, back };
+    receiptCounts.refunds++;
     const returns = returnsOf(now, one, receipt.id, back);
     const next = settling.next(state, now, argument);
     const { decision, returned, outcome } = settling.answer(state, next, now, argument);
@@ -217,6 +222,7 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
       throw new Error(`${algorithm.id} gives back ${returned} of ${back} units, not ${returns}`);
     }
     state = next;
+    if (returned > 0) receiptCounts.returned++;
     if (one.left === 0) settledAgain(one, receipt, now, returned > 0);
     lines.forEach((line, index) => {
       const ticks = returns[index]! * line.unit;
@@ -229,7 +235,9 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
         throw new Error(`${algorithm.id} gives back ${ticks} ticks`);
       }
       one.costs[index]! -= whole;
-      if (line.isExact) expectReplay(line, index, taken, stateOf(line, state, now), now);
+      if (!line.isExact) return;
+      receiptCounts.replays++;
+      expectReplay(line, index, taken, stateOf(line, state, now), now);
     });
     return decision;
   });
@@ -341,6 +349,7 @@ function timed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: nu
       }
       plain = after;
       if (mark?.expires) {
+        receiptCounts.timers++;
         const timer = { id: step, until: mark.until, mark, units: cost, left: cost };
         const at = timers.findLastIndex(({ until }) => until <= timer.until) + 1;
         timers.splice(at, 0, timer);
@@ -370,6 +379,7 @@ function timed({ algorithm, ...subject }: Subject, schedule: Schedule, picks: nu
 
   follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost) => {
     const pick = picks[step++ % picks.length]!;
+    receiptCounts.steps++;
     runTimers(now);
     if (blocks !== undefined && pick % 5 === 0) {
       const until = now + 1 + pick % grids[0]!;
