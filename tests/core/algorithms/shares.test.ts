@@ -101,6 +101,17 @@ test("each share is that of a model, whichever messages come", () => {
   );
 });
 
+test("a message that comes late, or twice, changes nothing", () => {
+  const { send } = sendTo(concurrency({ limit: 10, ttl: TTL }));
+  const kept = (number: number, units: number, passed: number) =>
+    send({ id: 1, number, units }, ORIGIN + passed).units;
+  assert.deepEqual([kept(1, 5, 0), kept(2, 3, 0)], [5, 3]);
+  assert.deepEqual([kept(1, 5, 1), kept(2, 3, 5)], [3, 3]);
+  // The share has not been renewed since.
+  assert.equal(send({ id: 2, number: 1, units: 0 }, ORIGIN + TTL - 1).decision.remaining, 7);
+  assert.equal(send({ id: 2, number: 1, units: 0 }, ORIGIN + TTL).decision.remaining, 10);
+});
+
 test("shares and single permits are held beside each other", () => {
   const algorithm = concurrency({ limit: 10, ttl: TTL });
   const single = hold.on(algorithm);
