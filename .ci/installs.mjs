@@ -12,8 +12,8 @@ import { inFolder, makeProject, systemNode } from "./package.mjs";
  * @typedef {object} Project
  * @property {string} name Also of its test in tests/package.
  * @property {Record<string, string>} peers What else it depends on.
- * @property {boolean} [large] Whether it has so many files that npm only resolves its versions, and
- * the test is left out, unless TIDEGATE_LONG is set.
+ * @property {boolean} [large] Whether it has so many files that npm only resolves its versions, of one
+ * of these in a run, and the test is left out, unless TIDEGATE_LONG is set.
  */
 
 /** @type {Project[]} */
@@ -59,16 +59,27 @@ const RUNTIMES = [
 ];
 
 /**
- * Makes all projects at once, and runs their tests; `unpackPackage` must have been called.
+ * The projects of a run with this seed.
+ * @param {number} seed
+ */
+function projectsOf(seed) {
+  if (isLong) return PROJECTS;
+  const large = PROJECTS.filter((project) => !isInstalled(project));
+  return [...PROJECTS.filter(isInstalled), ...large.slice(seed % large.length).slice(0, 1)];
+}
+
+/**
+ * Makes projects at once, and runs their tests; `unpackPackage` must have been called.
  *
+ * @param {number} seed Which of the large projects is made.
  * @returns {Promise<import("./child.mjs").Ended>}
  * @throws {Error} With the code `"NO_REGISTRY"` if npm cannot reach its registry.
  */
-export function checkInstalls() {
+export function checkInstalls(seed) {
   const begun = performance.now();
   return inFolder("installs", async (top) => {
     const made = await Promise.allSettled(
-      PROJECTS.map((project) => installProject(join(top, project.name), project)),
+      projectsOf(seed).map((project) => installProject(join(top, project.name), project)),
     );
     for (const each of made) if (each.status === "rejected") throw each.reason;
     let status = 0;

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import process from "node:process";
-import { test } from "node:test";
 
-import { inShare } from "../support/seed.ts";
 import { rootPath } from "../support/tree.ts";
+import { testOnce } from "../support/test_once.ts";
 
-test(
+testOnce(
   "a test file that Deno cannot load fails the run, and the files after it run all the same",
-  inShare(["once"], "once", () => {
+  () => {
     const files = ["./tests/ci/no_such.test.ts", "./tests/runtime.test.ts"];
     const { status, stdout } = spawnSync(
       `${rootPath}node_modules/.bin/deno`,
@@ -27,6 +26,5 @@ test(
     assert.equal(status, 1);
     assert.match(stdout, /no_such\.test\.ts is loaded \.\.\. FAILED/);
     assert.match(stdout, /1 passed.*\| 1 failed/);
-    return Promise.resolve();
-  }),
+  },
 );

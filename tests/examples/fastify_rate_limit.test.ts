@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
 import { needs } from "../support/program.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import { readText, rootPath } from "../support/tree.ts";
+import { testOnce } from "../support/test_once.ts";
 
 /** Where a copy of a recipe finds the packages that are installed here. */
 const CACHE = `${rootPath}node_modules/.cache`;
@@ -35,7 +35,7 @@ await app.close();
 /** How long a process may take to end by itself, in milliseconds; one that is kept running never does. */
 const END_WITHIN = 30_000;
 
-test(
+testOnce(
   "a process with the recipe for @fastify/rate-limit ends over Redis",
   needs("redis-server"),
   async () => {

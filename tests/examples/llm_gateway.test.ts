@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 
 import { type RunningProgram, startProgram } from "../support/child_process.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
+import { testOnce } from "../support/test_once.ts";
 
 const LOAD = "tests/examples/support/llm_load.ts";
 const CALLS = process.env.TIDEGATE_LONG === undefined ? 120 : 1_000;
@@ -20,7 +21,7 @@ const startLoad = (calls: number, env: Readonly<Record<string, string>> = {}) =>
   startProgram("bun", [LOAD], { ...env, CALLS: String(calls) });
 
 describe("the example llm_gateway", () => {
-  test("bills what was read, and says so", async () => {
+  testOnce("bills what was read, and says so", async () => {
     const program = startProgram("bun", ["examples/llm_gateway.ts"]);
     const [, read, billed] = await program.line(/^(\d+) tokens read, (\d+) tokens billed$/);
     assert.equal(read, billed);
@@ -28,20 +29,23 @@ describe("the example llm_gateway", () => {
     assert.equal(await program.ended, 0);
   });
 
-  test("bills what was read where a third leaves on the way and providers hang up", async () => {
-    const load = startLoad(CALLS);
-    const [read, billed] = [await totalsOf(load, "read"), await totalsOf(load, "billed")];
-    assert.equal(await load.ended, 0);
-    const { calls, refused, aborted, spare, tokens, money } = read;
-    assert.equal(calls, CALLS);
-    for (const some of [refused, aborted, spare]) assert.ok(some! > 0, JSON.stringify(read));
-    // Refusals have taken nothing, and no stream is held.
-    assert.deepEqual(billed, { streams: 0, requests: CALLS, tokens, money });
-  });
+  testOnce(
+    "bills what was read where a third leaves on the way and providers hang up",
+    async () => {
+      const load = startLoad(CALLS);
+      const [read, billed] = [await totalsOf(load, "read"), await totalsOf(load, "billed")];
+      assert.equal(await load.ended, 0);
+      const { calls, refused, aborted, spare, tokens, money } = read;
+      assert.equal(calls, CALLS);
+      for (const some of [refused, aborted, spare]) assert.ok(some! > 0, JSON.stringify(read));
+      // Refusals have taken nothing, and no stream is held.
+      assert.deepEqual(billed, { streams: 0, requests: CALLS, tokens, money });
+    },
+  );
 });
 
 withRedis("the example llm_gateway on Redis", (redis) => {
-  test("four processes bill together what their clients have read", async () => {
+  testOnce("four processes bill together what their clients have read", async () => {
     const env = { REDIS_URL: redis().url };
     const loads = Array.from({ length: 4 }, () => startLoad(CALLS / 4, env));
     const reads = await Promise.all(loads.map((load) => totalsOf(load, "read")));

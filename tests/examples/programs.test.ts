@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
+import { testOnce } from "../support/test_once.ts";
 
 /** What each program prints, among other lines. */
 const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
@@ -42,7 +43,7 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
 
 describe("the example", () => {
   for (const [name, lines] of Object.entries(PROGRAMS)) {
-    test(`${name} prints what it should, and ends`, async () => {
+    testOnce(`${name} prints what it should, and ends`, async () => {
       const program = startProgram("bun", [`examples/${name}.ts`]);
       try {
         for (const line of lines) await program.line(line);
@@ -54,7 +55,7 @@ describe("the example", () => {
 });
 
 withRedis("the example express_redis", (redis) => {
-  test("refuses the ninth of nine, and ends when it is asked to", async () => {
+  testOnce("refuses the ninth of nine, and ends when it is asked to", async () => {
     const program = startProgram("bun", ["examples/express_redis.ts"], {
       REDIS_URL: redis().url,
       PORT: "0",

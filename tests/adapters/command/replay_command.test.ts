@@ -10,6 +10,7 @@ import { inFolder } from "../../support/in_folder.ts";
 import { inShare } from "../../support/seed.ts";
 import { run as runCommand } from "./support/run_command.ts";
 import { commandOf, started } from "./support/spawned.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 function run(...args: readonly string[]) {
   return runCommand("replay", ...args);
@@ -283,7 +284,7 @@ describe("tidegate replay", () => {
     [`gzip -dc "$0.gz" | "$@" 3<&0`, "/dev/fd/3"],
   ];
   for (const [line, path] of pipes) {
-    test(`reads ${path} of the pipe ${line} once`, async () => {
+    testOnce(`reads ${path} of the pipe ${line} once`, async () => {
       const args = ["--rule", "gcra:1/1m", "--sweep", "1m"];
       // In the shell "$@" is the command, and $0 the log.
       const command = commandOf("replay", path, ...args);

@@ -11,6 +11,7 @@ import { freePort } from "../../support/redis/free_port.ts";
 import { rootPath } from "../../support/tree.ts";
 import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 /** How many calls at least, and the milliseconds between two of one client. */
 const [CALLS, PAUSE] = isLong() ? [10_000, 0] : [300, 10];
@@ -23,7 +24,7 @@ async function started(rules: string, port: number, delay = "200ms") {
   return command;
 }
 
-test(
+testOnce(
   "no request is lost behind nginx while two services are restarted in turn",
   needs("nginx"),
   async () => {

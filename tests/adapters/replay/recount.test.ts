@@ -20,6 +20,7 @@ import { inFolder } from "../../support/in_folder.ts";
 import { names, policy } from "../../support/policies.ts";
 import { fcOptions, isLong, share } from "../../support/seed.ts";
 import { recount } from "./support/recount.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 /** Every algorithm, with a limit. */
 const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] = [
@@ -219,7 +220,7 @@ describe("a naive recount agrees, to the last call,", () => {
   // Each form in the long run: all of them are read by the same blocks.
   const ENTRIES = isLong() ? 12_000 : 4_000;
   const onFiles = isLong() ? Object.keys(WRITERS) : ["vhost"];
-  test("on a file and its compressed forms, with threads and without", async () => {
+  testOnce("on a file and its compressed forms, with threads and without", async () => {
     for (const format of onFiles) await requireAgreementOnFiles(format);
   });
 

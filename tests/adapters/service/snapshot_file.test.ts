@@ -8,6 +8,7 @@ import { type LogEvent, serve, type ServeOptions } from "../../../adapters/servi
 import { type MemoryStore, memoryStore } from "../../../mod.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { oneRule, post, until, withService } from "./support/running.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 const asking = { entries: { user: "42" } };
 
@@ -92,19 +93,22 @@ describe("serve with a snapshot", () => {
       assert.deepEqual([event, level, restored, unreadable], ["snapshot-read", "warning", 1, 1]);
     }));
 
-  test("starts with a file that is no snapshot, and never writes over it", () =>
-    inFolder(async (folder) => {
-      const snapshot = `${folder}/rules.yaml`;
-      const foreign = "domain: shop\nrules: []\n".repeat(200) + "x".repeat(2 ** 24 + 9);
-      await writeFile(snapshot, foreign);
-      const { events, log } = logged();
-      await withService(async (service) => {
-        assert.equal(await admitted(service, 2), 2);
-      }, { snapshot, log });
-      assert.equal(await readFile(snapshot, "utf8"), foreign);
-      const read = events.find(({ event }) => event === "snapshot-read");
-      assert.deepEqual([read?.level, read?.unreadable], ["error", 401]);
-    }));
+  testOnce(
+    "starts with a file that is no snapshot, and never writes over it",
+    () =>
+      inFolder(async (folder) => {
+        const snapshot = `${folder}/rules.yaml`;
+        const foreign = "domain: shop\nrules: []\n".repeat(200) + "x".repeat(2 ** 24 + 9);
+        await writeFile(snapshot, foreign);
+        const { events, log } = logged();
+        await withService(async (service) => {
+          assert.equal(await admitted(service, 2), 2);
+        }, { snapshot, log });
+        assert.equal(await readFile(snapshot, "utf8"), foreign);
+        const read = events.find(({ event }) => event === "snapshot-read");
+        assert.deepEqual([read?.level, read?.unreadable], ["error", 401]);
+      }),
+  );
 
   test("runs on when the snapshot cannot be read or written, and says so", () =>
     inFolder(async (folder) => {

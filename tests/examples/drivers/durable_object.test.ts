@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { startWorkerd, type WorkerdProcess } from "../../support/workerd/workerd_process.ts";
-import { inShare, seed, upTo } from "../../support/seed.ts";
+import { seed } from "../../support/seed.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 const WORKER = fileURLToPath(new URL("../../support/workerd/limits_worker.ts", import.meta.url));
 
-test(
+testOnce(
   "Durable Objects in workerd: the driver and a store on it keep all laws, and a kill forgets nothing",
   // workerd is the same, whichever runtime starts it.
-  inShare(upTo(3), Math.abs(seed()) % 3, async () => {
+  async () => {
     const workerd = await startWorkerd(WORKER);
     try {
       await keepsTheLaws(workerd);
@@ -18,7 +18,7 @@ test(
     } finally {
       await workerd.stop();
     }
-  }),
+  },
 );
 
 async function keepsTheLaws(workerd: WorkerdProcess): Promise<void> {

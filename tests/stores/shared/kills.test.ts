@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { consumeAll } from "../../../core/limiter/consume_all.ts";
 import type { Limiter } from "../../../mod.ts";
@@ -10,6 +9,7 @@ import type { Job } from "./support/jobs.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 /** Workers killed in each test; each had begun to work. */
 const KILLS = isLong() ? 200 : 8;
@@ -22,40 +22,46 @@ const LONGEST_CALL = 1_500;
 /** A log holds no more than its arena has room for, and leaky queues count whole intervals. */
 const counted = names.filter((name) => name !== "slidingLog");
 
-test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`, async () => {
-  const store = sharedStore({ capacity: 5_000, threads: KILLS + 50 });
-  const workers = await startWorkers(store, 0);
-  const limiters = limitersOf(store, workers, counted, LIMIT);
-  const own = counted.map(() => 0);
-  await killAll(workers, { kind: "forever", limit: LIMIT, names: counted }, () => {
-    limiters.forEach((each, index) => {
-      if (each.consume("hot").allowed) own[index]!++;
+testOnce(
+  `${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`,
+  async () => {
+    const store = sharedStore({ capacity: 5_000, threads: KILLS + 50 });
+    const workers = await startWorkers(store, 0);
+    const limiters = limitersOf(store, workers, counted, LIMIT);
+    const own = counted.map(() => 0);
+    await killAll(workers, { kind: "forever", limit: LIMIT, names: counted }, () => {
+      limiters.forEach((each, index) => {
+        if (each.consume("hot").allowed) own[index]!++;
+      });
     });
-  });
-  limiters.forEach((each, index) => {
-    // On Deno some of the killed may still run: what they took is counted after it was taken.
-    const countedBefore = Atomics.load(workers.counts, index) + own[index]!;
-    const { capacity } = each.algorithm;
-    const used = capacity - each.peek("hot", 0).remaining;
-    const countedAfter = Atomics.load(workers.counts, index) + own[index]!;
-    assert.ok(used >= countedBefore, `${counted[index]}: ${used} used, ${countedBefore} admitted`);
-    assert.ok(
-      used <= countedAfter + KILLS,
-      `${counted[index]}: ${used} used, ${countedAfter} counted`,
-    );
-  });
-  // A batch whose thread died is done on both keys or on neither.
-  const [gcra] = limiters as [Limiter];
-  if (!("Deno" in globalThis)) {
-    const [one, two] = ["pair one", "pair two"].map((key) => gcra.peek(key, 0).remaining);
-    assert.equal(one, two);
-  }
-  assert.equal(store.statistics(0).evictions, 0);
-  await checkLost(store);
-  store.close();
-});
+    limiters.forEach((each, index) => {
+      // On Deno some of the killed may still run: what they took is counted after it was taken.
+      const countedBefore = Atomics.load(workers.counts, index) + own[index]!;
+      const { capacity } = each.algorithm;
+      const used = capacity - each.peek("hot", 0).remaining;
+      const countedAfter = Atomics.load(workers.counts, index) + own[index]!;
+      assert.ok(
+        used >= countedBefore,
+        `${counted[index]}: ${used} used, ${countedBefore} admitted`,
+      );
+      assert.ok(
+        used <= countedAfter + KILLS,
+        `${counted[index]}: ${used} used, ${countedAfter} counted`,
+      );
+    });
+    // A batch whose thread died is done on both keys or on neither.
+    const [gcra] = limiters as [Limiter];
+    if (!("Deno" in globalThis)) {
+      const [one, two] = ["pair one", "pair two"].map((key) => gcra.peek(key, 0).remaining);
+      assert.equal(one, two);
+    }
+    assert.equal(store.statistics(0).evictions, 0);
+    await checkLost(store);
+    store.close();
+  },
+);
 
-test(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
+testOnce(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
   const store = sharedStore({ capacity: 5_000, threads: KILLS + 50, maxBytes: 2 ** 26 });
   const workers = await startWorkers(store, 0);
   workers.flags[3] = 1;
@@ -82,46 +88,52 @@ test(`${KILLS} workers killed while windows move leave every key lawful`, async 
   }
 });
 
-test(`${KILLS} workers killed on a store without room leave each block and node in one place`, async () => {
-  const capacity = 60;
-  const store = sharedStore({ capacity, threads: KILLS + 50, maxBytes: 128 * 2_000 });
-  const workers = await startWorkers(store, 0);
-  const [one] = limitersOf(store, workers, names, 50) as [Limiter];
-  const job = { kind: "churn", limit: 50, names, keys: 100, calls: Infinity } as const;
-  await killAll(workers, job, () => void one.consume(`key ${Math.floor(Math.random() * 100)}`));
-  await checkLost(store);
-  assert.ok(store.statistics(0).keys <= capacity);
-  for (let key = 0; key < 1_000; key++) one.consume(`new ${key}`);
-  const { keys } = store.statistics(0);
-  assert.ok(keys >= capacity - KILLS && keys <= capacity, `${keys} keys`);
-  await checkLost(store);
-  store.close();
-});
-
-test("workers killed as they put new keys in leave records that can be taken over", async () => {
-  const open = () => sharedStore({ capacity: 30_000, threads: 3 });
-  let store = open();
-  // Deno's threads are not killed, but run on for seconds.
-  const kills = "Deno" in globalThis ? KILLS / 4 : KILLS;
-  for (let killed = 0; killed < kills; killed++) {
+testOnce(
+  `${KILLS} workers killed on a store without room leave each block and node in one place`,
+  async () => {
+    const capacity = 60;
+    const store = sharedStore({ capacity, threads: KILLS + 50, maxBytes: 128 * 2_000 });
     const workers = await startWorkers(store, 0);
-    let worker: Worker;
-    try {
-      worker = await workers.start();
-    } catch (error) {
-      assert.match(String(error), /attached or have died in mid-call/);
-      store = open();
-      continue;
-    }
-    worker.postMessage({ kind: "insert", limit: 3 } satisfies Job);
-    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 5));
-    const gone = worker.terminate();
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    Atomics.store(workers.flags, 4, 1);
-    await gone;
+    const [one] = limitersOf(store, workers, names, 50) as [Limiter];
+    const job = { kind: "churn", limit: 50, names, keys: 100, calls: Infinity } as const;
+    await killAll(workers, job, () => void one.consume(`key ${Math.floor(Math.random() * 100)}`));
     await checkLost(store);
-  }
-});
+    assert.ok(store.statistics(0).keys <= capacity);
+    for (let key = 0; key < 1_000; key++) one.consume(`new ${key}`);
+    const { keys } = store.statistics(0);
+    assert.ok(keys >= capacity - KILLS && keys <= capacity, `${keys} keys`);
+    await checkLost(store);
+    store.close();
+  },
+);
+
+testOnce(
+  "workers killed as they put new keys in leave records that can be taken over",
+  async () => {
+    const open = () => sharedStore({ capacity: 30_000, threads: 3 });
+    let store = open();
+    // Deno's threads are not killed, but run on for seconds.
+    const kills = "Deno" in globalThis ? KILLS / 4 : KILLS;
+    for (let killed = 0; killed < kills; killed++) {
+      const workers = await startWorkers(store, 0);
+      let worker: Worker;
+      try {
+        worker = await workers.start();
+      } catch (error) {
+        assert.match(String(error), /attached or have died in mid-call/);
+        store = open();
+        continue;
+      }
+      worker.postMessage({ kind: "insert", limit: 3 } satisfies Job);
+      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 5));
+      const gone = worker.terminate();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      Atomics.store(workers.flags, 4, 1);
+      await gone;
+      await checkLost(store);
+    }
+  },
+);
 
 /** What is lost is lost with the records of those killed in a call, and no more than is documented. */
 async function checkLost(store: SharedStore): Promise<void> {

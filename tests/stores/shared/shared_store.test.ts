@@ -28,6 +28,7 @@ import { isLong } from "../../support/seed.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
 import { whereWatched } from "./support/watched_memory.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
 const [COUNT, USERS] = isLong() ? [1_000_000, 20_000] : [200_000, 4_000];
@@ -64,7 +65,7 @@ describe("a full table", () => {
     assert.equal(store.statistics(now.value).evictions, 0);
   });
 
-  test("of ten thousand takes many times as many distinct keys", () => {
+  testOnce("of ten thousand takes many times as many distinct keys", () => {
     const store = sharedStore({ capacity: 10_000, maxBytes: 0, threads: 4 });
     const now = { value: NOW };
     const api = limiterOn(store, gcra({ limit: 60, period: "1m" }), at(now));
@@ -108,7 +109,7 @@ describe("a full table", () => {
 });
 
 describe("a capacity", () => {
-  test("holds as many sparse windows of many sub-buckets, each to exactly its limit", () => {
+  testOnce("holds as many sparse windows of many sub-buckets, each to exactly its limit", () => {
     const store = sharedStore({ capacity: 5 * USERS });
     const now = { value: NOW };
     const policy = slidingWindow({ limit: 50, period: "1h", precision: "1s" });
@@ -135,7 +136,7 @@ describe("a capacity", () => {
       ),
     })
   ) {
-    test(`for ${name} is a promise: no key in use is ever forgotten`, () => {
+    testOnce(`for ${name} is a promise: no key in use is ever forgotten`, () => {
       const capacity = 300;
       const algorithms = [small, widest];
       const store = sharedStore({ capacity, for: algorithms, threads: 4, onFull: "throw" });
@@ -164,7 +165,7 @@ describe("a capacity", () => {
       slidingWindow({ limit: 1, period: 600, precision: 10 }),
     ]
   ) {
-    test(`for ${widest.id} holds as many keys in debt, charged as in memory`, () => {
+    testOnce(`for ${widest.id} holds as many keys in debt, charged as in memory`, () => {
       const store = sharedStore({ capacity: 300, for: [widest], threads: 1, onFull: "throw" });
       const now = { value: NOW };
       const api = limiterOn(store, widest, at(now));
@@ -240,23 +241,26 @@ describe("grow", () => {
   });
 });
 
-test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
-  whereWatched(() => {
-    const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
-    const numbers = limiterOn(store, small);
-    for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
-    let steps = 0;
-    const stepped = steppedStore(store.handle, () => void steps++);
-    const logs = limiterOn(stepped, slidingLog({ limit: 5, period: "1h" }));
-    const longest = Array.from({ length: 200 }, (_, key) => {
-      steps = 0;
-      logs.consume(`log ${key}`);
-      return steps;
-    }).sort((a, b) => a - b).at(-1)!;
-    assert.ok(store.statistics().evictionsForNodes > 100);
-    assert.ok(longest < 2_000, `${longest} steps`);
-  });
-});
+testOnce(
+  "room in the arena is made in some hundred steps, however many keys take none of it",
+  () => {
+    whereWatched(() => {
+      const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
+      const numbers = limiterOn(store, small);
+      for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
+      let steps = 0;
+      const stepped = steppedStore(store.handle, () => void steps++);
+      const logs = limiterOn(stepped, slidingLog({ limit: 5, period: "1h" }));
+      const longest = Array.from({ length: 200 }, (_, key) => {
+        steps = 0;
+        logs.consume(`log ${key}`);
+        return steps;
+      }).sort((a, b) => a - b).at(-1)!;
+      assert.ok(store.statistics().evictionsForNodes > 100);
+      assert.ok(longest < 2_000, `${longest} steps`);
+    });
+  },
+);
 
 describe("statistics", () => {
   test("count what is taken and given back without a look at the keys", () => {

@@ -9,6 +9,7 @@ import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
 import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 /** What threads take of a key together, and calls of each on many keys. */
 const [LIMIT, CALLS] = isLong() ? [3_001, 60_000] : [1_001, 20_000];
@@ -24,16 +25,19 @@ describe("threads on one shared store", () => {
   after(() => workers.stop());
 
   for (const size of [2, 4, 8]) {
-    test(`${size} threads on one key are admitted exactly the limit, by every algorithm`, async () => {
-      for (const name of names) {
-        const key = `hot ${round++}`;
-        const admitted = await workers.run<number>(size, () => {
-          return { kind: "hammer", policy: name, limit: LIMIT, key };
-        });
-        const capacity = policy(name, LIMIT).capacity;
-        assert.equal(admitted.reduce((a, b) => a + b), capacity, `${name}: ${admitted}`);
-      }
-    });
+    testOnce(
+      `${size} threads on one key are admitted exactly the limit, by every algorithm`,
+      async () => {
+        for (const name of names) {
+          const key = `hot ${round++}`;
+          const admitted = await workers.run<number>(size, () => {
+            return { kind: "hammer", policy: name, limit: LIMIT, key };
+          });
+          const capacity = policy(name, LIMIT).capacity;
+          assert.equal(admitted.reduce((a, b) => a + b), capacity, `${name}: ${admitted}`);
+        }
+      },
+    );
   }
 
   test("no key of 10,000 by Zipf's law is admitted more than its limit", async () => {
@@ -48,7 +52,7 @@ describe("threads on one shared store", () => {
     assert.equal(store.statistics(0).evictions, 0);
   });
 
-  test("a store that threads fill to the last place forgets and refuses no key", async () => {
+  testOnce("a store that threads fill to the last place forgets and refuses no key", async () => {
     for (const onFull of ["throw", "evict"] as const) {
       const own = sharedStore({ capacity: 2_000, maxBytes: 0, onFull });
       const { run, stop } = await startWorkers(own, 2);
@@ -94,26 +98,29 @@ describe("threads on one shared store", () => {
 
   for (const isMoving of [false, true]) {
     const clock = isMoving ? "a clock that they move" : "one clock";
-    test(`what threads saw of a key, by ${clock}, is explained by calls one after another`, async () => {
-      let overlapping = 0;
-      // On a busy machine threads seldom run at once; then there are more rounds.
-      for (let rounds = 0; rounds === 0 || (overlapping < 20 && rounds < 20); rounds++) {
-        for (const name of names) {
-          for (const [size, limit] of [[2, 5], [2, 60], [3, 40]] as const) {
-            const key = `recorded ${round++}`;
-            const seen = await workers.run<SeenCall[]>(size, () => {
-              return { kind: "record", policy: name, limit, key, calls: 120, isMoving };
-            });
-            const history = seen.flat();
-            overlapping += overlaps(history);
-            const order = linearization(policy(name, limit), history);
-            assert.notEqual(order, undefined, `${name}, limit ${limit}: no order explains them`);
+    testOnce(
+      `what threads saw of a key, by ${clock}, is explained by calls one after another`,
+      async () => {
+        let overlapping = 0;
+        // On a busy machine threads seldom run at once; then there are more rounds.
+        for (let rounds = 0; rounds === 0 || (overlapping < 20 && rounds < 20); rounds++) {
+          for (const name of names) {
+            for (const [size, limit] of [[2, 5], [2, 60], [3, 40]] as const) {
+              const key = `recorded ${round++}`;
+              const seen = await workers.run<SeenCall[]>(size, () => {
+                return { kind: "record", policy: name, limit, key, calls: 120, isMoving };
+              });
+              const history = seen.flat();
+              overlapping += overlaps(history);
+              const order = linearization(policy(name, limit), history);
+              assert.notEqual(order, undefined, `${name}, limit ${limit}: no order explains them`);
+            }
           }
         }
-      }
-      // One core runs one thread at a time, and switches between calls more often than within one.
-      assert.ok(overlapping > 0 || availableParallelism() === 1, "no two calls overlapped");
-    });
+        // One core runs one thread at a time, and switches between calls more often than within one.
+        assert.ok(overlapping > 0 || availableParallelism() === 1, "no two calls overlapped");
+      },
+    );
   }
 });
 

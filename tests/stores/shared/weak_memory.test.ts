@@ -9,6 +9,7 @@ import {
   stoppedSchedule,
   weakenings,
 } from "./support/weak_scenarios.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 /** Random schedules of each scenario and order; and accesses at which the first thread is stopped. */
 const SCHEDULES = isLong() ? 3_000 : 10;
@@ -65,7 +66,7 @@ for (const isOrdered of [false, true]) {
 
 describe("it is found if", () => {
   for (const weakening of weakenings) {
-    test(weakening.name, () => {
+    testOnce(weakening.name, () => {
       for (const place of upTo(MAX_SEARCHED)) {
         // The first schedule that showed it, and then others, as the code has changed.
         const seed = (place + (weakening.seed ?? 1)) % MAX_SEARCHED;

@@ -1,10 +1,11 @@
 import type { Algorithm } from "../../../mod.ts";
 import { names, policy } from "../policies.ts";
+import { isLong } from "../seed.ts";
 
 /** What each algorithm below admits at once. */
-export const CONTESTED_LIMIT = 5_000;
+export const CONTESTED_LIMIT = isLong() ? 5_000 : 2_000;
 
-/** Every algorithm, with a capacity of 5,000 and so slow that no unit comes back within a test. */
+/** Every algorithm, with that capacity, and so slow that no unit comes back within a test. */
 export function contested(): Readonly<Record<string, Algorithm>> {
   const slow = names.filter((name) => name !== "gcraOfTwoWords");
   const period = CONTESTED_LIMIT * 3_600_000;

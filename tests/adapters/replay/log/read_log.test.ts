@@ -10,6 +10,7 @@ import {
 } from "../../../../adapters/replay/replay.ts";
 import type { TextSource } from "../../../../adapters/replay/replay.ts";
 import { fcOptions } from "../../../support/seed.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 async function entriesOf(text: TextSource, options?: ReadLogOptions): Promise<LogEntry[]> {
   const entries: LogEntry[] = [];
@@ -90,7 +91,7 @@ describe("readLog", () => {
     ]);
   });
 
-  test("reads on, whatever the lines are, or says that none could be read", async () => {
+  testOnce("reads on, whatever the lines are, or says that none could be read", async () => {
     const formats = [undefined, ...FORMATS];
     const anyLine = fc.oneof(
       fc.string({ unit: "binary", maxLength: 80 }),

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { test } from "node:test";
 
 import { needs } from "../../../support/program.ts";
-import { inShare } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { post, SHOP, withService } from "../support/running.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const HOSTILE = '<img src=x onerror="throw 1">\u202ehostile';
 
@@ -27,11 +26,11 @@ function browse(url: string, token: string): Promise<Readonly<Record<"light" | "
   });
 }
 
-test(
+testOnce(
   "the page shows the figures and tries keys, by keyboard, in light and in dark",
   needs("chromium"),
   // A browser sees the same page from each runtime, so one of them in a run shows it.
-  inShare(["once"], "once", () =>
+  () =>
     withService(async (service) => {
       const token = { "x-tidegate-token": "secret" };
       let calls = 0;
@@ -77,5 +76,5 @@ test(
           limits: [{ limit: 3, period: "1h", blockable: true }],
         }],
       }),
-    })),
+    }),
 );

@@ -7,7 +7,6 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import fc from "fast-check";
 
 import { oneRule, withService } from "../support/running.ts";
@@ -19,6 +18,7 @@ import { pipelined } from "../../../support/pipelined.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { fcOptions } from "../../../support/seed.ts";
 import { serveNode } from "../../../support/serve_node.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const PATHS = ["/login", "/search/:q", "/users/:id", "/shops/:shop/all", "/files/*"];
 const rules = () =>
@@ -132,7 +132,7 @@ function startCaddy(service: string, page: number, sites: readonly Site[]): Prom
 }
 
 for (const [name, start] of [["nginx", startNginx], ["caddy", startCaddy]] as const) {
-  test(
+  testOnce(
     `behind ${name} no path reaches a limited handler once the limit is spent`,
     needs(name),
     () =>

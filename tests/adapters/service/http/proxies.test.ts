@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 
 import { needs } from "../../../support/program.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { type Proxy, startCaddy, startNginx } from "../support/proxies.ts";
 import { oneRule, withService } from "../support/running.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const LIMIT = 25;
 
@@ -38,7 +38,7 @@ async function withProxy(
 const PROXIES = [["caddy", startCaddy, "the page"], ["nginx", startNginx, "the page\n"]] as const;
 
 for (const [name, start, page] of PROXIES) {
-  test(
+  testOnce(
     `${name} lets exactly the limit through, whatever clients write`,
     needs(name),
     () =>
@@ -82,7 +82,7 @@ const HOST_LINES: readonly string[] = [
   'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;',
 ];
 
-test(
+testOnce(
   "behind nginx a client over its limit gets no page by any form of the path, whatever its Host line",
   needs("nginx"),
   () =>
@@ -113,7 +113,7 @@ test(
     }),
 );
 
-test(
+testOnce(
   "a client of HTTP/1.0 passes no limit where nginx hands its Host on",
   needs("nginx"),
   () =>

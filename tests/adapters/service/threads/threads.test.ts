@@ -10,6 +10,7 @@ import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { inShare, isLong } from "../../../support/seed.ts";
 import { get, oneRule, post, until, withService } from "../support/running.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const LIMIT = isLong() ? 200 : 100;
 
@@ -74,13 +75,16 @@ async function assertExact(options: Partial<ServeOptions>, threads: number): Pro
 describe("2 threads over the shared store", () => {
   test("admit exactly the limit, and count together", () => assertExact({}, 2));
 
-  test("start on no port that another service has, though its threads share it", () =>
-    withService(async ({ port }) => {
-      const second = withService(() => Promise.resolve(), { rules: rules(), threads: 2, port });
-      await assert.rejects(second, /EADDRINUSE/);
-    }, { rules: rules(), threads: 2 }));
+  testOnce(
+    "start on no port that another service has, though its threads share it",
+    () =>
+      withService(async ({ port }) => {
+        const second = withService(() => Promise.resolve(), { rules: rules(), threads: 2, port });
+        await assert.rejects(second, /EADDRINUSE/);
+      }, { rules: rules(), threads: 2 }),
+  );
 
-  test("start on one port once, where services do so at the same instant", async () => {
+  testOnce("start on one port once, where services do so at the same instant", async () => {
     const port = await freePort();
     const start = async (after = 0) => {
       await new Promise((resolve) => setTimeout(resolve, after));
@@ -96,7 +100,7 @@ describe("2 threads over the shared store", () => {
     await (await start()).stop(0);
   });
 
-  test("keep what was used under a limit that is changed", () => {
+  testOnce("keep what was used under a limit that is changed", () => {
     const file = (limit: number) => ({
       domain: "shop",
       rules: [{ key: "user", limits: [{ limit, period: "1d" as const }] }],
@@ -164,9 +168,9 @@ const LARGE = (period: string) =>
 
 for (const threads of isLong() ? [1, 2] : [1]) {
   const name = `calls are answered while ${PATTERNS} rules are loaded, on ${threads} of threads`;
-  test(
+  testOnce(
     name,
-    inShare([1], 1, async () => {
+    async () => {
       let text = LARGE("1h");
       const rules = {
         name: "text",
@@ -190,7 +194,7 @@ for (const threads of isLong() ? [1, 2] : [1]) {
         };
         while (await ask() <= 3_600_000);
       }, { rules, threads });
-    }),
+    },
   );
 }
 

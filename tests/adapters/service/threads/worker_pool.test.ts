@@ -10,6 +10,7 @@ import {
 } from "../../../../adapters/service/threads/worker_pool.ts";
 import type { LogEvent } from "../../../../adapters/service/log.ts";
 import { until } from "../support/running.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const links = { show: () => "", lookup: undefined, log: () => {} };
 
@@ -62,13 +63,16 @@ test("a worker that dies is started again, with the rules of that time", () => {
   });
 });
 
-test("a certificate is in place though workers die of it: others start with it", () =>
-  withWorkers(2, () => ({ files: [] }), async (workers, events) => {
-    await workers.secure({ cert: "", key: "", ca: undefined });
-    await replaced(workers, events, 2);
-  }));
+testOnce(
+  "a certificate is in place though workers die of it: others start with it",
+  () =>
+    withWorkers(2, () => ({ files: [] }), async (workers, events) => {
+      await workers.secure({ cert: "", key: "", ca: undefined });
+      await replaced(workers, events, 2);
+    }),
+);
 
-test("a worker that cannot be started again is tried once more, until it can", () => {
+testOnce("a worker that cannot be started again is tried once more, until it can", () => {
   const word = new Int32Array(new SharedArrayBuffer(4));
   return withWorkers(1, () => ({ files: [], shared: word.buffer }), async (workers, events) => {
     Atomics.store(word, 0, 2);

@@ -22,6 +22,7 @@ import { share } from "../../../support/seed.ts";
 import { needs } from "../../../support/program.ts";
 import { type RedisProcess, startRedis } from "../../../support/redis/redis_process.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const redisServer = needs("redis-server");
 
@@ -129,7 +130,7 @@ const endless = gcra({ limit: 1, period: "1d", burst: 1_000_000 });
 
 withRedis("lost connections", (redis, { storeOf }) => {
   for (const [name, make] of CLIENTS) {
-    test(`of ${name} are dialled again, by each commit`, async () => {
+    testOnce(`of ${name} are dialled again, by each commit`, async () => {
       for (const commit of share(["watch", "cas", "script"] as const)) {
         const { client, end } = await make(redis());
         const store = storeOf({ commit }, client);
@@ -211,7 +212,7 @@ describe("lost connections of a cluster", redisServer, () => {
     ],
   ];
 
-  test("of ioredis are dialled again, by script", async () => {
+  testOnce("of ioredis are dialled again, by script", async () => {
     const { port } = new URL(node.url);
     const given = new IoCluster([{ host: "127.0.0.1", port: Number(port) }], { lazyConnect: true });
     const store = redisStore(given, { commit: "script", deadline: 5_000, timeout: 30_000 });
@@ -225,7 +226,7 @@ describe("lost connections of a cluster", redisServer, () => {
   });
 
   for (const [name, make] of CLUSTERS) {
-    test(`of ${name} are dialled again`, async () => {
+    testOnce(`of ${name} are dialled again`, async () => {
       const store = redisStore(make(node.url), {
         commit: "watch",
         deadline: 5_000,

@@ -27,6 +27,7 @@ import { needs } from "../../../support/program.ts";
 import { inShare } from "../../../support/seed.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
 
@@ -129,7 +130,7 @@ describe("a cluster of six nodes", redis, () => {
     );
   }
 
-  test("a master that hangs is left once its replica has taken over", async () => {
+  testOnce("a master that hangs is left once its replica has taken over", async () => {
     const hung = cluster.masters[2]!;
     const prefix = "hung";
     const keyOn = await keysByMaster(cluster, `${prefix}:{`, `}:${slow.id}`);
@@ -168,7 +169,7 @@ describe("a cluster of six nodes", redis, () => {
     assert.deepEqual(used, used.map(() => used[0]!));
   });
 
-  test("loses a master under load: other slots go on, and its own come back", async () => {
+  testOnce("loses a master under load: other slots go on, and its own come back", async () => {
     const stores = MODES.map((commit) => storeOf({ commit }));
     const limiters = stores.map((store, index) =>
       limiter(gcra({ limit: 1, period: "1d", burst: 200 }), { store, prefix: MODES[index]! })
