@@ -55,7 +55,7 @@ interface Place {
 /** A verb bound to keys in memory. */
 export interface MemoryBoundVerb<Argument, Answer> extends BoundVerb<Argument, Answer, "sync"> {
   readonly keys: MemoryKeys;
-  /** If it takes units: the verb on states without notes. */
+  /** The verb on states without notes, if it leaves such states without notes. */
   readonly plain: Steps<Argument, Answer> | undefined;
   /** If it takes units of keys whose states are arrival times: their rate. */
   readonly rate: ArrivalRate | undefined;
@@ -78,9 +78,7 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
     bind: bindOnce<"sync">(<Argument, Answer>(verb: Verb<Argument, Answer>) => {
       const steps = verb.on(algorithm);
       const call = callOf(slots, keys, verb, steps);
-      const takes = (verb as unknown) === consume;
-      const plain = takes ? verb.on(withoutReceipts(algorithm)) : undefined;
-      const rate = takes && keys.table.numeric ? algorithm.internals?.arrival : undefined;
+      const plain = leavesNotes(verb, algorithm) ? undefined : verb.on(withoutReceipts(algorithm));
       const bound: MemoryBoundVerb<Argument, Answer> = {
         family,
         verb,
@@ -88,7 +86,9 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
         call,
         keys,
         plain,
-        rate,
+        rate: (verb as unknown) === consume && keys.table.numeric
+          ? algorithm.internals?.arrival
+          : undefined,
       };
       return Object.freeze(bound);
     }),
@@ -160,6 +160,14 @@ function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number
   return slotOf(table, key);
 }
 
+/** Whether a verb may leave notes with a state that has none. */
+function leavesNotes<Argument, Answer>(
+  { kind, transition }: Verb<Argument, Answer>,
+  algorithm: Algorithm,
+): boolean {
+  return kind !== "look" && transition(algorithm) === undefined;
+}
+
 type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;
 
 /** Single calls of a verb. */
@@ -217,9 +225,8 @@ function callOf<Argument, Answer>(
   }
 
   if (!table.numeric) {
-    const leavesNotes = !isLook && verb.transition(algorithm) === undefined;
     // A look sees what older options hold, which may have notes.
-    if (leavesNotes || !isPlain) return callAny;
+    if (leavesNotes(verb, algorithm) || !isPlain) return callAny;
     const plain = verb.on(withoutReceipts(algorithm));
     const sizeOf = typeof table.stateBytes === "function" ? table.stateBytes : undefined;
     return function callOther(key, argument, at) {

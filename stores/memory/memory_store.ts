@@ -21,7 +21,6 @@ import { defaultBytes } from "./default_bytes.ts";
 import { memoryFamily } from "./memory_family.ts";
 import { runTogether } from "./run_together.ts";
 import { dumpLines, type RestoredLines, restoreLine } from "./snapshot.ts";
-import { togetherIn } from "./take_together.ts";
 import { dropSlot, openSlots, requireOpen, type Slots } from "./slots.ts";
 import { allSlots, type Table } from "./table.ts";
 import { noteProcessStore } from "./warn_of_processes.ts";
@@ -150,7 +149,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     throw typeError("create memoryStore", "perProcess must be true or false", perProcess);
   }
   const slots = openSlots({ maxKeys, maxBytes, onFull });
-  const takeTogether = togetherIn(slots);
   const { onClose, announce } = closeNotice();
 
   function close(): void {
@@ -164,7 +162,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     run(operations, at) {
       requireOpen(slots);
       const now = checkNow(at ?? processTime());
-      return takeTogether(operations, now) ?? runTogether(slots, operations, now);
+      return runTogether(slots, operations, now);
     },
     deleteAll(prefix) {
       requireOpen(slots);

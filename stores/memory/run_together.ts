@@ -1,78 +1,200 @@
 /*
  * Several operations on the memory store at one instant, all or none.
  *
- * All states are loaded before any is replaced, and slots may be freed or moved to another key as soon
- * as one is: keys are looked up again once a key was added or dropped.
+ * Nothing is written before all are decided. Nearly all batches are of known keys whose states change
+ * in their places: their slots stay, and nothing can fail any more. Otherwise slots may be freed or
+ * moved to another key as soon as a state is replaced: keys are looked up again once that has happened.
  */
 
-import { freshInstant } from "../../core/arithmetic/fresh_instant.ts";
-import { checkNow } from "../../core/options/checks.ts";
-import type { Operation } from "../../core/store.ts";
-import { checkUnits, transact, type Transaction } from "../../core/transact.ts";
-import { keepState } from "./keep_state.ts";
+import { freshInstant, leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
+import { freeIn, takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
+import type { Decision } from "../../core/decision.ts";
+import type { Operation, Steps } from "../../core/store.ts";
+import { checkUnits } from "../../core/transact.ts";
+import { numberIn, WIDTH } from "./expiry_queue.ts";
+import { keepState, writeCell } from "./keep_state.ts";
 import { absentState, findKey, type MemoryBoundVerb, type MemoryKeys } from "./memory_family.ts";
-import { type Addition, heldBytes, makeRoom, requiredBytes, type Slots, stateIn } from "./slots.ts";
+import {
+  type Addition,
+  heldBytes,
+  makeRoom,
+  refreshLevel,
+  requiredBytes,
+  type Slots,
+  stateIn,
+  sweep,
+} from "./slots.ts";
 import { keptFor } from "../../core/receipts/receipts_of.ts";
 import { notesOf } from "./table.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
-/** Runs operations, all or nothing; their answers, in order. */
+/** The decision on an operation, and what it leaves. */
+interface Taken {
+  readonly slot: number | undefined;
+  readonly steps: Steps<unknown, unknown>;
+  readonly state: unknown;
+  readonly next: unknown;
+  readonly answer: unknown;
+  readonly decision: Decision;
+  /** When the key is fresh, if it changes. */
+  readonly freshAt: number;
+  /** Whether the state stays where it is, or is replaced there. */
+  isInPlace: boolean;
+}
+
+/**
+ * Runs operations, all or nothing; their answers, in order.
+ *
+ * @param now An instant that the caller has checked.
+ */
 export function runTogether(
   slots: Slots,
   operations: readonly Operation[],
   now: number,
 ): readonly unknown[] {
-  checkNow(now);
   const own = operations as readonly MemoryOperation[];
+  const decisions = takeInCells(slots, own, now);
+  if (decisions !== undefined) return decisions;
   // Keys take over from older options as they are found, and a batch that throws changes nothing.
-  if (own.some(({ bound: { keys } }) => keys.older.length > 0)) checkUnits(own);
-  const found: (number | undefined)[] = [];
-  const states: unknown[] = [];
+  checkUnits(own);
+  const all: Taken[] = [];
+  const answers: unknown[] = [];
+  let [isRefused, isInPlace] = [false, true];
   for (let index = 0; index < own.length; index++) {
-    const { bound: { keys, verb }, key } = own[index]!;
-    const slot = findKey(slots, keys, key, now, verb.kind !== "look");
-    found.push(slot);
-    states.push(
-      slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, slot),
-    );
+    const taken = take(slots, own[index]!, now);
+    if (!taken.decision.allowed) isRefused = true;
+    if (!taken.isInPlace) isInPlace = false;
+    all.push(taken);
+    answers.push(taken.answer);
   }
-  const { answers, nexts } = transact(operations, states, now);
-  if (nexts === states) return answers;
-  const freshAts = freshInstants(own, states, { answers, nexts }, now);
-  requireRoom(slots, own, states, nexts, now);
-  for (let index = 0; index < own.length; index++) {
-    const next = nexts[index];
-    if (next === states[index]) continue;
-    const { bound: { keys }, key } = own[index]!;
-    const { initial } = keys.spec.algorithm;
-    const slot = holds(slots, keys, found[index], key)
-      ? found[index]
-      : findKey(slots, keys, key, now, true);
-    keepState(slots, keys.table, key, slot, next, initial, freshAts[index]!, now);
-  }
+  if (isRefused) return refused(own, all, now);
+  if (isInPlace) replaceAll(slots, own, all, now);
+  else keepAll(slots, own, all, now);
   return answers;
 }
 
 /**
- * When each key that changes is fresh. Computed before any state is replaced, because the decision of
- * a custom algorithm may make it throw.
+ * Takes units of known keys whose states are arrival times, as single calls do; `undefined` if an
+ * operation does something else, or is refused.
  */
-function freshInstants(
+function takeInCells(
+  slots: Slots,
   operations: readonly MemoryOperation[],
-  states: readonly unknown[],
-  { answers, nexts }: Transaction,
   now: number,
-): readonly number[] {
-  const instants: number[] = [];
+): readonly Decision[] | undefined {
+  const { queue, use } = slots;
+  const found: number[] = [];
   for (let index = 0; index < operations.length; index++) {
-    const { bound: { keys: { spec: { algorithm } }, verb } } = operations[index]!;
-    const next = nexts[index];
-    const decision = verb.decisionOf(answers[index]);
-    const kept = keptFor(algorithm, next, now, decision);
-    instants.push(next === states[index] ? 0 : freshInstant(now, decision, algorithm, kept));
+    const { bound: { rate, keys }, key, argument } = operations[index]!;
+    const cost = argument as number;
+    if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
+    const slot = keys.table.slots.get(key);
+    if (slot === undefined || !freeIn(rate, numberIn(queue, slot), now, cost)) return undefined;
+    found.push(slot);
   }
-  return instants;
+  const decisions: Decision[] = [];
+  for (let index = 0; index < operations.length; index++) {
+    const { bound: { rate }, argument } = operations[index]!;
+    const slot = found[index]!;
+    const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, argument as number);
+    if (leavesUsedUp(decision.remaining, use.levels[slot]!)) refreshLevel(slots, slot);
+    decisions.push(decision);
+  }
+  if (now >= slots.sweepAt) sweep(slots, now);
+  return decisions;
+}
+
+/** Decides an operation, and writes nothing. */
+function take(slots: Slots, operation: MemoryOperation, now: number): Taken {
+  const { bound: { plain, keys }, key } = operation;
+  const slot = plain && keys.table.slots.get(key);
+  if (slot === undefined) return takeAny(slots, operation, now);
+  const { numeric } = keys.table;
+  const state = numeric ? numberIn(slots.queue, slot) : slots.objects[slot];
+  const taken = takeFrom(operation, plain!, slot, state, now);
+  const { next } = taken;
+  taken.isInPlace = next === state || (next !== keys.algorithm.initial &&
+    (numeric ? typeof next === "number" : sizeOf(keys, next) === sizeOf(keys, state)));
+  return taken;
+}
+
+/** Decides an operation on a key that may be new, or whose state may have notes. */
+function takeAny(slots: Slots, operation: MemoryOperation, now: number): Taken {
+  const { bound: { verb, keys, steps }, key } = operation;
+  const slot = findKey(slots, keys, key, now, verb.kind !== "look");
+  const state = slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, slot);
+  return takeFrom(operation, steps, slot, state, now);
+}
+
+function takeFrom(
+  { bound: { verb, keys: { algorithm } }, argument }: MemoryOperation,
+  steps: Steps<unknown, unknown>,
+  slot: number | undefined,
+  state: unknown,
+  now: number,
+): Taken {
+  const next = steps.next(state, now, argument);
+  const answer = steps.answer(state, next, now, argument);
+  const decision = verb.decisionOf(answer);
+  const freshAt = next === state
+    ? 0
+    : freshInstant(now, decision, algorithm, keptFor(algorithm, next, now, decision));
+  return { slot, steps, state, next, answer, decision, freshAt, isInPlace: false };
+}
+
+/** The bytes of a state, as far as they vary. */
+function sizeOf({ table: { stateBytes } }: MemoryKeys, state: unknown): number {
+  return typeof stateBytes === "function" ? stateBytes(state) : 0;
+}
+
+/** The answers where an operation is refused: those that were admitted are answered by a look. */
+function refused(
+  operations: readonly MemoryOperation[],
+  all: readonly Taken[],
+  now: number,
+): readonly unknown[] {
+  return all.map(({ steps, state, answer, decision }, index) =>
+    decision.allowed ? steps.uncharged(state, now, operations[index]!.argument) : answer
+  );
+}
+
+/** Replaces states where they are. */
+function replaceAll(
+  slots: Slots,
+  operations: readonly MemoryOperation[],
+  all: readonly Taken[],
+  now: number,
+): void {
+  const { objects, use } = slots;
+  for (let index = 0; index < all.length; index++) {
+    const { slot, state, next, decision, freshAt } = all[index]!;
+    if (next === state) continue;
+    const { keys: { table: { numeric } }, verb } = operations[index]!.bound;
+    if (!numeric) objects[slot!] = next;
+    writeCell(slots, slot!, numeric ? next as number : 0, freshAt);
+    if (verb.kind === "free" || leavesUsedUp(decision.remaining, use.levels[slot!]!)) {
+      refreshLevel(slots, slot!);
+    }
+  }
+  if (now >= slots.sweepAt) sweep(slots, now);
+}
+
+/** Keeps states, wherever they are then. */
+function keepAll(
+  slots: Slots,
+  operations: readonly MemoryOperation[],
+  all: readonly Taken[],
+  now: number,
+): void {
+  requireRoom(slots, operations, all, now);
+  for (let index = 0; index < all.length; index++) {
+    const { slot: found, state, next, freshAt } = all[index]!;
+    if (next === state) continue;
+    const { bound: { keys }, key } = operations[index]!;
+    const slot = holds(slots, keys, found, key) ? found : findKey(slots, keys, key, now, true);
+    keepState(slots, keys.table, key, slot, next, keys.algorithm.initial, freshAt, now);
+  }
 }
 
 /** Whether a slot still is that of a key: one before it may have taken its place. */
@@ -91,16 +213,15 @@ function holds(
 function requireRoom(
   slots: Slots,
   operations: readonly MemoryOperation[],
-  states: readonly unknown[],
-  nexts: readonly unknown[],
+  all: readonly Taken[],
   now: number,
 ): void {
   function added(): Addition {
     let [newKeys, bytes] = [0, 0];
     for (let index = 0; index < operations.length; index++) {
       const { bound: { keys }, key } = operations[index]!;
-      const next = nexts[index];
-      if (next === states[index] || next === keys.spec.algorithm.initial) continue;
+      const { state, next } = all[index]!;
+      if (next === state || next === keys.algorithm.initial) continue;
       const held = heldBytes(slots, keys.table, findKey(slots, keys, key, now, false));
       if (held === 0) newKeys++;
       bytes += requiredBytes(slots, keys.table, key, next) - held;

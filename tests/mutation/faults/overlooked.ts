@@ -28,7 +28,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A batch takes the slot of another limit's key for its own":
       "return {~~own === family || own === notesOf(family)~>own !== undefined~~};",
     "A batch of looks needs room for new keys":
-      "if ({~~next === states[index] || next === keys.spec.algorithm.initial~>false~~}) continue;",
+      "if ({~~next === state || next === keys.algorithm.initial~>false~~}) continue;",
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A look in a batch that takes over from older options":

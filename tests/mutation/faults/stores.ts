@@ -60,9 +60,9 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A batch on the memory store that writes nothing":
-      "if (next {~~=~>!~~}== states[index]) continue;",
+      "if (next {~~=~>!~~}== state) continue;\n    const { keys: {",
     "A batch on the memory store that is fresh at once":
-      "next === states[index] ? 0 : {~~freshInstant(now, decision, algorithm, kept)~>now~~}",
+      ": {~~freshInstant(now, decision, algorithm, keptFor(algorithm, next, now, decision))~>now~~};",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":
