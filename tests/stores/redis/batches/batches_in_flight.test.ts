@@ -180,7 +180,7 @@ describe("calls on many keys, by cas", () => {
     test(
       name,
       () =>
-        withFake({ commit: "cas", deadline: 200 }, async ({ fake, limiter, store }) => {
+        withFake({ commit: "cas", deadline: 600 }, async ({ fake, limiter, store }) => {
           await limiter.peek("warm up");
           fake.faults = fault;
           const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
