@@ -25,6 +25,7 @@ const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: stri
   "fastify": ["~4.0.0", "^5"],
   "hono": ["~4.0.0", "^4"],
   "koa": ["~2.13.0", "^3"],
+  "pg": ["~8.11.0", "^8"],
   "redis": ["~4.6.0", "^6"],
   "yaml": ["~2.0.0", "^2"],
 });

@@ -57,7 +57,10 @@ const OPTIONS = {
     text: "how long to keep accepting calls after SIGTERM, when no longer ready",
   },
   redis: { value: "URL", text: "keep counters in Redis" },
-  store: { value: "sqlite:FILE", text: "keep counters in a SQLite file, over restarts" },
+  store: {
+    value: "WHERE",
+    text: "keep counters in sqlite:FILE, or in postgres://USER@HOST/DATABASE",
+  },
   "on-unavailable": {
     choices: ["throw", "allow", "deny"],
     text: "how to answer calls while Redis or SQLite is unavailable; default throw (503)",
@@ -202,9 +205,7 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     redis: values.redis === undefined
       ? undefined
       : { url: values.redis, onUnavailable: values["on-unavailable"] ?? "throw" },
-    sqlite: values.store === undefined
-      ? undefined
-      : { path: pathOf(values.store), onUnavailable: values["on-unavailable"] ?? "throw" },
+    ...storeOf(values),
     token: values.token,
     trustedProxies: values.trust?.split(","),
     shadow: values.shadow,
@@ -215,9 +216,15 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
   };
 }
 
-/** The path of a file, of `sqlite:FILE`. */
-function pathOf(store: string): string {
+/** Where the counters are: `sqlite:FILE`, or the URL of a Postgres, also after `postgres:`. */
+function storeOf(
+  { store, "on-unavailable": onUnavailable = "throw" }: ServeValues,
+): Pick<ServeOptions, "sqlite" | "postgres"> {
+  if (store === undefined) return {};
   const [, path] = /^sqlite:(.+)$/s.exec(store) ?? [];
-  if (path !== undefined) return path;
-  throw new TypeError(errorMessage("serve", "store must be sqlite:FILE", store));
+  if (path !== undefined) return { sqlite: { path, onUnavailable } };
+  const [, url] = /^(?:postgres:)?(postgres(?:ql)?:\/\/.+)$/s.exec(store) ?? [];
+  if (url !== undefined) return { postgres: { url, onUnavailable } };
+  const rule = "store must be sqlite:FILE or postgres://USER@HOST/DATABASE";
+  throw new TypeError(errorMessage("serve", rule, store));
 }

@@ -11,6 +11,7 @@ import {
 } from "../../stores/shared/shared_store.ts";
 import { loadPackage } from "../optional_packages/load_package.ts";
 import { errorLog, type Log } from "./log.ts";
+import { type PostgresOptions, storeOnPostgres } from "./store_on_postgres.ts";
 import { type RedisOptions, storeOnRedis } from "./store_on_redis.ts";
 import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
 
@@ -22,11 +23,23 @@ export interface SqliteOptions {
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
 }
 
-/** The store of a thread: a program's own, one on Redis or in a file, a shared one, or one of this process. */
-export interface StoreSettings {
-  readonly store?: Store | undefined;
+/** A database or a file that keeps the counters, in place of the memory of the service. */
+export interface OutsideSettings {
   readonly redis?: RedisOptions | undefined;
+  readonly postgres?: PostgresOptions | undefined;
   readonly sqlite?: SqliteOptions | undefined;
+}
+
+/** The settings of whatever keeps the counters outside; `undefined` if nothing does. */
+export function outsideOf(
+  { redis, postgres, sqlite }: OutsideSettings,
+): Pick<RedisOptions, "onUnavailable"> | undefined {
+  return redis ?? postgres ?? sqlite;
+}
+
+/** The store of a thread: a program's own, one outside, a shared one, or one of this process. */
+export interface StoreSettings extends OutsideSettings {
+  readonly store?: Store | undefined;
   /** The shared store of the main thread. */
   readonly handle?: SharedStoreHandle | undefined;
   readonly threads: number;
@@ -53,11 +66,12 @@ export async function openStore(settings: StoreSettings, log: Log): Promise<Stor
 }
 
 function opened(
-  { store, redis, sqlite, handle, threads, capacity }: StoreSettings,
+  { store, redis, postgres, sqlite, handle, threads, capacity }: StoreSettings,
   log: Log,
 ): Store | Promise<Store> {
   if (store !== undefined) return store;
   if (redis !== undefined) return storeOnRedis(redis, errorLog(log, "redis-error"));
+  if (postgres !== undefined) return storeOnPostgres(postgres, errorLog(log, "postgres-error"));
   if (sqlite !== undefined) {
     return sqliteStore(sqlite.path, { onUnavailable: sqlite.onUnavailable });
   }

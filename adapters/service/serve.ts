@@ -13,7 +13,7 @@ import { type History, history } from "./metrics/history.ts";
 import { liveDocument, type LiveRequest, type StoreKind } from "./metrics/live_document.ts";
 import { metricsText } from "./metrics/metrics_text.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
-import { openStore } from "./open_store.ts";
+import { openStore, outsideOf } from "./open_store.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./serve_options.ts";
 import { NO_VERSION, type RulesVersion, rulesVersion } from "./rules_version.ts";
 import { followSnapshot } from "./snapshot_file.ts";
@@ -215,14 +215,15 @@ async function show(service: RunningService, request: "metrics" | LiveRequest): 
   return JSON.stringify(document);
 }
 
-function outagePolicyOf({ redis, sqlite }: ServeSettings): "throw" | "allow" | "deny" | undefined {
-  const remote = redis ?? sqlite;
-  return remote && (remote.onUnavailable ?? "throw");
+function outagePolicyOf(settings: ServeSettings): "throw" | "allow" | "deny" | undefined {
+  const outside = outsideOf(settings);
+  return outside && (outside.onUnavailable ?? "throw");
 }
 
-function storeKindOf({ store, redis, sqlite, threads }: ServeSettings): StoreKind {
+function storeKindOf({ store, redis, postgres, sqlite, threads }: ServeSettings): StoreKind {
   if (store !== undefined) return "own";
   if (redis !== undefined) return "redis";
+  if (postgres !== undefined) return "postgres";
   if (sqlite !== undefined) return "sqlite";
   return threads > 1 ? "shared" : "memory";
 }
@@ -319,7 +320,7 @@ function serverSettings({ settings, tls }: RunningService): ServerSettings {
 
 function workerSettings(service: RunningService, shared: Ports | undefined): WorkerSettings {
   const { settings, store, thread } = service;
-  const { redis, sqlite, threads, capacity, openTelemetry, source } = settings;
+  const { redis, postgres, sqlite, threads, capacity, openTelemetry, source } = settings;
   return {
     ...serverSettings(service),
     ...shared,
@@ -327,8 +328,9 @@ function workerSettings(service: RunningService, shared: Ports | undefined): Wor
     capacity,
     openTelemetry,
     redis: redis && { ...redis },
+    postgres: postgres && { ...postgres },
     sqlite: sqlite && { ...sqlite },
-    handle: redis === undefined && sqlite === undefined ? (store as SharedStore).handle : undefined,
+    handle: outsideOf(settings) === undefined ? (store as SharedStore).handle : undefined,
     files: thread.engine.rules.files,
     version: service.version,
     lookups: source.lookup !== undefined,

@@ -24,7 +24,8 @@ import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
-import type { SqliteOptions } from "./open_store.ts";
+import { outsideOf, type SqliteOptions } from "./open_store.ts";
+import type { PostgresOptions } from "./store_on_postgres.ts";
 import type { RedisOptions } from "./store_on_redis.ts";
 import type { TlsFiles } from "./tls_keys.ts";
 
@@ -53,6 +54,8 @@ export interface ServeOptions {
   readonly capacity?: number | undefined;
   /** Keeps counters in Redis, in place of the embedded store. */
   readonly redis?: RedisOptions | undefined;
+  /** Keeps counters in a table of Postgres, in place of the embedded store; takes the package `pg`. */
+  readonly postgres?: PostgresOptions | undefined;
   /** Keeps counters in a SQLite file, which other processes of the machine may share. */
   readonly sqlite?: SqliteOptions | undefined;
   /** Keeps counters in a store of your own; only with one thread. */
@@ -155,6 +158,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     threads: checkThreads,
     capacity: true,
     redis: true,
+    postgres: checkPostgres,
     sqlite: checkSqlite,
     store: true,
     snapshot: checkText,
@@ -175,8 +179,11 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   const { rules, limits, log, ...others } = options;
   const given = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   const settings = { ...DEFAULTS, ...Object.fromEntries(given) as typeof others & typeof DEFAULTS };
-  if ([settings.store, settings.redis, settings.sqlite].filter(isGiven).length > 1) {
-    throw new TypeError("Cannot serve as only one of store, redis and sqlite may be given");
+  const { store, redis, postgres, sqlite } = settings;
+  if ([store, redis, postgres, sqlite].filter(isGiven).length > 1) {
+    throw new TypeError(
+      "Cannot serve as only one of store, redis, postgres and sqlite may be given",
+    );
   }
   if (settings.threads > 1 && settings.store !== undefined) {
     throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
@@ -193,14 +200,14 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
 }
 
 function checkSnapshot(
-  { snapshot, threads, redis, sqlite, store }: Pick<
+  { snapshot, threads, store, ...settings }: Pick<
     ServeOptions,
-    "snapshot" | "threads" | "redis" | "sqlite" | "store"
+    "snapshot" | "threads" | "redis" | "postgres" | "sqlite" | "store"
   >,
 ): void {
   if (snapshot === undefined) return;
   const isOwn = store === undefined || "dump" in store && "restore" in store;
-  if (threads === 1 && redis === undefined && sqlite === undefined && isOwn) return;
+  if (threads === 1 && outsideOf(settings) === undefined && isOwn) return;
   throw new TypeError("Cannot serve as a snapshot needs one thread, and a memoryStore to write");
 }
 
@@ -216,6 +223,16 @@ function checkSqlite(action: string, option: string, sqlite: unknown): void {
   const { path } = sqlite as SqliteOptions;
   if (typeof path === "string" && path !== "") return;
   throw new TypeError(errorMessage(action, `${option} must have the path of a file`, path));
+}
+
+function checkPostgres(action: string, option: string, postgres: unknown): void {
+  checkOptions<PostgresOptions>(`${action} with Postgres`, postgres, {
+    url: true,
+    onUnavailable: true,
+  });
+  const { url } = postgres as PostgresOptions;
+  if (typeof url === "string" && /^postgres(ql)?:\/\//.test(url)) return;
+  throw new TypeError(errorMessage(action, `${option} must have a url, postgres://...`, url));
 }
 
 function checkTls(action: string, _option: string, tls: unknown): void {

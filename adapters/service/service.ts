@@ -35,5 +35,6 @@ export { serve, type Service } from "./serve.ts";
 export type { ServeOptions } from "./serve_options.ts";
 export type { TlsFiles } from "./tls_keys.ts";
 export type { SqliteOptions } from "./open_store.ts";
+export type { PostgresOptions } from "./store_on_postgres.ts";
 export type { RedisOptions } from "./store_on_redis.ts";
 export type { RuleSource } from "../rules/rules.ts";

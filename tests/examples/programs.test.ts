@@ -31,6 +31,12 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
     /^ada: welcome, ada$/,
   ],
   polite_client: [/^call 2: 200 hello, RateLimit: .*r=0;t=1$/, /^call 4: 200 hello/],
+  postgres: [
+    /^ada comes in$/,
+    /^ada may come again in \d+ ms$/,
+    /^bob may come again in \d+ ms$/,
+    /^user:\{bob\}:gcra\/3\/60000\/3 holds t1 \d+$/,
+  ],
   sqlite: [/^first start: ok, 2 left$/, /^second start: ok, 0 left$/, /^second start: refused$/],
   tenant_limits: [
     /^acme: ok, 4 left$/,

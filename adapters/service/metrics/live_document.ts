@@ -94,7 +94,7 @@ export interface LiveLimit {
 }
 
 /** Where use is kept; `"own"` is a store that the program brought. */
-export type StoreKind = "memory" | "shared" | "redis" | "sqlite" | "own";
+export type StoreKind = "memory" | "shared" | "redis" | "postgres" | "sqlite" | "own";
 
 /** The facts that a document is made from. */
 export interface LiveFacts

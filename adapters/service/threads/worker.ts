@@ -10,7 +10,7 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import { compileRules } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
-import { openStore } from "../open_store.ts";
+import { openStore, outsideOf } from "../open_store.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
 import { type Servers, serviceThread } from "./service_thread.ts";
 import type { MainCalls, WorkerSettings } from "./worker_pool.ts";
@@ -40,8 +40,8 @@ async function startServers(
     store: await openStore(settings, log),
     lookup: settings.lookups ? (domain, key) => main("lookup", domain, key) : undefined,
     show: (what) => main("show", what),
-    // A shared store is reported by the main thread; what Redis is asked, each thread knows itself.
-    reportsStore: settings.redis !== undefined || settings.sqlite !== undefined,
+    // A shared store is reported by the main thread; what a database is asked, each thread knows itself.
+    reportsStore: outsideOf(settings) !== undefined,
     log,
   });
   thread.apply(await compileRules(settings.files), settings.version);

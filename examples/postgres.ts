@@ -1,0 +1,33 @@
+/*
+ * Limits in a table of Postgres. Here it is PGlite, a Postgres in the process, so that nothing else has to
+ * run; with a server, give `postgresStore` a pool of `pg`, or what `postgres()` or Bun's `SQL` return.
+ *
+ *   npm install @electric-sql/pglite
+ *   bun examples/postgres.ts
+ */
+import { PGlite } from "@electric-sql/pglite";
+import { consumeAll, gcra, limiter } from "tidegate";
+import { postgresStore } from "tidegate/postgres";
+
+const database = new PGlite();
+const store = postgresStore(database);
+await store.migrate();
+
+const perUser = limiter(gcra({ limit: 3, period: "1m" }), { store, prefix: "user" });
+const perAddress = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "address" });
+
+// Both are charged, or neither, by one statement.
+for (const user of ["ada", "ada", "ada", "ada", "bob", "bob", "bob"]) {
+  const { allowed, retryAfter } = await consumeAll([
+    { limiter: perUser, key: user },
+    { limiter: perAddress, key: "192.0.2.1" },
+  ]);
+  console.log(allowed ? `${user} comes in` : `${user} may come again in ${retryAfter} ms`);
+}
+
+const { rows } = await database.query("SELECT key, state FROM tidegate ORDER BY key");
+for (const { key, state } of rows as { key: string; state: string }[]) {
+  console.log(`${key} holds ${state}`);
+}
+await store.close();
+await database.close();
