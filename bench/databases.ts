@@ -64,7 +64,7 @@ async function measure(
   return { ...run, walBytes: after - before };
 }
 
-/** Whom a contestant is compared with: the one with a table of the same kind. */
+/** The contestant that another one is compared with: the one with a table of the same kind. */
 function standardOf(name: string): string {
   const [database] = name.split(":");
   return `${database}: rate-limiter-flexible${name.endsWith(", logged") ? ", logged" : ""}`;

@@ -78,7 +78,7 @@ export interface DriverErrorOptions extends ErrorOptions {
    */
   readonly locked?: readonly number[] | undefined;
   /**
-   * What the database must be or do so that calls succeed, as callers read it after "must"; default
+   * The condition that the database must meet so that calls succeed, as errors say it after "must"; default
    * `"be reachable"`.
    */
   readonly rule?: string | undefined;
@@ -96,7 +96,7 @@ export class DriverError extends Error {
   readonly retry: boolean;
   /** Groups that others keep locked. */
   readonly locked: readonly number[];
-  /** What the database must be or do, after "must". */
+  /** The condition that the database must meet, after "must". */
   readonly rule: string;
 
   /** Makes the error of what failed and what is known of it. */

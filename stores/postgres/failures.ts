@@ -21,7 +21,7 @@ const NOT_SENT: readonly string[] = [
 
 const SQLSTATE_REGEXP = /^[0-9A-Z]{5}$/;
 
-/** What is everybody's failure, by SQLSTATE, and what Postgres must be or do. */
+/** Failures of every call, by SQLSTATE, and the condition that Postgres must meet. */
 const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) => string])[] = [
   [
     // A table or a function that is not there, or has other columns, constraints, types.

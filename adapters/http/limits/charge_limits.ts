@@ -293,7 +293,7 @@ function operationOf(
     : { bound: takes!, key, argument: units };
 }
 
-/** What an operation answers: a decision, that of an attempt, or one with what finds its units again. */
+/** The answer of an operation: a decision, that of an attempt, or one with what finds its units again. */
 type Given = Decision | Attempt | Reserved;
 
 /** An answer, with what takes it back if the store said how. */

@@ -24,14 +24,14 @@ interface Taken {
   readonly now: number;
   readonly mark: Mark;
   readonly units: number;
-  /** What it has cost by now in each line, in the units of the replay. */
+  /** Its cost by now in each line, in the units of the replay. */
   readonly costs: number[];
   left: number;
 }
 
 /** An algorithm, or a part of it, that is replayed by itself. */
 interface Line {
-  /** What decides where the key is not blocked. */
+  /** The algorithm that decides where the key is not blocked. */
   readonly own: Algorithm;
   readonly receipts: Receipts | undefined;
   /** The algorithm whose unit is one tick, and how many of them a unit is. */
@@ -138,7 +138,7 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
   let untouched: Taken | undefined;
   const grids = gridsOf({ algorithm, ...subject });
 
-  /** What each line gives back, in units. */
+  /** The units that each line gives back. */
   function returnsOf(
     now: number,
     { mark, units, left }: Taken,

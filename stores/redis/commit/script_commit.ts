@@ -42,7 +42,7 @@ export function scriptCommit(
   return commitByScripts(node, batch, callbacks, scripts, context);
 }
 
-/** What the keys held: a list, or lines of which an empty one is a key that held nothing. */
+/** The texts that the keys held: a list, or lines of which an empty one is a key that held nothing. */
 function heldTexts(reply: unknown): readonly (string | null)[] {
   if (typeof reply !== "string") return reply as readonly (string | null)[];
   return reply.split("\n").map((line) => line === "" ? null : line);

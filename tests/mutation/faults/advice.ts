@@ -59,7 +59,7 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     ],
     "Nine of the heaviest": "SHOWN = {~~10~>9~~};",
     "Clients refused by the tight limit that are not counted":
-      "needs.units[client]! > {~~~>2 * ~~}burst",
+      "burstAtMost(needs, client, rate) > {~~~>2 * ~~}burst",
     "No tries to log in for those who needed none": 'part === "logins" ? {~~LOGINS~>0~~} : 0',
   }),
   ...faultsIn("adapters/replay/log/request_marks.ts", [

@@ -64,18 +64,20 @@ export const HELD_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/blockable.ts", ["tests/core/limiter/waiting_views.test.ts"], {
     "What a block covers is read after its call":
-      "covered: {~~detach(state.covered)~>state.covered~~} }",
+      "covered: {~~detachState(algorithm, state.covered)~>state.covered~~} }",
   }),
   ...faultsIn("stores/locked/locked_store.ts", [LOCKED_STORE], {
     "One of two calls fails the other": "jobs.length > {~~1~>2~~}) {",
     "Calls that may have been applied are made again":
       'scope === "call" && {~~applied === "no" && ~>~~}',
     "A locked store that is closed asks its driver":
-      "{~~if (closed) reject(closedError());\n      else ~>~~}commit([make",
+      "{~~if (closed) return reject(closedError());\n      ~>~~}commit([newJob",
     "One call of a thousand is never decided": "start + MOST_CALLS{~~~> - 1~~}));",
-    "A call that has failed is charged when a driver decides again":
-      "{~~job.settled = true;\n        ~>~~}reject(error);",
     "A locked store sweeps at each write": "{~~written = 0;\n    ~>~~}try {",
+  }),
+  ...faultsIn("stores/optimistic/failure_policy.ts", [LOCKED_STORE], {
+    "A call that has failed is charged when a driver decides again":
+      "{~~job.settled = true;\n  ~>~~}if (policy === ",
   }),
   ...faultsIn("adapters/rules/engine/bound_limits.ts", [RULE_ENGINE], {
     "A limit takes over from one that is back beside it": "{~~!ids.has(id) && ~>~~}until > instant",
