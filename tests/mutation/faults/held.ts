@@ -75,9 +75,9 @@ export const HELD_FAULTS: readonly Fault[] = [
     "One call of a thousand is never decided": "start + MOST_CALLS{~~~> - 1~~}));",
     "A locked store sweeps at each write": "{~~written = 0;\n    ~>~~}try {",
   }),
-  ...faultsIn("stores/optimistic/failure_policy.ts", [LOCKED_STORE], {
+  ...faultsIn("stores/optimistic/batch.ts", [LOCKED_STORE], {
     "A call that has failed is charged when a driver decides again":
-      "{~~job.settled = true;\n  ~>~~}if (policy === ",
+      "{~~job.settled = true;\n      ~>~~}job.reject(error",
   }),
   ...faultsIn("adapters/rules/engine/bound_limits.ts", [RULE_ENGINE], {
     "A limit takes over from one that is back beside it": "{~~!ids.has(id) && ~>~~}until > instant",
