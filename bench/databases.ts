@@ -35,6 +35,12 @@ const CASES: readonly Case[] = [
   { title: "4 processes, 10,000 Zipf keys", processes: 4, workload: "zipf", refusing: false },
 ];
 
+/** Counts of a server before and after a run. */
+interface Server {
+  walBytes(): Promise<number>;
+  processorTime(): number;
+}
+
 /** A run, and the bytes that it wrote to the log of Postgres. */
 interface Measured extends Run {
   readonly walBytes: number;
@@ -45,10 +51,11 @@ async function measure(
   name: string,
   place: string,
   milliseconds: number,
-  walBytes: () => Promise<number>,
+  { walBytes, processorTime }: Server,
 ): Promise<Measured> {
   if (processes > 1) {
     const before = await walBytes();
+    // Of four processes the time is not known apart from their warming up.
     const file = new URL("./databases/process.ts", import.meta.url);
     const run = await crowd(processes, name, place, workload, milliseconds, file);
     // The others' warming up is in it, too, and few calls beside the rest.
@@ -57,11 +64,12 @@ async function measure(
   const contestant = await connect(name, place, refusing);
   const keys = WORKLOADS[workload]();
   await load(contestant, 64, milliseconds / 2, keys);
-  const before = await walBytes();
+  const [bytes, seconds] = [await walBytes(), processorTime()];
   const run = await load(contestant, 64, milliseconds, keys);
-  const after = await walBytes();
+  const walWritten = await walBytes() - bytes;
+  const processor = processorTime() - seconds;
   await contestant.close();
-  return { ...run, walBytes: after - before };
+  return { ...run, walBytes: walWritten, processor };
 }
 
 /** The contestant that another one is compared with: the one with a table of the same kind. */
@@ -76,12 +84,12 @@ async function show(
   placeOf: () => string,
   rounds: number,
   milliseconds: number,
-  walBytes: () => Promise<number>,
+  server: Server,
 ): Promise<void> {
   const all = new Map<string, Measured[]>(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of names) {
-      all.get(name)!.push(await measure(one, name, placeOf(), milliseconds, walBytes));
+      all.get(name)!.push(await measure(one, name, placeOf(), milliseconds, server));
     }
   }
   const middle = (name: string, of: (run: Measured) => number) => {
@@ -102,6 +110,7 @@ async function show(
       "statements": round(middle(name, (run) => run.roundTrips / run.decisions), 3),
       "client us": round(middle(name, (run) => run.client * 1e6 / run.decisions)),
       ...(name.startsWith("postgres") && {
+        "server us": round(middle(name, (run) => (run.processor ?? NaN) * 1e6 / run.decisions)),
         "WAL bytes": round(middle(name, (run) => run.walBytes / run.decisions), 1),
       }),
     }];
@@ -122,7 +131,7 @@ const [rounds, milliseconds] = short ? [3, 400] : [5, 1_000];
 async function run(
   database: "postgres" | "sqlite",
   placeOf: () => string,
-  walBytes: () => Promise<number>,
+  server: Server,
 ): Promise<void> {
   const names = contestantsOn(database);
   const absent = names.filter((name) => !canTakePart(name));
@@ -132,7 +141,7 @@ async function run(
   const present = names.filter(canTakePart);
   for (const [index, one] of CASES.entries()) {
     if (cases !== undefined && !cases.includes(index)) continue;
-    await show(one, present, placeOf, rounds, milliseconds, walBytes);
+    await show(one, present, placeOf, rounds, milliseconds, server);
   }
 }
 
@@ -142,7 +151,7 @@ if (databases.includes("postgres")) {
   if (server === undefined) console.log("Left out: Postgres (apt-get install postgresql)");
   else {
     try {
-      await run("postgres", () => server.url, server.walBytes);
+      await run("postgres", () => server.url, server);
     } finally {
       await server.stop();
     }
@@ -153,7 +162,10 @@ if (databases.includes("sqlite")) {
   let file = 0;
   try {
     // A new file for each run, so that nobody pays for another's rows.
-    await run("sqlite", () => join(folder, `${file++}.db`), () => Promise.resolve(0));
+    await run("sqlite", () => join(folder, `${file++}.db`), {
+      walBytes: () => Promise.resolve(0),
+      processorTime: () => 0,
+    });
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -140,6 +140,7 @@ async function counted(url: string, limit: Limit): Promise<Contestant> {
   };
   const store = new PostgresStore(config, String(limit.limit));
   store.init({ windowMs: limit.period });
+  store.pool.on("error", () => {});
   // Its migrations run in the background; it prints what fails meanwhile.
   const { error } = console;
   console.error = () => {};
