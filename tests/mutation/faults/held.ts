@@ -91,7 +91,5 @@ export const HELD_FAULTS: readonly Fault[] = [
       "older.length > 0 ? {~~one~>other~~} : other",
     "Quotas stay charged where another rule refuses":
       "if ({~~taken.every(isAllowed)~>true~~}) return all;",
-    "Quotas that refused get units back":
-      "quotas{~~.filter((_, index) => verdicts[index]!.allowed)~>~~};",
   }),
 ];
