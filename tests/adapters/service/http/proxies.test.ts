@@ -53,6 +53,8 @@ for (const [name, start, page] of PROXIES) {
           );
           const passed = answers.filter(({ status }) => status === 200);
           const refused = answers.filter(({ status }) => status === 429);
+          const others = answers.filter(({ status }) => status !== 200 && status !== 429);
+          assert.deepEqual(others, []);
           assert.deepEqual([passed.length, refused.length], [LIMIT, 2 * LIMIT]);
           assert.ok(passed.every(({ body }) => body === page));
           for (const { values } of refused) {
