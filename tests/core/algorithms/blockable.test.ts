@@ -70,6 +70,13 @@ describe("blockable", () => {
     assert.equal(made.step(blocked, 99, -1)[1], blocked);
   });
 
+  test("says when its use is over, which may outlast the block", () => {
+    const api = limiter(blockable(rate), { clock: () => 0 });
+    api.consume("ada", 3);
+    assert.equal(api.block("ada", 100).resetAfter, 3_000);
+    assert.equal(api.block("ada", 5_000).resetAfter, 5_000);
+  });
+
   test("renews a permit that its holder has asked for before the block", () => {
     const { internals, initial } = blockable(concurrency({ limit: 2, ttl: 10 })) as Algorithm;
     const { hold, holds } = internals!.permits!;
