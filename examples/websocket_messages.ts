@@ -6,25 +6,29 @@
  *   bun examples/websocket_messages.ts
  */
 import { gcra, limiter } from "tidegate";
+import { clientKey } from "tidegate/http";
 
 const messages = limiter(gcra({ limit: 60, period: "1m", burst: 3 }));
 const refusals = limiter(gcra({ limit: 3, period: "1m" }));
+
+// Behind a proxy: clientKey({ trustedProxies: [...] }).
+const clientOf = clientKey<Bun.Server<{ client: string }>>();
 
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   fetch(request, self) {
-    const address = self.requestIP(request)?.address ?? "unknown";
-    return self.upgrade(request, { data: { address } })
+    const client = clientOf(request, self) ?? "unknown";
+    return self.upgrade(request, { data: { client } })
       ? undefined
       : new Response("A WebSocket is needed", { status: 426 });
   },
   websocket: {
-    data: {} as { address: string },
+    data: {} as { client: string },
     message(socket, text) {
-      const { allowed, retryAfter } = messages.consume(socket.data.address);
+      const { allowed, retryAfter } = messages.consume(socket.data.client);
       if (allowed) socket.send(`echo ${text}`);
-      else if (refusals.consume(socket.data.address).allowed) socket.send(`wait ${retryAfter} ms`);
+      else if (refusals.consume(socket.data.client).allowed) socket.send(`wait ${retryAfter} ms`);
       else socket.close(1008, "too many messages");
     },
   },

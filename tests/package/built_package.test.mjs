@@ -181,12 +181,15 @@ test("the command serves with as many threads as this Node lets share a port", a
   }
 });
 
-test("gcra, limiter and the memory store are a small bundle, without what they do not use", async () => {
+const FIRST_EXAMPLE = 'export { gcra, limiter } from "tidegate";';
+
+/**
+ * A bundle of code, and its size in bytes of gzip.
+ * @param {string} contents
+ */
+async function bundled(contents) {
   const { metafile, outputFiles } = await build({
-    stdin: {
-      contents: 'export { gcra, limiter } from "tidegate";',
-      resolveDir: fileURLToPath(home),
-    },
+    stdin: { contents, resolveDir: fileURLToPath(home) },
     bundle: true,
     minify: true,
     write: false,
@@ -195,10 +198,24 @@ test("gcra, limiter and the memory store are a small bundle, without what they d
     target: "es2022",
   });
   const modules = Object.keys(metafile.outputs["<stdout>"]?.inputs ?? {});
-  const [size, names] = [
-    gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length,
-    modules.join(" "),
-  ];
+  return {
+    size: gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length,
+    names: modules.join(" "),
+  };
+}
+
+test("gcra, limiter and the memory store are a small bundle, without what they do not use", async () => {
+  const { size, names } = await bundled(FIRST_EXAMPLE);
   assert.ok(size <= MAX_BUNDLED, `${size} bytes of gzip`);
   assert.doesNotMatch(names, /sliding|lockout|timeline|consume_all|adapters|redis|shared|layered/);
+});
+
+test("README.md says how large the first example is, with HTTP and without", async () => {
+  const page = readFileSync(new URL("README.md", home), "utf8").replace(/\s+/g, " ");
+  const said = /`limiter` with `gcra` is (\d+) kB [^.]* or (\d+) kB with/.exec(page);
+  const http = `${FIRST_EXAMPLE} export { rateLimit } from "tidegate/http";`;
+  const sizes = [(await bundled(FIRST_EXAMPLE)).size, (await bundled(http)).size];
+  for (const [index, size] of sizes.entries()) {
+    assert.ok(Math.abs(Number(said?.[index + 1]) - size / 1000) < 1, `${size} bytes of gzip`);
+  }
 });

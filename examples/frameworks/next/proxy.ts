@@ -5,6 +5,7 @@ import { rateLimit } from "tidegate/http";
 
 const limited = rateLimit({
   limiter: limiter(gcra({ name: "pages", limit: 60, period: "1m", burst: 10 })),
+  // Only behind a proxy that sets X-Forwarded-For: Next shows no socket, so its last entry counts.
   address: () => "127.0.0.1",
   trustedProxies: ["loopback"],
 });

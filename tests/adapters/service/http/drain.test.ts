@@ -14,7 +14,7 @@ for (const threads of [1, 2]) {
       const start = (drainDelay: number) =>
         serve({ rules: objectSource(SHOP), port: 0, threads, drainDelay });
       // So long that a busy machine, too, asks what it answers meanwhile before it is over.
-    const leaving = await start(1_500);
+      const leaving = await start(1_500);
       const staying = await start(0);
       const ports = [leaving.port, staying.port];
       const seen: Seen = { answers: 0, ends: 0, lost: [] };

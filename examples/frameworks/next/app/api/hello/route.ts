@@ -4,7 +4,7 @@ import { rateLimit } from "tidegate/http";
 
 const limited = rateLimit({
   limiter: limiter(gcra({ name: "api", limit: 60, period: "1m", burst: 10 })),
-  // Next shows no socket. What stands last in X-Forwarded-For is from the server before it.
+  // Only behind a proxy that sets X-Forwarded-For: Next shows no socket, so its last entry counts.
   address: () => "127.0.0.1",
   trustedProxies: ["loopback"],
 });
