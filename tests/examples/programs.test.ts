@@ -68,9 +68,14 @@ withRedis("the example express_redis", (redis) => {
     });
     try {
       const [, url = ""] = await program.line(/^Listening on (\S+)$/);
-      const statuses: number[] = [];
-      for (let call = 0; call < 9; call++) statuses.push((await fetch(url)).status);
-      assert.deepEqual(statuses, [...Array<number>(8).fill(200), 429]);
+      const begun = performance.now();
+      let admitted = 0;
+      let { status } = await fetch(url);
+      for (; status === 200; status = (await fetch(url)).status) admitted++;
+      assert.equal(status, 429);
+      // A unit comes back each second, which a busy machine may take for the calls.
+      const back = (performance.now() - begun) / 1_000;
+      assert.ok(admitted >= 8 && admitted <= 8 + back, `${admitted} in ${back} s`);
     } finally {
       assert.equal(await program.end("SIGTERM"), 0);
     }

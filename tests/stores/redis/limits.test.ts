@@ -119,7 +119,7 @@ describe("the time limit of a call", () => {
     withFake({ commit: "script", deadline: 2_000, timeout: 100 }, async (on) => {
       const { fake, limiter } = on;
       await warmUp(on);
-      fake.faults = ([name]) => name === "EVALSHA" ? 400 : undefined;
+      fake.faults = ([name]) => name === "EVALSHA" ? 3_000 : undefined;
       const error = await limiter.consume("a").catch((error) => error);
       assert.ok(error instanceof StoreUnavailableError, String(error));
       assert.equal(error.applied, "unknown");
