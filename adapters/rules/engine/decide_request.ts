@@ -19,11 +19,11 @@ import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import type { StoreNames } from "../../../core/limiter/store_names.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
-import { type Charge, chargeOnly, chargeRules, overriding } from "./charge_rules.ts";
+import { askOne, askRules, overriding, type RuleInForce } from "./ask_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 import type { Taking } from "./taking.ts";
-import { type ChargeAction, TAKINGS } from "./takings.ts";
+import { type RuleAction, TAKINGS } from "./takings.ts";
 
 /** The parts by which an engine decides. */
 export interface RuleDecider {
@@ -42,7 +42,7 @@ export interface RuleDecider {
 export function decideRequest(
   decider: RuleDecider,
   request: RuleRequest,
-  action: ChargeAction,
+  action: RuleAction,
 ): MaybePromise<Verdict> {
   checkRuleRequest(request);
   const charges = action === "consume" && request.charge === true;
@@ -61,17 +61,17 @@ export function verdictOn(
   const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
   if (descriptors.length > 1) {
-    return chargeAll(decider, domain, matchRules(domain, descriptors, cost), taking);
+    return askAll(decider, domain, matchRules(domain, descriptors, cost), taking);
   }
   const applied = matchRule(domain, descriptors[0]!, 0, cost);
   if (applied === undefined) return NO_RULE_VERDICT;
   const { rule, limit } = applied;
   const isOwn = limit === undefined && (rule.lookup === undefined || decider.keys === undefined);
-  const verdict = isOwn ? chargeOnly(on, applied, boundRule(on, bound, rule), taking) : undefined;
-  return verdict ?? chargeAll(decider, domain, [applied], taking);
+  const verdict = isOwn ? askOne(on, applied, boundRule(on, bound, rule), taking) : undefined;
+  return verdict ?? askAll(decider, domain, [applied], taking);
 }
 
-function chargeAll(
+function askAll(
   decider: RuleDecider,
   domain: Domain,
   applied: readonly AppliedRule[],
@@ -79,8 +79,8 @@ function chargeAll(
 ): MaybePromise<Verdict> {
   if (applied.length === 0) return NO_RULE_VERDICT;
   return andThen(
-    chargesOf(decider, domain, applied),
-    (charges) => chargeRules(decider.on, domain.charge, charges, taking),
+    rulesInForce(decider, domain, applied),
+    (rules) => askRules(decider.on, domain.charge, rules, taking),
   );
 }
 
@@ -91,8 +91,8 @@ export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybeP
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return 0;
   const applied = matchRules(domain, request.descriptors, 0);
-  return andThen(chargesOf(decider, domain, applied), (charges) => {
-    const deleted = charges.flatMap(({ applied, verdict }) =>
+  return andThen(rulesInForce(decider, domain, applied), (rules) => {
+    const deleted = rules.flatMap(({ applied, verdict }) =>
       verdict.limits.map((limit) => limit.family().delete(applied.key))
     );
     return andThen(allOf<void>(deleted), () => deleted.length);
@@ -116,8 +116,8 @@ export function blockRequest(
   if (domain === undefined) return 0;
   const verb = duration === 0 ? unblock : block;
   const applied = matchRules(domain, request.descriptors, 0);
-  return andThen(chargesOf(decider, domain, applied), (charges) => {
-    const blocked = charges.flatMap(({ applied, verdict }) =>
+  return andThen(rulesInForce(decider, domain, applied), (rules) => {
+    const blocked = rules.flatMap(({ applied, verdict }) =>
       verdict.limits.filter(({ algorithm }) => isBlockable(algorithm)).map((limit) =>
         limit.family().bind(verb).call(applied.key, duration, on.now())
       )
@@ -127,22 +127,22 @@ export function blockRequest(
 }
 
 /** The limits that decide for each rule. */
-export function chargesOf(
+export function rulesInForce(
   decider: RuleDecider,
   domain: Domain,
   all: readonly AppliedRule[],
-): MaybePromise<readonly Charge[]> {
-  const charges: MaybePromise<Charge>[] = [];
-  for (const applied of all) charges.push(chargeOf(decider, domain, applied));
-  return allOf(charges);
+): MaybePromise<readonly RuleInForce[]> {
+  const rules: MaybePromise<RuleInForce>[] = [];
+  for (const applied of all) rules.push(ruleInForce(decider, domain, applied));
+  return allOf(rules);
 }
 
 /** The limits that decide for a rule: its own, those of its key, or those of the descriptor. */
-function chargeOf(
+function ruleInForce(
   { on, bound, keys }: RuleDecider,
   domain: Domain,
   applied: AppliedRule,
-): MaybePromise<Charge> {
+): MaybePromise<RuleInForce> {
   const { rule, key, limit } = applied;
   if (limit !== undefined) return { applied, verdict: overriding(on, domain.name, limit) };
   const own = boundRule(on, bound, rule);

@@ -13,8 +13,8 @@ import { release } from "../../../core/verbs/release.ts";
 import { renew } from "../../../core/verbs/renew.ts";
 import { chargeReceipt, giveBackReceipt } from "../../../core/verbs/settle.ts";
 import type { BoundLimit } from "./bound_limits.ts";
-import type { Charge } from "./charge_rules.ts";
-import { chargesOf, type RuleDecider } from "./decide_request.ts";
+import type { RuleInForce } from "./ask_rules.ts";
+import { type RuleDecider, rulesInForce } from "./decide_request.ts";
 import { familyOf } from "./hold_request.ts";
 import {
   type ActualCost,
@@ -28,7 +28,7 @@ import {
 } from "./rule_receipt.ts";
 
 /** A limit of one of the rules of a request, at the cost of the rule. */
-interface Counter extends Charge {
+interface Counter extends RuleInForce {
   readonly limit: BoundLimit;
 }
 
@@ -154,9 +154,8 @@ function countersOf(
   if (domain === undefined) return [];
   const applied = matchRules(domain, descriptors, cost);
   return andThen(
-    chargesOf(decider, domain, applied),
-    (charges) =>
-      charges.flatMap((charge) => charge.verdict.limits.map((limit) => ({ ...charge, limit }))),
+    rulesInForce(decider, domain, applied),
+    (rules) => rules.flatMap((rule) => rule.verdict.limits.map((limit) => ({ ...rule, limit }))),
   );
 }
 

@@ -15,10 +15,10 @@ function byVerb(verb: DecisionVerb, onPermits: boolean): Taking {
 }
 
 /** The verb that the units of a request are for. */
-export type ChargeAction = "consume" | "charge" | "peek" | "refund";
+export type RuleAction = "consume" | "charge" | "peek" | "refund";
 
 /** Takings by one verb. */
-export const TAKINGS: Readonly<Record<ChargeAction, Taking>> = {
+export const TAKINGS: Readonly<Record<RuleAction, Taking>> = {
   consume: { ...byVerb(consume, false), kept: consumeKept },
   charge: byVerb(charge, false),
   peek: byVerb(peek, true),

@@ -84,7 +84,7 @@ export const HELD_FAULTS: readonly Fault[] = [
     "A limit takes over from the one that it stands in the place of, which has moved":
       "{~~there !== undefined && ids.has(there.algorithm.id)~>false~~} ? undefined : there",
   }),
-  ...faultsIn("adapters/rules/engine/charge_rules.ts", [RULE_ENGINE], {
+  ...faultsIn("adapters/rules/engine/ask_rules.ts", [RULE_ENGINE], {
     "A counter that stands twice forgets its older options":
       "older.length > 0 ? one : {~~other~>one~~}",
     "A counter that stands twice takes over by the last one":

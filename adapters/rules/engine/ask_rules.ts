@@ -1,8 +1,8 @@
 /*
- * Charging the rules that hold for a request: each by itself, or all or none.
+ * Asks the rules in force for a request, to take units or to look: each rule by itself, or all or none.
  *
  * Rules in quota mode refuse only all together, so `all or none` cannot hold among them: see
- * `chargeQuotas`. Shadows are charged last and by themselves. Most requests meet one rule with one
+ * `askQuotas`. Shadows are asked last and by themselves. Most requests meet one rule with one
  * limit: that is a single call on the store.
  */
 
@@ -24,44 +24,44 @@ import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
 import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
 import { TAKINGS } from "./takings.ts";
 
-/** A rule that holds for a request, and what decides for it on the store. */
-export interface Charge {
+/** A rule in force for a request, and its limits on the store. */
+export interface RuleInForce {
   readonly applied: AppliedRule;
   readonly verdict: BoundVerdict;
 }
 
 type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 
-/** Charges the rules that hold for a request: each by itself, or all or none. */
-export function chargeRules(
+/** Asks the rules in force for a request: each by itself, or all or none. */
+export function askRules(
   on: RuleStore,
   mode: ChargeMode,
-  charges: readonly Charge[],
+  rules: readonly RuleInForce[],
   taking: Taking,
 ): MaybePromise<Verdict> {
-  requireNoPermits(charges, taking);
-  if (charges.length === 1) {
-    const { applied, verdict: bound } = charges[0]!;
-    const verdict = chargeOnly(on, applied, bound, taking);
+  requireNoPermits(rules, taking);
+  if (rules.length === 1) {
+    const { applied, verdict: bound } = rules[0]!;
+    const verdict = askOne(on, applied, bound, taking);
     if (verdict !== undefined) return verdict;
   }
-  if (mode === "each") return andThen(chargeEach(on, charges, taking), verdictOf);
-  const shadowed = charges.some(({ applied }) => applied.rule.shadow);
-  const enforced = shadowed ? charges.filter(({ applied }) => !applied.rule.shadow) : charges;
-  return andThen(chargeEnforced(on, enforced, taking), (verdicts) => {
+  if (mode === "each") return andThen(askEach(on, rules, taking), verdictOf);
+  const shadowed = rules.some(({ applied }) => applied.rule.shadow);
+  const enforced = shadowed ? rules.filter(({ applied }) => !applied.rule.shadow) : rules;
+  return andThen(askEnforced(on, enforced, taking), (verdicts) => {
     if (!shadowed) return verdictOf(verdicts);
     // Shadows report what they would have decided, and take then.
     const shadowTaking = verdictOf(verdicts).allowed ? taking : TAKINGS.peek;
-    const shadows = charges.filter(({ applied }) => applied.rule.shadow);
+    const shadows = rules.filter(({ applied }) => applied.rule.shadow);
     return andThen(
-      chargeEach(on, shadows, shadowTaking),
-      (more) => verdictOf(inOrder(charges, [...verdicts, ...more])),
+      askEach(on, shadows, shadowTaking),
+      (more) => verdictOf(inOrder(rules, [...verdicts, ...more])),
     );
   });
 }
 
 /** One rule with one limit, by a single call on the store; `undefined` of other rules and of permits. */
-export function chargeOnly(
+export function askOne(
   on: RuleStore,
   applied: AppliedRule,
   verdict: BoundVerdict,
@@ -85,15 +85,15 @@ export function overriding(
   return boundVerdict("limited", [bindLimit(on, domain, limit, [])]);
 }
 
-/** Charges rules that are enforced, all or none; several quotas, where at least one admits. */
-function chargeEnforced(
+/** Asks rules that are enforced, all or none; several quotas, where at least one admits. */
+function askEnforced(
   on: RuleStore,
-  charges: readonly Charge[],
+  rules: readonly RuleInForce[],
   taking: Taking,
 ): Verdicts {
-  if (taking.kept === undefined) return chargeTogether(on, charges, taking);
+  if (taking.kept === undefined) return askTogether(on, rules, taking);
   let [quotas, isBlocked, isQuotaBlocked] = [0, false, false];
-  for (const { applied, verdict } of charges) {
+  for (const { applied, verdict } of rules) {
     const { cost, rule } = applied;
     if (rule.quota) quotas++;
     if (verdict.kind !== "blocked" || cost <= 0) continue;
@@ -102,70 +102,70 @@ function chargeEnforced(
   }
   // A quota by itself refuses as other rules do.
   const refuses = isBlocked || (quotas === 1 && isQuotaBlocked);
-  if (refuses || quotas < 2) return chargeTogether(on, charges, refuses ? TAKINGS.peek : taking);
-  const isQuota = ({ applied }: Charge) => applied.rule.quota;
+  if (refuses || quotas < 2) return askTogether(on, rules, refuses ? TAKINGS.peek : taking);
+  const isQuota = ({ applied }: RuleInForce) => applied.rule.quota;
   return andThen(
-    chargeQuotas(
+    askQuotas(
       on,
-      charges.filter((charge) => !isQuota(charge)),
-      charges.filter(isQuota),
+      rules.filter((rule) => !isQuota(rule)),
+      rules.filter(isQuota),
       taking.kept(),
     ),
-    (verdicts) => inOrder(charges, verdicts),
+    (verdicts) => inOrder(rules, verdicts),
   );
 }
 
 /**
- * Quotas refuse only all together, so each is charged by itself; the other rules all or none, and
+ * Quotas refuse only all together, so each is asked by itself; the other rules all or none, and
  * with at least one quota. They are looked at first, and if they refuse all the same after a quota
  * was charged, that gets its units back.
  */
-function chargeQuotas(
+function askQuotas(
   on: RuleStore,
-  others: readonly Charge[],
-  quotas: readonly Charge[],
+  others: readonly RuleInForce[],
+  quotas: readonly RuleInForce[],
   taking: KeptTaking,
 ): Verdicts {
   const isAllowed = ({ allowed }: RuleVerdict) => allowed;
-  return andThen(chargeTogether(on, others, TAKINGS.peek), (looked) => {
+  return andThen(askTogether(on, others, TAKINGS.peek), (looked) => {
     const free = looked.every(isAllowed);
-    return andThen(chargeEach(on, quotas, free ? taking : TAKINGS.peek), (verdicts): Verdicts => {
+    return andThen(askEach(on, quotas, free ? taking : TAKINGS.peek), (verdicts): Verdicts => {
       if (!free || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
-      return andThen(chargeTogether(on, others, taking), (taken): Verdicts => {
+      return andThen(askTogether(on, others, taking), (taken): Verdicts => {
         const all = [...taken, ...verdicts];
         if (taken.every(isAllowed)) return all;
         const charged = quotas.filter((_, index) => verdicts[index]!.allowed);
-        return andThen(chargeEach(on, charged, taking.undo), () => all);
+        return andThen(askEach(on, charged, taking.undo), () => all);
       });
     });
   });
 }
 
-/** Charges the limits of several rules, each rule by itself. */
-function chargeEach(
+/** Asks the limits of several rules, each rule by itself. */
+function askEach(
   on: RuleStore,
-  charges: readonly Charge[],
+  rules: readonly RuleInForce[],
   taking: Taking,
 ): Verdicts {
-  const verdicts = charges.map((each) => chargeTogether(on, [each], taking));
+  const verdicts = rules.map((each) => askTogether(on, [each], taking));
   return andThen(allOf(verdicts), (all) => all.flat());
 }
 
-/** Charges the limits of several rules, all or none. */
-function chargeTogether(
+/** Asks the limits of several rules, all or none. */
+function askTogether(
   on: RuleStore,
-  charges: readonly Charge[],
+  rules: readonly RuleInForce[],
   taking: Taking,
 ): Verdicts {
   const counters: CounterUnits[] = [];
-  for (const { applied: { key, cost: units }, verdict } of charges) {
+  for (const { applied: { key, cost: units }, verdict } of rules) {
     for (const limit of verdict.limits) counters.push({ family: limit.family(), key, units });
   }
   const decisions = counters.length === 0 ? [] : askCounters(on, counters, taking);
   return andThen(decisions, (all) => {
     let next = 0;
     const verdicts: RuleVerdict[] = [];
-    for (const { applied, verdict } of charges) {
+    for (const { applied, verdict } of rules) {
       const first = next;
       next += verdict.limits.length;
       const decision = next - first > 1
@@ -249,19 +249,19 @@ function merged(one: CounterUnits, other: CounterUnits): CounterUnits {
 }
 
 /** Throws if a call would take permits that it cannot give back. */
-function requireNoPermits(charges: readonly Charge[], { onPermits }: Taking): void {
+function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: Taking): void {
   if (onPermits) return;
-  for (const { applied, verdict } of charges) {
+  for (const { applied, verdict } of rules) {
     if (verdict.permits) throw permitsNeeded(applied.rule.label);
   }
 }
 
 /** Verdicts in the order of the rules that they are of. */
 function inOrder(
-  charges: readonly Charge[],
+  rules: readonly RuleInForce[],
   verdicts: readonly RuleVerdict[],
 ): readonly RuleVerdict[] {
-  return charges.map(({ applied }) =>
+  return rules.map(({ applied }) =>
     verdicts.find(({ rule, key }) => rule === applied.rule && key === applied.key)!
   );
 }
