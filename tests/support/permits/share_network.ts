@@ -6,19 +6,10 @@
 
 import assert from "node:assert/strict";
 
-import { type VirtualClock, virtualClock } from "../../../adapters/testing/testing.ts";
-import { wrapStore } from "../../../core/wrap_store.ts";
-import {
-  type AsyncStore,
-  type Clock,
-  concurrency,
-  limiter,
-  type Permit,
-  type Store,
-  StoreUnavailableError,
-  type SyncStore,
-} from "../../../mod.ts";
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import { type Clock, concurrency, limiter, type Permit, type SyncStore } from "../../../mod.ts";
 import { lease } from "../../../stores/layered/layered.ts";
+import { networkTo } from "../network.ts";
 import { numbersFrom } from "./permit_network.ts";
 
 /** What a network is to do. */
@@ -155,50 +146,4 @@ function unitsInUse(processes: Iterable<Process>): number {
     for (const { permit, cost } of held) if (!permit.signal.aborted) units += cost;
   }
   return units;
-}
-
-/** A network from a process to a store, whose time is that of the store. */
-function networkTo(
-  inner: SyncStore,
-  clock: VirtualClock,
-  random: () => number,
-  ttl: number,
-  counts: ShareNetworkCounts,
-): AsyncStore {
-  const timeout = Math.max(4, Math.ceil(ttl / 8));
-  /** Now and then nothing comes through for a while. */
-  let cutUntil = 0;
-  const soon = () => Math.floor(random() * Math.min(8, timeout / 2));
-
-  function send(call: () => unknown, answered: (answer: unknown) => void): void {
-    if (random() < 1 / 60) cutUntil = clock() + random() * 1.5 * ttl;
-    if (clock() < cutUntil || random() < 0.05) return void counts.lost++;
-    const isLate = random() < 0.05;
-    if (isLate) counts.late++;
-    clock.after(isLate ? Math.floor(random() * 2 * ttl) : soon(), () => {
-      counts.arrived++;
-      const answer = call();
-      if (random() >= 0.05) clock.after(soon(), () => answered(answer));
-      else counts.lost++;
-    });
-  }
-
-  return wrapStore(inner as Store, {
-    call: (bound) => (key, argument) =>
-      new Promise((resolve, reject) => {
-        const call = () => bound.call(key, argument, clock());
-        const cancel = clock.after(timeout, () => {
-          reject(
-            new StoreUnavailableError("Cannot decide as the network must be there", "unknown"),
-          );
-        });
-        send(call, (answer) => {
-          cancel();
-          resolve(answer);
-        });
-        if (random() >= 0.1) return;
-        counts.doubled++;
-        send(call, () => {});
-      }),
-  }) as AsyncStore;
 }
