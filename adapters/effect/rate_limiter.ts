@@ -225,7 +225,7 @@ export function makeRateLimiter(store: Store): RateLimiter {
     acquire: (limit, key, options) =>
       Effect.map(admit(bind, "acquire", limit, key, { ...options, wait: true }), decisionOf),
     admit: (limit, key, options) => admit(bind, "admit", limit, key, options),
-    consumeAll: (entries) => takeAll(bind, entries),
+    consumeAll: (entries) => consumeEntries(bind, entries),
   };
 }
 
@@ -287,7 +287,7 @@ function admit(
   });
 }
 
-function takeAll(
+function consumeEntries(
   bind: Binder,
   entries: readonly LimitEntry[],
 ): Effect.Effect<Decision, RateLimitStoreError> {

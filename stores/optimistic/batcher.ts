@@ -33,7 +33,15 @@ import {
   type Outcomes,
 } from "./handle_outcome.ts";
 import { isReadOnly, type Job } from "./job.ts";
-import { enqueue, firstJob, jobQueue, MAX_JOBS, takeAll, takeBatch, takeIf } from "./job_queue.ts";
+import {
+  drainQueue,
+  enqueue,
+  firstJob,
+  jobQueue,
+  MAX_JOBS,
+  takeBatch,
+  takeIf,
+} from "./job_queue.ts";
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
 const BACKOFF_CHANCE = 1 / 4;
@@ -102,7 +110,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
       closeServer(server);
       // Batches under way end with their connection, or at the deadline of their round trip.
       state.timer?.();
-      server.context.failJobs(takeAll(queue), "no", storeClosed());
+      server.context.failJobs(drainQueue(queue), "no", storeClosed());
     },
   };
 }

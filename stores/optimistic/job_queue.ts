@@ -105,7 +105,7 @@ function keyCount({ several }: Job): number {
 }
 
 /** Takes out all calls. */
-export function takeAll(queue: JobQueue): Job[] {
+export function drainQueue(queue: JobQueue): Job[] {
   return takeIf(queue, () => true);
 }
 

@@ -11,7 +11,7 @@ import type { RequestSource } from "../address/client_key.ts";
 import type { AnyDecider, Asked, Decided } from "./decider.ts";
 import type { Awaitable, GateOptions } from "./rate_limit_options.ts";
 import { GONE, type Refusal, UNAVAILABLE } from "./refusal.ts";
-import { judge, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
+import { refuse, UNLIMITED, type Verdict, verdictMaker } from "./verdict.ts";
 
 type Report = (error: unknown, request: unknown) => void;
 
@@ -29,7 +29,7 @@ export function callStarter(
   report: Report,
   notice: Report,
 ): (call: Asked) => Awaitable<Verdict> {
-  const verdictOn = judge(options, decider, report);
+  const verdictOn = verdictMaker(options, decider, report);
   const onDecision = options.onDecision &&
     guarded(options.onDecision, (error, _decision, request) => report(error, request));
 

@@ -56,7 +56,7 @@ export function refuse(refusal: Refusal): Verdict {
  *
  * @param report Given what the functions of the options throw, or reject with.
  */
-export function judge(
+export function verdictMaker(
   options: Options,
   { refundOf, releaseOf }: AnyDecider,
   report: (error: unknown, request: unknown) => void,
