@@ -42,7 +42,7 @@ export * from "./permit_laws.ts";
 export { judge, type Judgement, type Model, model } from "./models/judge.ts";
 export * from "./models/log_rules.ts";
 export * from "./models/rate_rules.ts";
-export * from "./models/rule.ts";
+export * from "./models/algorithm_rule.ts";
 export * from "./models/calendar_rule.ts";
 export * from "./models/window_rules.ts";
 export * from "./arbitraries/policies.ts";

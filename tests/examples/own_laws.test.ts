@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
   algorithmLaws,
+  type AlgorithmRule,
   limiterLaws,
-  type Rule,
   spanBound,
   storeLaws,
   type Subject,
@@ -18,7 +18,7 @@ import { fcOptions } from "../support/seed.ts";
 import { readText } from "../support/tree.ts";
 
 /** The strikes of a key by their definition. */
-function strikesRule(strikes: number, period: number): Rule<readonly bigint[]> {
+function strikesRule(strikes: number, period: number): AlgorithmRule<readonly bigint[]> {
   function held(use: readonly bigint[] = [], now: bigint): readonly bigint[] {
     return (use.at(-1) ?? now) + BigInt(period) > now ? use : [];
   }
@@ -44,7 +44,7 @@ const subjects = fc.record({
   period: fc.integer({ min: 1, max: 100_000 }),
 }).map(({ strikes, period }): Subject => ({
   algorithm: threeStrikes({ strikes, period }) as Algorithm,
-  rule: strikesRule(strikes, period) as Rule,
+  rule: strikesRule(strikes, period) as AlgorithmRule,
   bounds: [spanBound(strikes, period)],
   grids: [period],
 }));

@@ -7,7 +7,7 @@ import type * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 
 import type { Decision } from "../../../core/decision.ts";
-import { gate, type Verdict } from "../../http/gate/gate.ts";
+import { gate, type GateVerdict } from "../../http/gate/gate.ts";
 import { GONE_STATUS } from "../../http/gate/refunds.ts";
 import type { Limit } from "../limit.ts";
 import { type LimitMetrics, limitMetrics } from "../limit_metrics.ts";
@@ -25,7 +25,7 @@ import {
 export type LimitRequest<R> = (
   request: Request,
   route: Route,
-) => Effect.Effect<Verdict | undefined, never, R>;
+) => Effect.Effect<GateVerdict | undefined, never, R>;
 
 /** A charge, and the limit that it is on. */
 interface Charge extends FoundCharge {
@@ -121,9 +121,9 @@ function decisionCounter() {
  * time falls under the rule of refunds, like one that goes away later.
  */
 function verdictOf(
-  call: (signal: AbortSignal) => Verdict | Promise<Verdict>,
-): Effect.Effect<Verdict> {
-  return Effect.callback<Verdict>((resume, signal) => {
+  call: (signal: AbortSignal) => GateVerdict | Promise<GateVerdict>,
+): Effect.Effect<GateVerdict> {
+  return Effect.callback<GateVerdict>((resume, signal) => {
     const verdict = call(signal);
     if (!(verdict instanceof Promise)) return resume(Effect.succeed(verdict));
     verdict.then(
@@ -138,7 +138,7 @@ function found<A, R>(value: Found<A, R>): Effect.Effect<A, never, R> {
   return Effect.isEffect(value) ? value : Effect.succeed(value);
 }
 
-function goneBefore({ settle, release }: Verdict): void {
+function goneBefore({ settle, release }: GateVerdict): void {
   settle?.({ status: GONE_STATUS });
   release?.();
 }

@@ -11,7 +11,7 @@ import type { RequestSource } from "../address/client_key.ts";
 import type { AnyDecider, Asked, Decided } from "./decider.ts";
 import type { Awaitable, GateOptions } from "./rate_limit_options.ts";
 import { GONE, type Refusal, UNAVAILABLE } from "./refusal.ts";
-import { refuse, UNLIMITED, type Verdict, verdictMaker } from "./verdict.ts";
+import { type GateVerdict, refuse, UNLIMITED, verdictMaker } from "./gate_verdict.ts";
 
 type Report = (error: unknown, request: unknown) => void;
 
@@ -28,12 +28,12 @@ export function callStarter(
   source: Pick<RequestSource<unknown, unknown>, "signal">,
   report: Report,
   notice: Report,
-): (call: Asked) => Awaitable<Verdict> {
+): (call: Asked) => Awaitable<GateVerdict> {
   const verdictOn = verdictMaker(options, decider, report);
   const onDecision = options.onDecision &&
     guarded(options.onDecision, (error, _decision, request) => report(error, request));
 
-  function take(call: Asked): Awaitable<Verdict> {
+  function take(call: Asked): Awaitable<GateVerdict> {
     const { request, info, delays, shadowed } = call;
     // Some servers never abort a signal that is first read when the client has gone.
     const signal = delays && !shadowed ? source.signal(request, info) : undefined;
@@ -51,7 +51,7 @@ export function callStarter(
     }
   }
 
-  function failed({ request, shadowed }: Asked, error: unknown): Verdict {
+  function failed({ request, shadowed }: Asked, error: unknown): GateVerdict {
     if (!isStoreError(error)) throw error;
     notice(error, request);
     return shadowed ? UNLIMITED : refuse(UNAVAILABLE);
@@ -61,7 +61,7 @@ export function callStarter(
     call: Asked,
     decided: Decided | Refusal | undefined,
     signal: AbortSignal | undefined,
-  ): Awaitable<Verdict> {
+  ): Awaitable<GateVerdict> {
     if (decided === undefined) return UNLIMITED;
     if (!isDecided(decided)) return call.shadowed ? UNLIMITED : refuse(decided);
     const { decision, key } = decided;
@@ -86,7 +86,7 @@ export function callStarter(
     call: Asked,
     decided: Decided,
     known: AbortSignal | undefined,
-  ): Promise<Verdict> {
+  ): Promise<GateVerdict> {
     const { request, info, delays } = call;
     const giveBack = delays ? decider.refundOf(decided) : undefined;
     const signal = known ?? source.signal(request, info);

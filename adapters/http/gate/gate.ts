@@ -28,15 +28,15 @@ import {
   type RateLimitOptions,
 } from "./rate_limit_options.ts";
 import { callStarter } from "./call_starter.ts";
-import { refuse, UNLIMITED, type Verdict } from "./verdict.ts";
+import { type GateVerdict, refuse, UNLIMITED } from "./gate_verdict.ts";
 
-export type { Verdict } from "./verdict.ts";
+export type { GateVerdict } from "./gate_verdict.ts";
 
 /** Decides about requests; at once if the limiter and the options answer at once. */
 export type Gate<Request, Info = undefined> = (
   request: Request,
   info: Info,
-) => Verdict | Promise<Verdict>;
+) => GateVerdict | Promise<GateVerdict>;
 
 /**
  * Makes the engine of an adapter; also for frameworks that have no adapter here.
@@ -88,14 +88,14 @@ function gateOf(
   const decider = deciderOf(options, source, notice);
   const start = callStarter(decider, options, source, report, notice);
 
-  function limit(request: unknown, info: unknown): Awaitable<Verdict> {
+  function limit(request: unknown, info: unknown): Awaitable<GateVerdict> {
     // A promise is not the answer `true`, and nobody is let through for one.
     const shadowed = isShadowed(request, info) === true;
     const call = decider.ask(request, info, shadowed);
     return isPromise(call) ? Promise.resolve(call).then(begin) : begin(call);
   }
 
-  function begin(call: Asked | undefined): Awaitable<Verdict> {
+  function begin(call: Asked | undefined): Awaitable<GateVerdict> {
     if (call === undefined) return UNLIMITED;
     if (call.refusal === undefined) return start(call);
     return call.shadowed ? UNLIMITED : refuse(call.refusal);

@@ -18,7 +18,7 @@ import {
 import type { HeaderField } from "../fields/header_writer.ts";
 import { clientKeyOf } from "../address/client_key.ts";
 import { nativePromise } from "../native_promise.ts";
-import { gate, type Verdict } from "../gate/gate.ts";
+import { gate, type GateVerdict } from "../gate/gate.ts";
 import type { Awaitable, ClientKeyOptions, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
 /** The answer of a handler; nothing when it has upgraded the request to a websocket, on Bun. */
@@ -75,7 +75,7 @@ export function rateLimit<Info = unknown>(
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
 
-    function answer(verdict: Verdict, request: Request, info: Info) {
+    function answer(verdict: GateVerdict, request: Request, info: Info) {
       const { refusal, headers, settle, release } = verdict;
       if (refusal !== undefined) {
         return nativePromise(refusedResponse(onRefused, refusal, headers, request, info));
@@ -122,7 +122,7 @@ export function clientKey<Info = unknown>(
 
 /** Calls the handler, and reports how that ended. */
 function settled<Info, Answers extends Answer>(
-  { decision, headers, settle, release }: Verdict,
+  { decision, headers, settle, release }: GateVerdict,
   handler: FetchHandler<Info, Answers>,
   request: Request,
   info: Info,

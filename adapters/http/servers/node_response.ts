@@ -8,7 +8,7 @@ import type { Decision } from "../../../core/decision.ts";
 import { andThen, orElse } from "../../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../fields/apply_headers.ts";
 import type { RequestSource } from "../address/client_key.ts";
-import { gate, type Verdict } from "../gate/gate.ts";
+import { gate, type GateVerdict } from "../gate/gate.ts";
 import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../gate/refunds.ts";
 import type { Refusal } from "../gate/refusal.ts";
@@ -100,7 +100,7 @@ export function limitOnNode<Request, Reply>(
   const { onRefused } = options;
 
   function answer(
-    { decision, headers, refusal, settle, release }: Verdict,
+    { decision, headers, refusal, settle, release }: GateVerdict,
     request: Request,
     reply: Reply,
     proceed: (decision: Decision | undefined) => unknown,
@@ -124,7 +124,7 @@ export function limitOnNode<Request, Reply>(
 
   // An error of a handler is its own; one before it must not end the server.
   return function limitRate(request, reply, proceed, fail) {
-    let verdict: Awaitable<Verdict>;
+    let verdict: Awaitable<GateVerdict>;
     try {
       verdict = decide(request, reply);
     } catch (error) {

@@ -30,7 +30,7 @@ import {
   type RateRuleOptions,
   tokenBucketRule,
 } from "../models/rate_rules.ts";
-import type { Rule } from "../models/rule.ts";
+import type { AlgorithmRule } from "../models/algorithm_rule.ts";
 import { fixedWindowRule, slidingCounterRule } from "../models/window_rules.ts";
 import { calendarDebt, EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
 import {
@@ -69,7 +69,7 @@ export interface Subject<State = unknown> {
   /** The algorithm. */
   readonly algorithm: Algorithm<State>;
   /** Its model: the answers it should give, stated independently. */
-  readonly rule?: Rule | undefined;
+  readonly rule?: AlgorithmRule | undefined;
   /** The most that it may admit over any span. */
   readonly bounds?: readonly Bound[] | undefined;
   /**
@@ -175,7 +175,7 @@ export interface DrawnKind {
 interface Kind<Options> {
   readonly algorithm: AlgorithmName;
   readonly options: () => fc.Arbitrary<Options>;
-  readonly rule: (options: Options & { readonly maxDebt: number }) => Rule;
+  readonly rule: (options: Options & { readonly maxDebt: number }) => AlgorithmRule;
   /** The most that a key may owe, according to the documentation. */
   readonly maxDebt: (options: Options) => number;
   readonly bounds: (options: Options) => readonly Bound[];
@@ -331,7 +331,7 @@ function composites(): fc.Arbitrary<Subject> {
 function composite(parts: readonly Subject[]): Subject {
   return printable({
     algorithm: all(...parts.map((part) => part.algorithm)) as Algorithm,
-    rule: allRule(...parts.map((part) => part.rule as Rule)),
+    rule: allRule(...parts.map((part) => part.rule as AlgorithmRule)),
     bounds: parts.flatMap((part) => part.bounds ?? []),
     grids: parts.flatMap(gridsOf),
     label: `all(${parts.map((part) => part.label).join(", ")})`,

@@ -6,7 +6,7 @@
 import type { Decision } from "../../../core/decision.ts";
 import { charged, judge } from "./judge.ts";
 import { smaller } from "./whole_numbers.ts";
-import type { Rule } from "./rule.ts";
+import type { AlgorithmRule } from "./algorithm_rule.ts";
 
 /** The uses that the parts remember. */
 export type Uses = readonly unknown[];
@@ -31,7 +31,7 @@ export type Uses = readonly unknown[];
  * assert.equal(key.decide(500, 5).retryAfter, 59_500);
  * ```
  */
-export function allRule(...rules: readonly Rule[]): Rule<Uses> {
+export function allRule(...rules: readonly AlgorithmRule[]): AlgorithmRule<Uses> {
   const none: Uses = rules.map(() => undefined);
 
   function decisions(uses: Uses, now: bigint, cost: bigint): Decision[] {

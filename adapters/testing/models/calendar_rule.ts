@@ -5,7 +5,7 @@
  */
 
 import type { CalendarUnit } from "../../../core/arithmetic/calendar.ts";
-import type { Rule } from "./rule.ts";
+import type { AlgorithmRule } from "./algorithm_rule.ts";
 import { floorDivide, larger } from "./whole_numbers.ts";
 import type { Counted } from "./window_rules.ts";
 
@@ -70,7 +70,7 @@ const LAST = 2n ** 43n;
 export function calendarWindowRule(
   { limit, every, zone, weekStart = 1 }: CalendarWindowRuleOptions,
   changes: ZoneChanges = zoneChanges[zone]!,
-): Rule<Counted> {
+): AlgorithmRule<Counted> {
   function windowOf(now: bigint): bigint {
     return now > LAST ? now : numberOf(every, latestShown(changes, Number(now)), weekStart);
   }

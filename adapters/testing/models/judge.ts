@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import type { Rule } from "./rule.ts";
+import type { AlgorithmRule } from "./algorithm_rule.ts";
 
 /**
  * A bound on every search: far beyond any duration within the exact bounds. A condition that does
@@ -42,7 +42,7 @@ export interface Judgement<Use> {
  * ```
  */
 export function judge<Use>(
-  rule: Rule<Use>,
+  rule: AlgorithmRule<Use>,
   use: Use | undefined,
   now: bigint,
   cost: bigint,
@@ -72,7 +72,7 @@ export function judge<Use>(
 
 /** The use after a charge of `cost` units, or of as many as the bound on debt allows. */
 export function charged<Use>(
-  rule: Rule<Use>,
+  rule: AlgorithmRule<Use>,
   use: Use | undefined,
   now: bigint,
   cost: bigint,
@@ -86,7 +86,7 @@ export function charged<Use>(
 }
 
 /** The fewest units without which the key is within its capacity. */
-function debt<Use>(rule: Rule<Use>, use: Use | undefined, now: bigint): number {
+function debt<Use>(rule: AlgorithmRule<Use>, use: Use | undefined, now: bigint): number {
   const units = least((units) => rule.admits(use, now, -units));
   return rule.maxDebt === undefined ? units : Math.min(units, Number(rule.maxDebt));
 }
@@ -142,7 +142,7 @@ export interface Model {
  * assert.equal(key.decide(0, 1).retryAfter, 1_000);
  * ```
  */
-export function model<Use>(rule: Rule<Use>): Model {
+export function model<Use>(rule: AlgorithmRule<Use>): Model {
   let use: Use | undefined;
   return {
     decide(now: number, cost: number, charge?: boolean): Decision {

@@ -4,7 +4,7 @@
  * against them.
  */
 
-import type { Rule } from "./rule.ts";
+import type { AlgorithmRule } from "./algorithm_rule.ts";
 import { floorDivide, larger, smaller } from "./whole_numbers.ts";
 
 /** Units of one slot of time. */
@@ -44,7 +44,7 @@ export interface SlidingLogRuleOptions {
  */
 export function slidingLogRule(
   { limit, period }: SlidingLogRuleOptions,
-): Rule<readonly Entry[]> {
+): AlgorithmRule<readonly Entry[]> {
   return logRule(limit, 1, period);
 }
 
@@ -80,7 +80,7 @@ export interface SlidingWindowRuleOptions {
  */
 export function slidingWindowRule(
   { limit, period, precision }: SlidingWindowRuleOptions,
-): Rule<Buckets> {
+): AlgorithmRule<Buckets> {
   return logRule(limit, precision, period / precision);
 }
 
@@ -109,7 +109,7 @@ export interface LockoutRuleOptions extends SlidingLogRuleOptions {
  */
 export function lockoutRule(
   { limit, period, lock }: LockoutRuleOptions,
-): Rule<readonly Entry[]> {
+): AlgorithmRule<readonly Entry[]> {
   const most = BigInt(limit);
 
   /** The first instant at which the tries are forgotten. */
@@ -178,7 +178,7 @@ export interface Strikes {
  */
 export function growingLockoutRule(
   { limit, period, lock, forget }: GrowingLockoutRuleOptions,
-): Rule<Strikes> {
+): AlgorithmRule<Strikes> {
   const most = BigInt(limit);
   const total = (tries: readonly Entry[]) => tries.reduce((sum, { units }) => sum + units, 0n);
 
@@ -226,7 +226,7 @@ export function growingLockoutRule(
  * The shared part of logs and sliding windows: a list of the units taken in each slot, oldest
  * first, and at most `limit` units in the last `span` slots.
  */
-function logRule(limit: number, slot: number, span: number): Rule<readonly Entry[]> {
+function logRule(limit: number, slot: number, span: number): AlgorithmRule<readonly Entry[]> {
   function slotOf(log: readonly Entry[], now: bigint): bigint {
     return larger(floorDivide(now, BigInt(slot)), log.at(-1)?.at ?? 0n);
   }

@@ -3,7 +3,7 @@
  * definition in bigints. Core computes all four by one arithmetic; these show that it may.
  */
 
-import type { Rule } from "./rule.ts";
+import type { AlgorithmRule } from "./algorithm_rule.ts";
 import { ceilDivide, floorDivide, larger, smaller } from "./whole_numbers.ts";
 
 /** The options that the rules of rates share; durations in whole milliseconds. */
@@ -37,7 +37,7 @@ export interface RateRuleOptions {
  */
 export function gcraRule(
   { limit, period, burst = limit, maxDebt }: RateRuleOptions,
-): Rule<bigint> {
+): AlgorithmRule<bigint> {
   const ticks = BigInt(limit);
   const interval = BigInt(period);
   const tolerance = BigInt(burst) * interval;
@@ -82,7 +82,7 @@ export interface Level {
  */
 export function leakyBucketRule(
   { limit, period, burst = limit, maxDebt }: RateRuleOptions,
-): Rule<Level> {
+): AlgorithmRule<Level> {
   const unit = BigInt(period);
   const brim = BigInt(burst) * unit;
 
@@ -137,7 +137,7 @@ export interface LeakyQueueRuleOptions {
  */
 export function leakyQueueRule(
   { limit, period, queue, burst = 1, maxDebt }: LeakyQueueRuleOptions,
-): Rule<bigint> {
+): AlgorithmRule<bigint> {
   const rate = gcraRule({ limit, period, burst: queue + burst, maxDebt });
   const ticks = BigInt(limit);
   const apart = BigInt(period);
@@ -192,7 +192,7 @@ export interface TokenBucketRuleOptions extends RateRuleOptions {
  */
 export function tokenBucketRule(
   { limit, period, burst = limit, refill = "greedy", maxDebt }: TokenBucketRuleOptions,
-): Rule<Tokens> {
+): AlgorithmRule<Tokens> {
   const tick = refill === "greedy" ? 1n : BigInt(period);
   const token = refill === "greedy" ? BigInt(period) : 1n;
   const full = BigInt(burst) * token;

@@ -4,7 +4,7 @@
  */
 
 import type { SlidingLogRuleOptions } from "./log_rules.ts";
-import type { Rule } from "./rule.ts";
+import type { AlgorithmRule } from "./algorithm_rule.ts";
 import { floorDivide, larger, smaller } from "./whole_numbers.ts";
 
 /** Units counted in the window that starts at an instant. */
@@ -43,7 +43,7 @@ export interface FixedWindowRuleOptions {
  */
 export function fixedWindowRule(
   { limit, period, anchor = "epoch" }: FixedWindowRuleOptions,
-): Rule<Counted> {
+): AlgorithmRule<Counted> {
   const length = BigInt(period);
   const shift = typeof anchor === "number" ? BigInt(anchor) : 0n;
 
@@ -97,7 +97,7 @@ export interface TwoWindows {
  */
 export function slidingCounterRule(
   { limit, period }: SlidingLogRuleOptions,
-): Rule<TwoWindows> {
+): AlgorithmRule<TwoWindows> {
   const length = BigInt(period);
 
   /** The latest window that holds units. */

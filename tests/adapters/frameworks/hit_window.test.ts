@@ -5,15 +5,15 @@ import fc from "fast-check";
 import { type HitWindow, hitWindow } from "../../../adapters/frameworks/hit_window.ts";
 import {
   algorithmLaws,
+  type AlgorithmRule,
   type Counted,
   fixedWindowRule,
-  type Rule,
   type Subject,
 } from "../../../adapters/testing/testing.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 /** With one duration it is a fixed window that the first call opens, and that stays open. */
-function hitWindowRule(limit: number, period: number): Rule<Counted> {
+function hitWindowRule(limit: number, period: number): AlgorithmRule<Counted> {
   const rule = fixedWindowRule({ limit, period, anchor: "first" });
   const isOpen = (use: Counted, now: bigint) => now < use.start + BigInt(period);
   return {
@@ -31,7 +31,7 @@ const subjects = fc.record({
   period: fc.integer({ min: 1, max: 100_000 }),
 }).map(({ limit, period }): Subject<HitWindow> => ({
   algorithm: hitWindow(limit, period),
-  rule: hitWindowRule(limit, period) as Rule,
+  rule: hitWindowRule(limit, period) as AlgorithmRule,
   grids: [period],
 }));
 

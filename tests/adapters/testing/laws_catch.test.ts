@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   algorithmLaws,
+  type AlgorithmRule,
   gcraRule,
   type Law,
   limiterLaws,
-  type Rule,
   storeLaws,
   type Subject,
 } from "../../../adapters/testing/testing.ts";
@@ -92,7 +92,7 @@ describe("laws catch an algorithm", () => {
 test("the model catches what no other law does", async () => {
   const subject: Subject = {
     algorithm: gcra({ limit: 3, period: 11 }) as Algorithm,
-    rule: gcraRule({ limit: 3, period: 10 }) as Rule,
+    rule: gcraRule({ limit: 3, period: 10 }) as AlgorithmRule,
   };
   const found = await broken(algorithmLaws(subject));
   assert.deepEqual([...found.keys()], ["every decision is the model's"]);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
+  type AlgorithmRule,
   allRule,
   fixedWindowRule,
   follow,
@@ -12,7 +13,6 @@ import {
   logOptions,
   model,
   rateOptions,
-  type Rule,
   schedules,
   slidingCounterRule,
   slidingLogRule,
@@ -27,8 +27,8 @@ type Options = { limit: number; period: number; burst?: number | undefined };
 /** Both models answer every call of every schedule alike, but for `delay`. */
 function sameAnswers(
   options: fc.Arbitrary<Options>,
-  one: (options: Options) => Rule,
-  other: (options: Options) => Rule,
+  one: (options: Options) => AlgorithmRule,
+  other: (options: Options) => AlgorithmRule,
 ): void {
   fc.assert(
     fc.property(options, schedules(), (drawn, schedule) => {
@@ -49,7 +49,7 @@ function sameAnswers(
   );
 }
 
-type Ruler = (options: Options) => Rule;
+type Ruler = (options: Options) => AlgorithmRule;
 
 /** Rules that answer alike, and the options on which they do. */
 const alike: Readonly<Record<string, readonly [fc.Arbitrary<Options>, one: Ruler, other: Ruler]>> =
@@ -92,7 +92,7 @@ describe("models of one arithmetic agree", () => {
 });
 
 /** The rules with small numbers, whose durations can be counted through. */
-const small: readonly (readonly [string, Rule])[] = [
+const small: readonly (readonly [string, AlgorithmRule])[] = [
   ["gcraRule", gcraRule({ limit: 3, period: 7, burst: 4 })],
   ["tokenBucketRule", tokenBucketRule({ limit: 3, period: 7, burst: 4 })],
   [
@@ -137,7 +137,7 @@ describe("what judge finds by halving is what counting through finds", () => {
 });
 
 function counted(
-  rule: Rule,
+  rule: AlgorithmRule,
   use: unknown,
   next: unknown,
   now: bigint,

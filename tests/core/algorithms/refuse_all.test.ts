@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { headerWriter } from "../../../adapters/http/http.ts";
-import { algorithmLaws, type Rule } from "../../../adapters/testing/testing.ts";
+import { algorithmLaws, type AlgorithmRule } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
   all,
@@ -42,7 +42,7 @@ const algorithms: readonly Algorithm[] = [
 ] as readonly Algorithm[];
 
 /** What all of them should answer. */
-const rule: Rule = {
+const rule: AlgorithmRule = {
   capacity: 0n,
   maxDebt: 0n,
   limit: () => 0,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import type { Verdict } from "../../../../adapters/http/http.ts";
+import type { GateVerdict } from "../../../../adapters/http/http.ts";
 import {
   type Algorithm,
   all,
@@ -18,12 +18,12 @@ import { testClock } from "../../../support/test_clock.ts";
 import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
 import { interceptedStore } from "../../../support/intercepted_store.ts";
 
-function fieldsOf(verdict: Verdict): Record<string, string> {
+function fieldsOf(verdict: GateVerdict): Record<string, string> {
   return Object.fromEntries(verdict.headers);
 }
 
 /** Uses both units up, and answers the verdict of the next call. */
-async function refusedBy(options: Options): Promise<Verdict> {
+async function refusedBy(options: Options): Promise<GateVerdict> {
   const decide = gateOf(options);
   await decide();
   await decide();

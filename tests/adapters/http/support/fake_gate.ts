@@ -1,8 +1,8 @@
 import {
   gate,
+  type GateVerdict,
   type RateLimitOptions,
   type RequestSource,
-  type Verdict,
 } from "../../../../adapters/http/http.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 
@@ -24,7 +24,7 @@ const source: RequestSource<FakeRequest> = {
 /** A gate that limits at two of one client, unless the options say otherwise. */
 export function gateOf(
   options: FakeOptions = {},
-): (request?: FakeRequest) => Verdict | Promise<Verdict> {
+): (request?: FakeRequest) => GateVerdict | Promise<GateVerdict> {
   const decide = gate<FakeRequest>({ limiter: apiLimiter(), ...options }, source);
   return (request = { from: "192.0.2.7" }) => decide(request, undefined);
 }

@@ -7,7 +7,7 @@ import type { Decision } from "../../../core/decision.ts";
 
 /**
  * An algorithm stated in whole numbers of any size: when it admits, what it remembers, when it has
- * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter`, `resetAfter` or
+ * forgotten. An `AlgorithmRule` has no formula for `remaining`, `retryAfter`, `nextAfter`, `resetAfter` or
  * `debt`; `judge` finds them by asking `admits` and `fresh` again and again.
  *
  * `undefined` stands for a key that holds no use.
@@ -16,10 +16,10 @@ import type { Decision } from "../../../core/decision.ts";
  *
  * @example A rule of one's own: three strikes, and the key is out for good
  * ```ts
- * import { judge, type Rule } from "tidegate/testing";
+ * import { judge, type AlgorithmRule } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const threeStrikes: Rule<bigint> = {
+ * const threeStrikes: AlgorithmRule<bigint> = {
  *   capacity: 3n,
  *   limit: () => 3,
  *   admits: (use = 0n, _now, cost) => use + cost <= 3n,
@@ -30,7 +30,7 @@ import type { Decision } from "../../../core/decision.ts";
  * assert.equal(judge(threeStrikes, 3n, 0n, 1n).decision.allowed, false);
  * ```
  */
-export interface Rule<Use = unknown> {
+export interface AlgorithmRule<Use = unknown> {
   /** The largest cost that a fresh key admits. */
   readonly capacity: bigint;
   /** The most units beyond it that charges may bring a key to; no bound without it. */

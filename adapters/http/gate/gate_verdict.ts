@@ -14,7 +14,7 @@ import { refundRule, settlement } from "./refunds.ts";
 import { changedRefusal, quotaExceeded, type Refusal, UNAVAILABLE } from "./refusal.ts";
 
 /** The outcome of a request. */
-export interface Verdict {
+export interface GateVerdict {
   /** The decision; `undefined` if the request was not limited. */
   readonly decision: Decision | undefined;
   /** Header fields for the response, be it the handler's or the refusal. */
@@ -38,7 +38,7 @@ const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
 const RESPOND_WITHIN = 1_000;
 
 /** The verdict on a request that is not limited. */
-export const UNLIMITED: Verdict = {
+export const UNLIMITED: GateVerdict = {
   decision: undefined,
   headers: [],
   refusal: undefined,
@@ -47,7 +47,7 @@ export const UNLIMITED: Verdict = {
 };
 
 /** Refuses without a decision, by a copy: requests share the refusal, and a callback may change it. */
-export function refuse(refusal: Refusal): Verdict {
+export function refuse(refusal: Refusal): GateVerdict {
   return { ...UNLIMITED, headers: [NO_STORE], refusal: { ...refusal } };
 }
 
@@ -102,7 +102,7 @@ export function verdictMaker(
     { request, info }: Asked,
     decided: Decided,
     given: (() => unknown) | undefined,
-  ): Verdict["settle"] {
+  ): GateVerdict["settle"] {
     if (refund === undefined || !decided.decision.allowed) return undefined;
     const giveBack = given ?? refundOf(decided);
     if (giveBack === undefined) return undefined;
@@ -122,7 +122,7 @@ export function verdictMaker(
     call: Asked,
     decided: Decided,
     giveBack?: () => unknown,
-  ): Awaitable<Verdict> {
+  ): Awaitable<GateVerdict> {
     const { decision } = decided;
     const settle = settleOf(call, decided, giveBack);
     const release = releaseOf?.(decided);
