@@ -8,7 +8,7 @@ export interface Clock {
   /** The time now. */
   (): number;
   /**
-   * Calls `wake` once so many milliseconds have passed. Returns what cancels that.
+   * Calls `wake` once so many milliseconds have passed. Returns a function that cancels the call.
    *
    * @param milliseconds 0 or more; may be longer than a timer can hold.
    */
@@ -26,7 +26,7 @@ export function passingTime(clock: Clock | undefined): () => number {
 /** The longest that a timer holds: 2^31 - 1 ms, some 25 days. A longer one fires at once. */
 export const LONGEST_TIMER: number = 2 ** 31 - 1;
 
-/** Calls `wake` after so many milliseconds of real time; returns what cancels that. */
+/** Calls `wake` after so many milliseconds of real time; returns a function that cancels the call. */
 export function afterRealTime(milliseconds: number, wake: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const end = performance.now() + milliseconds;

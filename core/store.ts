@@ -152,8 +152,8 @@ export interface Family<Mode extends StoreMode = StoreMode> {
    */
   watch?(key: string): WatchedKey;
   /**
-   * Milliseconds by which a permit may have been renewed before its holder was answered so; 0 without it.
-   * A holder counts on its permit for so much less than its time to live.
+   * Milliseconds by which a permit may have been renewed before its holder was answered so; 0
+   * without it. A holder counts on its permit for so much less than its time to live.
    */
   readonly renewalLag?: number | undefined;
 }
@@ -184,7 +184,10 @@ export interface BoundVerb<Argument, Answer, Mode extends StoreMode = StoreMode>
 
 /** One call of several: a bound verb, a key and what the call brings. */
 export interface Operation {
-  /** The bound verb. Calls of different verbs stand in one list, so the list cannot know their types. */
+  /**
+   * The bound verb. Calls of different verbs stand in one list, so the list cannot know their
+   * types.
+   */
   // deno-lint-ignore no-explicit-any
   readonly bound: BoundVerb<any, any>;
   /** The limiter's key. */
@@ -220,7 +223,7 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
    * failed. Absent where a store cannot tell; such callers learn it from their next call.
    */
   onClose?(ended: () => void): void;
-  /** Lets go of what the store holds. A closed store answers no more. */
+  /** Releases the resources of the store. A closed store answers no more. */
   close(): Answered<Mode, void>;
   /** Closes the store, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;

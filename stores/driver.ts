@@ -1,6 +1,7 @@
 /*
- * The contract of drivers: how a database becomes a store. Everything else comes with it: batches, callers of one
- * key that share a write, retries, time limits, failure policies, the clock and all algorithms.
+ * The contract of drivers: how a database becomes a store. Everything else comes with it: batches,
+ * callers of one key that share a write, retries, time limits, failure policies, the clock and all
+ * algorithms.
  */
 
 /** A key, the text that it must hold, and the text to write. */
@@ -42,7 +43,7 @@ export interface Housekeeping {
   sweep?(most: number): number | Promise<number>;
   /** Deletes all keys that begin so. */
   deletePrefix?(beginning: string): void | Promise<void>;
-  /** Lets go of what it holds. */
+  /** Releases the resources of the driver. */
   close?(): void | Promise<void>;
 }
 
@@ -73,13 +74,13 @@ export interface DriverErrorOptions extends ErrorOptions {
   /** Whether the same calls are to be tried again at once, as after a lost race; default `false`. */
   readonly retry?: boolean | undefined;
   /**
-   * With `retry`: the groups that others keep locked. Calls on them are tried again apart from the rest,
-   * and fail with this error once their time is over.
+   * With `retry`: the groups that others keep locked. Calls on them are tried again apart from the
+   * rest, and fail with this error once their time is over.
    */
   readonly locked?: readonly number[] | undefined;
   /**
-   * The condition that the database must meet so that calls succeed, as errors say it after "must"; default
-   * `"be reachable"`.
+   * The condition that the database must meet so that calls succeed, as errors say it after "must";
+   * default `"be reachable"`.
    */
   readonly rule?: string | undefined;
 }

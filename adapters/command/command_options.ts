@@ -45,7 +45,7 @@ export interface Tools {
   readonly complain: (line: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ended: () => Promise<unknown>;
-  /** Calls back whenever the rules are to be read again; returns what ends that. */
+  /** Calls back whenever the rules are to be read again; returns a function that ends it. */
   readonly onReload: (reload: () => void) => () => void;
 }
 

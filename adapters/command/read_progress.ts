@@ -1,6 +1,6 @@
 /*
  * Shows progress while a command reads a long log. It writes to stderr, and only if that is a
- * terminal, so that it never gets into the output.
+ * terminal, so that the output of the command stays clean.
  */
 
 import process from "node:process";

@@ -182,7 +182,7 @@ export interface Hits {
 /** Counts the hits of keys, each in a window of its own. */
 export type HitCounter = ReturnType<ReturnType<typeof hitCounters>>;
 
-/** Makes what makes counters. A key has one window, whatever counter it is hit through. */
+/** Makes the factory of counters. A key has one window, whichever counter hits it. */
 function hitCounters(options: HitStoreOptions) {
   checkOptions<HitStoreOptions>("create a store of hits", options, {
     store: true,
@@ -205,9 +205,9 @@ function hitCounters(options: HitStoreOptions) {
       /** Answers how many there are. */
       read: (key: string): MaybePromise<Hits> => andThen(limiter.peek(storable(key), 0), hitsOf),
       /**
-       * Takes a hit back: the newest of the window, as the middlewares' own stores do. They name no hit,
-       * so there is no receipt to take it back by. What cannot be taken back stays counted: the safe side. The response is
-       * there, and some middlewares would make an error of it.
+       * Takes a hit back: the newest of the window, as the middlewares' own stores do. They name no
+       * hit, so there is no receipt to take it back by. What cannot be taken back stays counted:
+       * the safe side. The response is there, and some middlewares would make an error of it.
        */
       takeBack: (key: string): Awaitable<void> =>
         nativePromise(orElse<unknown>(() => limiter.refund(storable(key)), (error) => {

@@ -64,7 +64,7 @@ export async function replayRules(
   };
 }
 
-/** Decides a log; returns what all rules together did, then what each of them did. */
+/** Decides a log; returns the verdicts of all rules together, then those of each rule. */
 function decideRules(trace: Trace, rules: RuleSet, name: string) {
   let now = 0;
   const store = memoryStore({ maxKeys: 1_000_000 });

@@ -48,8 +48,8 @@ export interface ServeOptions {
   /** Threads that serve: workers, or this thread if 1 (default); 1 on Node before 22.12. */
   readonly threads?: number | undefined;
   /**
-   * The most keys of the embedded store; default 1,000,000. With one thread a quarter of its heap bounds
-   * them as well (`maxBytes` of `memoryStore`).
+   * The most keys of the embedded store; default 1,000,000. With one thread a quarter of its heap
+   * bounds them as well (`maxBytes` of `memoryStore`).
    */
   readonly capacity?: number | undefined;
   /** Keeps counters in Redis, in place of the embedded store. */
@@ -84,7 +84,10 @@ export interface ServeOptions {
   readonly shadow?: boolean | undefined;
   /** Bits of an IPv6 address that count, 32 to 128; default 64. */
   readonly ipv6Prefix?: number | undefined;
-  /** How limits of keys of their own are remembered, and what decides when they cannot be had. */
+  /**
+   * How individual limits of keys are remembered, and what decides when the source cannot give
+   * them.
+   */
   readonly lookupCache?: KeyLimitsOptions | undefined;
   /**
    * Milliseconds for which a service that ends still takes calls, so that balancers see that it is not

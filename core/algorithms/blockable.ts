@@ -34,10 +34,10 @@ interface BlockedState<State = unknown> {
  *
  * A key that was never blocked is decided, and stored, as without it. While a key is blocked,
  * `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond after the
- * block at which the algorithm admits the cost. What the key had used ends when it would have ended;
- * `refund` and `charge` change that, not the block. Once the block is over, or taken back, the key is
- * as if there had been none. The stored keys are others than those without it: `replaces` carries use
- * over. A receipt of `reserve` gives back what counts under the block.
+ * block at which the algorithm admits the cost. What the key had used ends when it would have
+ * ended; `refund` and `charge` change that, not the block. Once the block is over, or taken back,
+ * the key is as if there had been none. The stored keys differ from those of the algorithm without
+ * it: `replaces` carries use over. A receipt of `reserve` gives back what counts under the block.
  *
  * The first part of an `all` becomes blockable, which refuses for all of them.
  *

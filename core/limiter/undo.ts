@@ -17,8 +17,8 @@ export interface UndoLimiter {
 export type Undo = () => MaybePromise<unknown>;
 
 /**
- * Makes what gives the units of a call of this process back. It is called once, so their key need not
- * remember which these were.
+ * Makes the function that gives the units of a call of this process back. It is called once, so
+ * their key need not remember which these were.
  *
  * @returns `undefined` if there are none.
  */

@@ -26,7 +26,7 @@ export interface QueueLimiter {
   waiting: number;
   /** Time that passes as waits do, whatever steps the clock takes that decides. */
   passing(): number;
-  /** Calls back after so many milliseconds have passed; returns what cancels it. */
+  /** Calls back after so many milliseconds have passed; returns a function that cancels the call. */
   after(milliseconds: number, wake: () => void): () => void;
   /** Runs a verb on one of the limiter's keys; what gives units back wakes the key's queue. */
   call<Argument, Answer>(
@@ -295,8 +295,9 @@ export function mayWait({ counted, limiter }: Waiter): boolean {
 }
 
 /**
- * Counts all who wait, because their head was refused; callers for whom there is no room leave. A caller that comes
- * while the first call of a head is under way may not have to wait, and is not counted before.
+ * Counts all who wait, because their head was refused; callers for whom there is no room leave. A
+ * caller that comes while the first call of a head is under way may not have to wait, and is not
+ * counted before.
  */
 export function countWaiting({ waiting }: WaitingQueue): void {
   let waiter = waiting.last;

@@ -1,7 +1,7 @@
 /*
- * One attempt of a caller that waits its turn: `consume`, except that it refuses what would have to
- * wait longer for its start than the caller can. The answer contains what waiting needs to know: the
- * store's instant, what finds the units again, and the state of a refusal, from which later admissions
+ * One attempt of a caller that waits its turn: `consume`, except that it refuses a call whose start
+ * would come later than the caller can wait. The answer has all that waiting needs: the store's
+ * instant, a way to find the units again, and the state of a refusal, from which later admissions
  * are projected.
  */
 
@@ -22,7 +22,7 @@ export interface AttemptArgument {
   readonly maxDelay: number;
 }
 
-/** A state, and the instant that it is seen from. */
+/** A state, and the instant at which it was read. */
 export interface StateAt {
   /** The state. */
   readonly state: unknown;
@@ -36,7 +36,7 @@ export interface Sight {
   readonly refusedState: StateAt | undefined;
   /** The instant of the attempt. */
   readonly at: number;
-  /** Finds the units again; `undefined` if none were taken, or they cannot be given back. */
+  /** Finds the units of this call again; `undefined` if it took none, or they cannot be given back. */
   readonly mark: Mark | undefined;
 }
 
@@ -44,7 +44,10 @@ export interface Sight {
 export interface Attempt {
   /** The decision; a start that would come too late is a refusal. */
   readonly decision: Decision;
-  /** The state that it saw; `undefined` if another store, or a failure policy, answered without the state. */
+  /**
+   * The state that it saw; `undefined` if another store, or a failure policy, answered without the
+   * state.
+   */
   readonly sight: Sight | undefined;
 }
 

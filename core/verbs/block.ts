@@ -1,6 +1,6 @@
 /*
- * Blocks a key by hand, and takes that back. Both are transitions of `blockable` alone; of an `all`
- * they change the parts that are.
+ * Blocks a key by hand, and ends such a block. Only `blockable` has these transitions; in an `all`
+ * they change the parts that are blockable.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -27,7 +27,7 @@ export const block: DecisionVerb = blockVerb("block", "charge", (algorithm) => {
     replaced(algorithm, state, (each, index) => index === first ? own(each, now, duration) : each);
 });
 
-/** Ends a key's block: what it covered is as if there had been none. */
+/** Ends a key's block: the use under it counts as if there had been no block. */
 export const unblock: DecisionVerb = blockVerb("unblock", "free", (algorithm) => {
   const { blocks, parts = [] } = algorithm.internals ?? {};
   if (blocks !== undefined) return (state) => blocks.covered(state);

@@ -1,7 +1,7 @@
 /*
  * The steps of `hold`, `renew` and `release`. In `all`, a permit is held by every part that has
- * permits, and the other parts are charged when it is first held: to renew or to release it is nothing
- * to them.
+ * permits, and the other parts are charged once, when it is first held: a renewal or a release does
+ * not change them.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -96,7 +96,7 @@ function permitSteps(algorithm: Algorithm): PermitSteps {
   };
 }
 
-/** A part without permits is charged when the permit is held, and that is all. */
+/** A part without permits is charged when the permit is first held, and never again. */
 function stepsOfOthers(algorithm: Algorithm): PermitSteps {
   const { take } = splitReducer(algorithm);
   const same = (state: unknown) => state;

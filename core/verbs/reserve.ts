@@ -1,6 +1,7 @@
 /*
- * Takes units as `consume` does, and answers what finds them again: a receipt is made of it. With
- * a time to live, the key's state remembers the receipt, and gives the units back when that is over.
+ * Takes units as `consume` does, and answers with a way to find them again, from which a receipt is
+ * made. With a time to live, the key's state remembers the receipt, and gives the units back when
+ * its time is over.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -16,8 +17,8 @@ export interface ReserveArgument {
   /** Units to take. */
   readonly cost: number;
   /**
-   * The receipt's id; 0 of units that are given back at most once by this process, so that their key
-   * need not remember it.
+   * The receipt's id; 0 if only this process gives the units back, at most once, so that the key need
+   * not remember it.
    */
   readonly id: number;
   /** Milliseconds until the units are given back unless the receipt is settled; 0 for never. */
@@ -28,7 +29,7 @@ export interface ReserveArgument {
 export interface Mark {
   /** The instant of the call. */
   readonly at: number;
-  /** The instant from which on none of the units can be given back. */
+  /** The instant from which none of the units can be given back any more. */
   readonly until: number;
   /** Whether they are given back then. */
   readonly expires: boolean;
@@ -47,7 +48,7 @@ export interface Reserved {
   readonly mark: Mark | undefined;
 }
 
-/** Takes units if they are free, and answers what finds them again. */
+/** Takes units if they are free, and answers with a way to find them again. */
 export const reserve: Verb<ReserveArgument, Reserved> = reserving("take");
 
 /**
@@ -101,8 +102,8 @@ function reserving(
 }
 
 /**
- * Makes what finds the units again of a call that left a state: `undefined` of an algorithm that
- * cannot give them back.
+ * Makes the function that finds the units of an earlier call in a state; `undefined` for an
+ * algorithm that cannot give them back.
  */
 export function marking(
   { internals }: Algorithm,

@@ -1,7 +1,6 @@
 /*
- * Settles receipts: units of its call are given back as far as they still count, or units
- * beyond it are charged. A state remembers the receipts that were settled, so that a call which is
- * made again changes nothing.
+ * Settles receipts: gives units of the receipt back as far as they still count, or charges units
+ * beyond it. A state remembers which receipts were settled, so that a repeated call changes nothing.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -13,23 +12,23 @@ import { withEntry, withSettled } from "../receipts/noted.ts";
 import type { Receipt, Settlement } from "../receipts/receipt.ts";
 import type { Verb, VerbKind } from "../store.ts";
 
-/** The change that a receipt asks for. */
+/** The argument of the verb: a receipt, and how much of it to settle. */
 export interface SettleArgument {
   /** The receipt, checked by the caller. */
   readonly receipt: Pick<Receipt, "id" | "at" | "until" | "units" | "expires" | "marks" | "source">;
-  /** Units to give back; all of them that are left if there are fewer. */
+  /** Units to give back; if fewer are left, all that are left. */
   readonly back?: number | undefined;
-  /** Units that were really used, in place of `back`: after that the receipt is settled. */
+  /** Units that were really used, instead of `back`. They settle the receipt for good. */
   readonly actual?: number | undefined;
 }
 
-/** The end of a receipt, before anything is written. */
+/** The outcome for a receipt, before anything is written. */
 interface End extends Omit<Settlement, "decision"> {
-  /** The algorithm's state after it, with the receipts of before; `undefined` if nothing changes. */
+  /** The state afterwards, with the receipts as they were before; `undefined` if nothing changes. */
   readonly next: unknown;
-  /** Where the receipt stands among those that the state remembers; -1 if it does not. */
+  /** The index of the receipt among those that the state remembers; -1 if it is not there. */
   readonly place: number;
-  /** Units that may be given back later. */
+  /** Units of the receipt that may still be given back later. */
   readonly left: number;
 }
 
@@ -76,7 +75,7 @@ function settling(name: string, kind: VerbKind): Verb<SettleArgument, Settlement
   });
 }
 
-/** The answer about a receipt that nothing is known of. */
+/** The answer for a receipt that the key does not know. */
 export function unsettled(decision: Decision): Settlement {
   return { decision, returned: 0, charged: 0, outcome: "unknown" };
 }
@@ -114,7 +113,7 @@ function ending(
       marks,
       back === undefined || left === 0,
     );
-    // Units that do not count any more will never count again: nothing need be remembered of them.
+    // Units that count no longer will never count again, so the receipt need not be remembered.
     const isForgotten = returned === 0 && place === -1;
     return settled(isForgotten ? undefined : next, returned, 0, place, left);
   };
@@ -149,12 +148,13 @@ function remembered(
   left: number,
   now: number,
 ): readonly Entry[] {
-  // A receipt that expires is known by its entry: without one it was settled.
+  // A receipt that expires has an entry until it is settled: no entry means settled.
   if (expires) {
     return withEntry(known, place, left === 0 ? undefined : { id, until, units: left, marks });
   }
   if (units === 0 || id === 0) return known;
-  // As long as the units of a call now would count; a receipt may say what no state can hold.
+  // Remembered for as long as units taken now would count. The receipt is the caller's, so its times
+  // may be larger than any state can hold.
   const last = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
   return withSettled(known, place, { id, until: last, units: left, marks: undefined });
 }

@@ -1,7 +1,7 @@
 /*
- * Sets a holder's share of the units of `concurrency`: what a process has of them for all permits that it
- * gives out. Each message says how many it wants in all and has a number, so that one which is lost,
- * late or doubled does no harm; it renews the share, too.
+ * Sets a holder's share of the units of `concurrency`: the units from which a process gives out all of
+ * its permits. Each message is numbered and says how many units the holder wants in all, so a message
+ * that is lost, late or doubled does no harm. It also renews the share.
  */
 
 import type { Algorithm, ShareMessage } from "../algorithm.ts";
@@ -12,17 +12,17 @@ import type { Verb } from "../store.ts";
 
 /** The request of a share. */
 export interface ShareArgument extends ShareMessage {
-  /** The units without which it is no use: the decision is that on them. */
+  /** The units that the holder needs at least: the decision is about these. */
   readonly least: number;
 }
 
 /** The answer to such a request. */
 export interface Shared {
-  /** Allowed if the share has the units that it must; a look if it need not grow. */
+  /** Allowed if the share has at least the units that the holder needs; a look if it need not grow. */
   readonly decision: Decision;
   /**
-   * The units of the share; 0 if there are none for it, or it was given back; `undefined` if it is gone,
-   * or nobody knows, as a failure policy answered.
+   * The units of the share; 0 if none are free for it, or it was given back; `undefined` if it has
+   * expired, or is not known because a failure policy answered.
    */
   readonly units: number | undefined;
 }

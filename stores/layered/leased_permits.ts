@@ -7,12 +7,13 @@
  *
  * | the message | while it is under way | when it is answered |
  * |---|---|---|
- * | asks for more units | those of before may be given out | those of the answer |
+ * | asks for more units | the earlier ones may be given out | those of the answer |
  * | asks for fewer | those that it asks for | those of the answer |
  * | is lost | as if it were under way | the next one says all that it said |
  *
- * A share that nobody renews ends a ttl after the last message that was answered was sent, here before it
- * does in the store; its permits are lost then, and the next one begins another share under another name.
+ * A share that nobody renews ends a ttl after the last message that was answered was sent, here
+ * before it does in the store; its permits are lost then, and the next one begins another share
+ * under another name.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -94,7 +95,7 @@ export interface LeasedPermits {
   clear(): void;
 }
 
-/** Makes what gives out permits. */
+/** Makes the part that gives out permits. */
 export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLease): LeasedPermits {
   const pools = new Map<string, Pool>();
   const own = new WeakSet<Operation["bound"]>();

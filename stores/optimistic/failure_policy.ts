@@ -32,9 +32,9 @@ export interface FailureCounters {
 const OVERLOAD_WAIT = 25;
 
 /**
- * Makes what answers calls that the server did not decide: with an error, or with the decisions of a
- * policy. No policy can answer a call that forgets a key, and none admits a call for overload, which
- * is no outage.
+ * Makes the function that answers calls that the server did not decide: with an error, or with the
+ * decisions of a policy. No policy can answer a call that forgets a key, and none admits a call for
+ * overload, which is no outage.
  *
  * @param server What errors call the server.
  * @param untilProbe Milliseconds until a slot's server is tried again.

@@ -12,6 +12,6 @@ export interface Statements {
   ): Promise<readonly Record<string, unknown>[]>;
   /** The most statements at a time. */
   readonly most: number;
-  /** Lets go of what was made here; the client stays open. */
+  /** Releases what was created here; the client stays open. */
   close(): Promise<void>;
 }

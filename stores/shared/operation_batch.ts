@@ -207,7 +207,7 @@ function batchOf(
     protectedSlots.length = 0;
   }
 
-  /** Whether all keys are yet as the last try found them. */
+  /** Whether all keys are still as the last try found them. */
   function isUnchanged(): boolean {
     for (const { slot, word } of seen.values()) {
       if (slot !== 0 && Atomics.load(memory.ints, slot) !== word) return false;
@@ -215,7 +215,7 @@ function batchOf(
     return true;
   }
 
-  /** Whether the keys that were in no slot are in none now. */
+  /** Whether the keys that were not in the table are still not there. */
   function isStillMissing(): boolean {
     return [...seen].every(([{ low, high }, { slot }]) => slot !== 0 || scan(low, high, now) === 0);
   }
@@ -286,7 +286,7 @@ function requireRoom(memory: Memory, keys: number): void {
   throw new StoreFullError(errorMessage("run operations on keys at once", rule, capacity));
 }
 
-/** Lets others go first: longer, and less alike, the more races were lost. */
+/** Lets others go first: the more races were lost, the longer it waits, and the more at random. */
 function rest(lost: number): void {
   const turns = Math.random() * Math.min(2 ** lost, 10_000);
   for (let turn = 0; turn < turns; turn++);

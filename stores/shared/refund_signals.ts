@@ -1,6 +1,6 @@
 /*
- * How a thread that waits for units learns that another one gave some back: by a word for all keys
- * whose hashes begin alike.
+ * How a thread that waits for units learns that another thread gave some back: by a shared word, one
+ * for all keys whose hashes begin alike.
  *
  *   word   changes << 1 | whether a thread waits for the next change
  *
@@ -45,7 +45,7 @@ export function refundSignals({ ints, signals }: Memory) {
   function change(at: number): void {
     const word = Atomics.load(ints, at);
     if ((word & MARK) === 0) return;
-    // Whoever else changes it wakes them all.
+    // A change by any other thread wakes them all.
     if (Atomics.compareExchange(ints, at, word, (word + 1) | 0) === word) Atomics.notify(ints, at);
   }
 
@@ -77,9 +77,9 @@ export function refundSignals({ ints, signals }: Memory) {
   }
 
   return {
-    /** Says that units of a key were given back, by the low half of its fingerprint. */
+    /** Signals that units of a key were given back; the low half of its fingerprint finds the word. */
     signal: (low: number): void => change(placeOf(low)),
-    /** Says so of all keys. */
+    /** Signals a refund for all keys. */
     signalAll(): void {
       for (let at = signals; at < signals + SIGNAL_COUNT; at++) change(at);
     },

@@ -25,11 +25,11 @@ export interface SharedBoundVerb<Argument, Answer> extends BoundVerb<Argument, A
   readonly older: readonly SharedKeys[];
 }
 
-/** The parts of its store that a family needs. */
+/** The parts of the store that a family needs. */
 export interface FamilyHost {
   readonly view: ThreadView;
   readonly decideOn: DecideOn;
-  /** Where the hashes of a family begin, by its name, after resets that were made since. */
+  /** The start of the hashes of a family, by its name. It changes when the family is reset. */
   startOf(name: string): HashStart;
   run(operations: readonly Operation[], now: number | undefined): readonly unknown[];
   forget(keys: SharedKeys, key: string): void;

@@ -93,7 +93,7 @@ export function limitRequests<R>(
   });
 }
 
-/** Makes what counts the decisions of a request's limits in the metrics of each. */
+/** Makes the function that counts the decisions of a request's limits in the metrics of each. */
 function decisionCounter() {
   const metrics = new WeakMap<Limit, LimitMetrics>();
 

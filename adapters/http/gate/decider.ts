@@ -1,6 +1,6 @@
 /*
- * Decides about requests: limits, or rules. The gate asks what a request is to be charged for,
- * takes the units, and may give them back; how that is done is the decider's.
+ * Decides about requests: limits, or rules. The gate asks what a request is charged for, takes the
+ * units, and may give them back; the decider knows how.
  */
 
 import type { Clock } from "../../../core/clock.ts";
@@ -9,7 +9,7 @@ import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import type { HeaderWriter } from "../fields/header_writer.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** The texts of answers about the policies that a request met: worked out once, not for each request. */
+/** Text for answers about a set of policies, worked out once for all requests that meet them. */
 export interface PolicyPlan {
   /** The names of the policies. */
   readonly names: readonly string[];
@@ -20,14 +20,17 @@ export interface PolicyPlan {
   readonly refusal: Refusal;
 }
 
-/** A request, and what it is to be charged for. */
+/** A request, and what it is charged for. */
 export interface Asked {
   readonly request: unknown;
   readonly info: unknown;
   readonly shadowed: boolean;
   /** Why it cannot be charged for anything: an address that is not known, a key that is no text. */
   readonly refusal: Refusal | undefined;
-  /** Whether an admitted request may have to wait for its start, and gives its place back if it leaves. */
+  /**
+   * Whether an admitted request may have to wait for its start, and gives its place back if it
+   * leaves.
+   */
   readonly delays: boolean;
 }
 
@@ -39,7 +42,7 @@ export interface Decided {
   readonly policies: PolicyPlan;
   /** The decision of each policy; `undefined` of those that a failure policy answered for. */
   readonly lefts: readonly (Decision | undefined)[];
-  /** Lets the time of a delay pass. */
+  /** Waits for the length of a delay. */
   readonly clock: Clock | undefined;
   /** The answer to a refused client, where it does not follow from the policies. */
   readonly refusal: Refusal | undefined;
@@ -64,7 +67,10 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    * `undefined` if there is nothing to be given back.
    */
   refundOf(decided: Answer): (() => unknown) | undefined;
-  /** Finds what releases the permits of a call, as often as it is called; `undefined` if it holds none. */
+  /**
+   * Finds what releases the permits of a call, as often as it is called; `undefined` if it holds
+   * none.
+   */
   releaseOf?(decided: Answer): (() => void) | undefined;
 }
 

@@ -17,15 +17,15 @@ import { changedRefusal, quotaExceeded, type Refusal, UNAVAILABLE } from "./refu
 export interface GateVerdict {
   /** The decision; `undefined` if the request was not limited. */
   readonly decision: Decision | undefined;
-  /** Header fields for the response, be it the handler's or the refusal. */
+  /** Header fields for the response, whether the handler's or the refusal. */
   readonly headers: readonly HeaderField[];
   /** The answer in place of the handler's; `undefined` lets the request through. */
   readonly refusal: Refusal | undefined;
   /** To be called with how an admitted request ended; `undefined` if nothing depends on it. */
   readonly settle: ((outcome: Outcome) => void) | undefined;
   /**
-   * To be called when the response has ended, in whatever way, or is never going to: it releases the
-   * permits that the request holds. To call it again does nothing. `undefined` if it holds none.
+   * To be called when the response has ended in any way, or will never end: it releases the permits
+   * that the request holds. A second call does nothing. `undefined` if it holds none.
    */
   readonly release: (() => void) | undefined;
 }
@@ -52,7 +52,7 @@ export function refuse(refusal: Refusal): GateVerdict {
 }
 
 /**
- * Makes what turns decisions into verdicts.
+ * Makes the function that turns decisions into verdicts.
  *
  * @param report Given what the functions of the options throw, or reject with.
  */
@@ -97,7 +97,7 @@ export function verdictMaker(
     });
   }
 
-  /** Settles an admitted request at its end; `undefined` if it has nothing to be given back. */
+  /** Settles an admitted request at its end; `undefined` if there is nothing to give back. */
   function settleOf(
     { request, info }: Asked,
     decided: Decided,
@@ -114,9 +114,9 @@ export function verdictMaker(
   }
 
   /**
-   * The verdict that a decision makes.
+   * The verdict that follows from a decision.
    *
-   * @param giveBack What gives the units back, if that was made when they were taken.
+   * @param giveBack Gives the units back, if such a function was made when they were taken.
    */
   return function verdictOn(
     call: Asked,

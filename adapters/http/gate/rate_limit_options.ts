@@ -33,7 +33,7 @@ export interface Outcome {
   readonly error?: unknown;
   /**
    * The response, on fetch-style servers; with Elysia only one that the handler made itself. Its
-   * body must not be read: it is the client's.
+   * body must not be read, because it is sent to the client.
    */
   readonly response?: Response | undefined;
 }

@@ -20,8 +20,8 @@ interface LastLimiter {
 }
 
 /**
- * Makes what logs a line once if the same key is given limiter after limiter, each with the same
- * options and a new store.
+ * Makes the function that logs a line, once, if the same key is given limiter after limiter, each
+ * with the same options and a new store.
  */
 export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void {
   const seen = new WeakSet<AnyLimiter>();

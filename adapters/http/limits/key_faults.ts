@@ -25,7 +25,7 @@ export type KeyCheck = (
 ) => Refusal | "admit" | undefined;
 
 /**
- * Makes what answers to keys that cannot be used.
+ * Makes the function that answers requests whose keys cannot be used.
  *
  * @param isOwn Whether the keys are of an option, and no addresses.
  * @param notice Given the error of an unknown address in shadow mode.

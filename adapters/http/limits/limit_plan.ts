@@ -1,6 +1,7 @@
 /*
- * The facts that are worked out once for the limiters that meet in a request. Limiters may be chosen for each
- * request, so plans form a tree: each limiter leads from the plan of those before it to the next.
+ * The facts that are worked out once for the limiters that meet in a request. Limiters may be
+ * chosen for each request, so plans form a tree: each limiter leads from the plan of those before
+ * it to the next.
  */
 
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
@@ -83,7 +84,7 @@ export function emptyPlan(options: PlanOptions): LimitPlan {
 }
 
 /**
- * Makes what finds plans.
+ * Makes the function that finds plans.
  *
  * @returns A function that throws a `RangeError` if a policy cannot stand in header fields, such as a
  * name with a line break, or the store cannot charge as many limits at once.

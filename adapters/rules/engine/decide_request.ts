@@ -1,6 +1,6 @@
 /*
- * A request's way to its verdict: find the rules of its descriptors, find what decides for each, and
- * charge them.
+ * From a request to its verdict: find the rules of its descriptors, find the limits of each rule,
+ * and ask them.
  */
 
 import type { Decision } from "../../../core/decision.ts";
@@ -28,7 +28,7 @@ import { type RuleAction, TAKINGS } from "./takings.ts";
 /** The parts by which an engine decides. */
 export interface RuleDecider {
   readonly on: RuleStore;
-  /** The limits of keys of their own; `undefined` if there are none. */
+  /** The individual limits of keys; `undefined` if there are none. */
   readonly keys: KeyLimitsCache | undefined;
   /** The names of the stores that hold the units of receipts. */
   readonly names: StoreNames;
@@ -100,10 +100,10 @@ export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybeP
 }
 
 /**
- * Blocks the counters of a request for a time, or takes that back, in every limit of its rules that is
- * blockable; answers how many.
+ * Blocks the counters of a request for a time, or ends their blocks, in every limit of its rules
+ * that is blockable; answers how many.
  *
- * @param duration Whole milliseconds; 0 takes blocks back.
+ * @param duration Whole milliseconds; 0 ends blocks.
  */
 export function blockRequest(
   decider: RuleDecider,

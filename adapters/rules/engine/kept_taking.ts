@@ -24,7 +24,7 @@ export interface RememberedTaking extends KeptTaking {
 }
 
 /**
- * Makes what takes permits and units, and remembers them.
+ * Makes a taking of permits and units that remembers what it took.
  *
  * @param id The id of the permits.
  * @param unitsOf The operation that takes a counter's units.

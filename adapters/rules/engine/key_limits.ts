@@ -1,5 +1,5 @@
 /*
- * Limits of a key's own, looked up on first use and remembered.
+ * The individual limits of keys, looked up on first use and remembered.
  *
  * The cache is bounded and forgets what was used longest ago. A key that the source does not know
  * is remembered too, or each of its calls would look it up. An answer past its time still decides
@@ -30,16 +30,16 @@ import {
   type RuleStore,
 } from "./bound_limits.ts";
 
-/** A source's answer about a key: limits of its own (at least one), a verdict, or nothing. */
+/** A source's answer about a key: individual limits (at least one), a verdict, or nothing. */
 export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
 
 /** Looks up the limits of a key in a source: `user=42` in the domain `shop`. */
 export type KeyLookup = (domain: string, key: string) => Promise<KeyLimits>;
 
-/** The most questions to the source at a time; the other keys are decided by their rule. */
+/** The most lookups under way at a time; further keys are decided by their rule. */
 const MAX_AWAITED = 1_000;
 
-/** The most questions without an answer, those included whose time is over. */
+/** The most lookups without an answer, including those that have timed out. */
 const MAX_UNANSWERED = 10_000;
 
 /** How looked-up limits are remembered. */
@@ -55,8 +55,9 @@ export interface KeyLimitsOptions {
    */
   readonly deadline?: number | undefined;
   /**
-   * The outcome of a call whose rule waits for limits that cannot be had: `"throw"` (default) rejects
-   * it with a `StoreUnavailableError`, `"default"` lets the rule's own limits decide.
+   * The outcome of a call whose rule waits for limits that the source cannot give: `"throw"`
+   * (default) rejects it with a `StoreUnavailableError`, `"default"` lets the rule's own limits
+   * decide.
    */
   readonly onFailure?: "throw" | "default" | undefined;
 }
@@ -66,7 +67,7 @@ const RETRY_AFTER = 1_000;
 
 /** The current knowledge of a key. */
 interface Entry {
-  /** Limits of its own, or a verdict; `undefined` for the rule's. */
+  /** Individual limits, or a verdict; `undefined` if the rule's own limits hold. */
   known: BoundVerdict | undefined;
   /** Why nothing is known, not even that there are no limits; `undefined` if something is. */
   failure: unknown;
@@ -74,7 +75,7 @@ interface Entry {
   staleAt: number;
   /** The lookup under way; `undefined` if there is none. */
   lookup: Promise<void> | undefined;
-  /** After how many refreshes it was made. */
+  /** How many refreshes had been asked for when the entry was made. */
   readonly refreshes: number;
 }
 
@@ -180,7 +181,7 @@ export function keyLimitsCache(
 }
 
 /**
- * A rule that waits is not passed by: where nothing is known of a key the call rejects. If it threw,
+ * A rule that waits is never skipped: if nothing is known about a key, the call rejects. If it threw,
  * nobody would handle the rejections of the request's other keys.
  */
 function knownOrFail(
@@ -194,11 +195,11 @@ function knownOrFail(
   return Promise.reject(new StoreUnavailableError(message, "no", { cause: failure }));
 }
 
-/** Lookups in a source, of which so many are under way at most, each for so long. */
+/** Lookups in a source, bounded in number and in time. */
 function boundedLookup(lookup: KeyLookup, deadline: number) {
-  /** Questions whose answer is waited for. */
+  /** Lookups that a caller still waits for. */
   let awaited = 0;
-  /** Questions without an answer, those included whose time is over. */
+  /** Lookups without an answer, including those that have timed out. */
   let unanswered = 0;
   return {
     awaited: () => awaited,

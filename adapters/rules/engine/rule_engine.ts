@@ -50,7 +50,7 @@ export interface RuleEngineOptions {
   readonly prefix?: string | undefined;
   /** Where `now` comes from; without it the store's own time. */
   readonly clock?: Clock | undefined;
-  /** Where the limits of keys of their own come from. */
+  /** Where the individual limits of keys come from. */
   readonly lookup?: KeyLookup | undefined;
   /** How they are remembered. */
   readonly lookupCache?: KeyLimitsOptions | undefined;
@@ -72,7 +72,7 @@ export interface RuleEngine {
   consume(request: RuleRequest): Verdict | Promise<Verdict>;
   /** The answer that `consume` would give; changes nothing. */
   peek(request: RuleRequest): Verdict | Promise<Verdict>;
-  /** Gives the units of a request back, to every rule that holds for it. */
+  /** Gives the units of a request back, to every rule in force for it. */
   refund(request: RuleRequest): Verdict | Promise<Verdict>;
   /**
    * Holds the permits of a request, of its rules with `concurrency`, and consumes of its other limits:
@@ -85,9 +85,9 @@ export interface RuleEngine {
   /** Renews permits for another time to live; whether all are held. One that has expired never is. */
   renew(permit: RulePermit): boolean | Promise<boolean>;
   /**
-   * Takes as `consume` does, and answers a receipt with which these units are settled later. It holds
-   * the permits of the request, too. Where the request is refused, nothing is taken, not even where each
-   * rule is charged by itself.
+   * Takes as `consume` does, and answers a receipt with which these units are settled later. It
+   * holds the permits of the request, too. If the request is refused, nothing is taken, not even
+   * where each rule is charged by itself.
    */
   reserve(
     request: RuleRequest,
@@ -97,8 +97,8 @@ export interface RuleEngine {
    * Settles a receipt as if the request had cost `actual`, at most once, and releases its permits.
    * Descriptors that brought a cost of their own keep that.
    *
-   * @param actual Units that were used; or a list of them, one for each descriptor, in which `undefined`
-   * keeps the cost.
+   * @param actual Units that were used; or a list of them, one for each descriptor, in which
+   * `undefined` keeps the cost.
    * @throws {TypeError} If it is no receipt.
    * @throws {RangeError} If `actual` is no integer of at least 0.
    */
@@ -112,11 +112,11 @@ export interface RuleEngine {
    * of its rules are left alone; answers how many were blocked.
    */
   block(request: RuleRequest, duration: Period): number | Promise<number>;
-  /** Takes such blocks back; answers of how many counters. */
+  /** Ends such blocks; answers how many counters it unblocked. */
   unblock(request: RuleRequest): number | Promise<number>;
   /** Puts another configuration in place, for all calls that come after. */
   replace(rules: RuleSet): void;
-  /** Looks up the limits of keys of their own anew. */
+  /** Looks up the individual limits of keys anew. */
   forgetLookups(): void;
 }
 
@@ -255,7 +255,7 @@ export function consumeUndoable(
   return undoable.get(engine)!(request);
 }
 
-/** Makes what turns a verdict into one whose rules are all in the shadow. */
+/** Makes the function that turns a verdict into one whose rules are all in shadow mode. */
 function shadowing(): (verdict: Verdict) => Verdict {
   const shadows = new WeakMap<Rule, Rule>();
   const shadowOf = (rule: Rule): Rule => {

@@ -1,7 +1,7 @@
 /*
- * The receipt of a request, of all counters of its rules: plain data that any process with the same rules and
- * the same store can settle. It carries the request, so that its counters are found again by the rules,
- * and a receipt of each counter.
+ * The receipt of a request, of all counters of its rules: plain data that any process with the same
+ * rules and the same store can settle. It holds the request, from which the rules find the counters
+ * again, and a receipt for each counter.
  */
 
 import { checkCost, checkInteger, typeError } from "../../../core/options/checks.ts";
@@ -18,7 +18,7 @@ export interface RulePermit {
   readonly domain: string;
   /** The subjects of the request. */
   readonly descriptors: readonly Descriptor[];
-  /** Units of a descriptor that brought none of its own. */
+  /** Units for each descriptor without a cost of its own. */
   readonly cost: number;
   /** Milliseconds until the permits expire unless they are renewed; `undefined` if there are none. */
   readonly ttl?: number | undefined;
@@ -46,7 +46,8 @@ export interface RuleHold {
   readonly permit: RulePermit | undefined;
 }
 
-/** Units that were used: of each descriptor without a cost of its own, or of each descriptor in order. */
+/** Units that were used: a number for the descriptors without a cost of their own, or a list with one
+ * for each descriptor. */
 export type ActualCost = number | readonly (number | undefined)[];
 
 /** The end of one counter's units. */
@@ -68,8 +69,8 @@ export interface SettledCounter {
 /** The answer of `settle`, and of `release` with a receipt. */
 export interface RuleSettlement {
   /**
-   * `"settled"` if a counter was, or nothing was limited; otherwise `"expired"` if one was, otherwise
-   * `"unknown"`: the receipt was settled before, or the rules are no longer those that it is of.
+   * `"settled"` if a counter was, or nothing was limited; otherwise `"expired"` if one was,
+   * otherwise `"unknown"`: the receipt was settled before, or the rules have changed since.
    */
   readonly outcome: ReceiptOutcome;
   /** Units given back: of the counter that gave back most. */
@@ -80,7 +81,7 @@ export interface RuleSettlement {
   readonly counters: readonly SettledCounter[];
 }
 
-/** The most counters of a receipt: more are of no request. */
+/** The most counters of a receipt: no request has more. */
 const MOST_PARTS = 1_000;
 
 /**

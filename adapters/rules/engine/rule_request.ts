@@ -11,14 +11,17 @@ export interface RuleRequest {
   readonly domain: string;
   /** The subjects of the request; at least one. */
   readonly descriptors: readonly Descriptor[];
-  /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
+  /** Units for each descriptor without a cost of its own, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
   /**
    * Whether `consume` takes the units beyond the limit if need be: a cost that is known only
    * afterwards, such as the tokens of an answer. Default no.
    */
   readonly charge?: boolean | undefined;
-  /** Whether a key in debt is refused looks and charges, too, as Envoy's service does; default no. */
+  /**
+   * Whether looks and charges on a key in debt are refused, too, as Envoy's service does; default
+   * no.
+   */
   readonly refuseDebt?: boolean | undefined;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The end of what a request holds: its units are settled at what they really were, and its permits are
- * renewed or released. The counters are found by the rules that hold now; what the receipt knows of
- * counters that are no more stays as it is.
+ * The end of what a request holds: its units are settled at what they really were, and its permits
+ * are renewed or released. The counters are found by the rules that hold now; the units of counters
+ * that no longer exist stay as they are.
  */
 
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
@@ -64,7 +64,7 @@ export function releaseRequest(
 ): MaybePromise<RuleSettlement> {
   checkHolding("release", held);
   const receipt: RuleReceipt = isReceipt(held) ? held : { ...held, parts: [] };
-  // Costs of their own are given back, too.
+  // The costs that descriptors brought along are given back, too.
   const free = held.descriptors.map((descriptor) => ({ ...descriptor, cost: 0 }));
   return settled(decider, receipt, free, 0);
 }
@@ -80,7 +80,7 @@ export function renewRequest(decider: RuleDecider, held: RulePermit): MaybePromi
           { id: held.id, cost: applied.cost },
           decider.on.now(),
         ),
-        // A rule in the shadow refuses nothing, and may have given no permit.
+        // A rule in shadow mode refuses nothing, and may have given no permit.
         ({ allowed }) => allowed || applied.rule.shadow || decider.shadow,
       )
     );

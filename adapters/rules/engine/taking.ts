@@ -1,6 +1,5 @@
 /*
- * The ways to ask the counters that a request meets: by which verb it asks each of them, and how that
- * is taken back.
+ * The ways to ask the counters of a request: the verb for each counter, and how to undo it.
  */
 
 import type { Decision } from "../../../core/decision.ts";
@@ -14,24 +13,28 @@ export interface CounterUnits {
   readonly units: number;
 }
 
-/** A wish for the units of counters. */
+/** How to ask counters for units. */
 export interface Taking {
-  /** The verb, where it is of units alone: a rule with one limit is asked by it in a single call. */
+  /**
+   * The verb, if its argument is a number of units: a rule with one limit is then asked in one
+   * call.
+   */
   readonly verb: DecisionVerb | undefined;
-  /** Whether it may be put to permits. */
+  /** Whether it can also take permits. */
   readonly onPermits: boolean;
   /** The operation on one counter. */
   operation(counter: CounterUnits): Operation;
-  /** The decision in the answer to such an operation; without it the answer is one. */
+  /** Finds the decision in an answer; absent if the answer is the decision. */
   readonly decisionOf?: ((answer: unknown) => Decision) | undefined;
-  /** Is told of counters that were asked together and have all admitted. */
+  /** Called with counters that were asked together and have all admitted. */
   took?(counters: readonly CounterUnits[], answers: readonly unknown[]): void;
-  /** Makes the same wish with receipts, for what may have to be taken back; absent where nothing is refused. */
+  /** Makes the same taking with receipts, for units that may have to be given back; absent if it never
+   * refuses. */
   kept?(): KeptTaking;
 }
 
 /** A taking that keeps the receipts of what it took. */
 export interface KeptTaking extends Taking {
-  /** Takes back what was taken of a counter, once. */
+  /** Gives back what was taken from a counter, once. */
   readonly undo: Taking;
 }

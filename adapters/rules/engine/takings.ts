@@ -25,7 +25,7 @@ export const TAKINGS: Readonly<Record<RuleAction, Taking>> = {
   refund: byVerb(refund, false),
 };
 
-/** Consumes units that may be taken back. */
+/** Consumes units that may have to be given back. */
 export function consumeKept(): ReturnType<typeof keptTaking> {
   return keptTaking(0, false, reservedUnits);
 }

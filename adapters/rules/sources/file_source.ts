@@ -1,8 +1,8 @@
 /*
  * Rules from a file, or from all of a folder.
  *
- * A file is taken only if its mark was the same before and after it was read, and is some instants
- * old, so that one that is being written is not read by halves.
+ * A file is accepted only if its mark was the same before and after it was read, and is not
+ * brand-new, so that a file which is still being written is not read in part.
  */
 
 import { createReadStream, type FSWatcher, type Stats, watch } from "node:fs";
@@ -88,7 +88,7 @@ async function read(file: string, settle: number): Promise<{ text: string; holde
     const before = await stat(file);
     const text = await readBounded(file, before);
     const after = await stat(file);
-    // A time to come is by another machine's clock.
+    // A time in the future comes from another machine's clock.
     const age = Date.now() - after.mtimeMs;
     if (markOf(before) === markOf(after) && (age >= settle || age < 0)) {
       return { text, holder: `${before.dev} ${before.ino}` };
@@ -99,14 +99,14 @@ async function read(file: string, settle: number): Promise<{ text: string; holde
 }
 
 async function readBounded(file: string, stats: Stats): Promise<string> {
-  // To open a pipe is to wait for whoever writes into it.
+  // To open a pipe would wait for its writer.
   if (!stats.isFile()) throw new Error(`Cannot load rules as ${file} must be a regular file`);
   if (stats.size > LONGEST_TEXT) {
     throw new Error(
       `Cannot load rules as ${file} must be at most ${LONGEST_TEXT} bytes long: it is ${stats.size}`,
     );
   }
-  // It may have grown since; whoever compiles the text refuses a byte too many.
+  // The file may have grown since; the compiler refuses a text that is too long.
   const parts: Uint8Array[] = [];
   for await (const part of createReadStream(file, { end: LONGEST_TEXT })) parts.push(part);
   return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
@@ -129,7 +129,7 @@ function markOf({ size, mtimeMs, ino }: Stats): string {
  * then as well.
  *
  * @param changed Called after a change, once the files are quiet.
- * @returns What ends it.
+ * @returns A function that stops it.
  */
 function watchFiles(
   path: string,
@@ -167,11 +167,11 @@ function watchFiles(
 function watchFolder(folder: string, changed: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, { persistent: false }, changed);
-    // A folder that is taken away ends its watcher; the looks go on.
+    // Removing a folder ends its watcher; polling goes on.
     watcher.on("error", () => watcher.close());
     return watcher;
   } catch {
-    // Not there, or no more watchers to be had: the looks find what changes.
+    // The folder is missing, or the system has no more watchers: polling finds changes.
     return undefined;
   }
 }

@@ -1,8 +1,8 @@
 /*
- * Keeping an engine at what its source says.
+ * Keeps an engine in step with its source.
  *
- * Reloads go one after the other; a change that comes during one starts another. In a load everything
- * is read and understood before anything is changed. Whatever goes wrong (the source is gone, cut off,
+ * Reloads run one after the other; a change during one starts another. A load reads and checks
+ * everything before it changes anything. Whatever goes wrong (the source is gone, cut off,
  * malformed, too large) leaves the old rules in place, and is reported.
  */
 
@@ -44,9 +44,9 @@ export interface FollowRulesOptions extends ReadRulesOptions {
   readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
   /** Reads documents; by default `readDocuments`, on this thread. */
   readonly read?: typeof readDocuments | undefined;
-  /** Receives what becomes of loads, of those that fail as well. */
+  /** Receives the outcome of each load, also of one that failed. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
-  /** Called when limits of keys of their own have changed. */
+  /** Called when individual limits of keys have changed. */
   readonly onLimitsChanged?: (() => void) | undefined;
 }
 
@@ -57,11 +57,11 @@ export interface FollowedRules {
   /**
    * Reads the source now; whether its rules hold.
    *
-   * @param isWhole Whether somebody vouches for the source, so that a document may be the beginning of
-   * its earlier version; default no.
+   * @param isWhole Whether the caller vouches that the documents are complete, so that one may be a
+   * prefix of its earlier version; default no.
    */
   reload(isWhole?: boolean): Promise<boolean>;
-  /** Follows it no more. */
+  /** Stops following it. */
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export async function followRules(
   const report = guarded(onEvent, print);
   /** The documents whose rules hold. */
   let held: readonly RuleDocument[] = [];
-  /** The load under way, and whether another one is to follow it. */
+  /** The load under way, and whether another one must follow it. */
   let running: Promise<boolean> | undefined;
   let again = false;
   /** Whether the load that comes next takes a document that may have been cut off. */
@@ -128,7 +128,7 @@ export async function followRules(
     return holds;
   }
 
-  /** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
+  /** Loads the source once, and puts its rules in place; throws if they cannot be used. */
   async function load(): Promise<void> {
     refused = [];
     const isWhole = takesWhole;
@@ -214,9 +214,9 @@ function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocumen
 }
 
 /**
- * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or it
- * is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
- * number; who means it says so by the mark. A file that took the place of another is whole.
+ * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or
+ * it is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
+ * number; an author who means it sets the mark. A file that took the place of another is whole.
  */
 function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
   const before = held.find(({ name }) => name === document.name);

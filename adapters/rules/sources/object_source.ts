@@ -8,7 +8,7 @@ import type { RuleSource } from "./rule_source.ts";
 
 /** Rules as objects in code. */
 export interface ObjectSource extends RuleSource {
-  /** Puts others in their place. */
+  /** Replaces the rules. */
   set(rules: RuleFile | readonly RuleFile[]): void;
 }
 
@@ -16,7 +16,7 @@ export interface ObjectSource extends RuleSource {
  * A source of rules as objects: of a test, or of a program that gets them in a way of its own.
  *
  * @param rules The rules, as files would hold them.
- * @param lookup Where the limits of keys of their own come from.
+ * @param lookup Where the individual limits of keys come from.
  *
  * @example
  * ```ts

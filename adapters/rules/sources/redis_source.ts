@@ -1,8 +1,8 @@
 /*
- * Rules from Redis: a hash of documents, and a hash of limits of keys of their own.
+ * Rules from Redis: a hash of documents, and a hash of individual limits of keys.
  *
  * Whoever changes one publishes to a channel. A message can be lost (the connection was down), so
- * the documents are also read now and then, and limits of keys have their time in the cache.
+ * the documents are also read now and then, and the cache forgets limits of keys after a time.
  * Values are measured before they are read.
  */
 
@@ -168,7 +168,7 @@ async function readDocuments(
   return documents;
 }
 
-/** Listens to a channel as well as it goes: reads now and then find what it misses. */
+/** Listens to a channel on a best effort: periodic reads find what it misses. */
 function subscribe(
   subscriber: RedisSubscriber,
   channel: string,

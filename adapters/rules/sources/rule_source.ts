@@ -6,20 +6,20 @@ import { errorMessage } from "../../../core/options/checks.ts";
 import type { KeyLookup } from "../engine/key_limits.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
 
-/** Where rules come from. Decisions never wait for it: what it says is cached by the engine. */
+/** Where rules come from. No decision waits for it, because the engine caches its rules. */
 export interface RuleSource {
-  /** Its name in messages. */
+  /** The name of the source in messages. */
   readonly name: string;
-  /** Reads all documents, whole; rejects if they cannot be had. */
+  /** Reads all documents; rejects if one of them cannot be read in full. */
   load(): Promise<readonly RuleDocument[]>;
   /**
-   * Calls `changed` after the documents may have changed, and `limitsChanged` after limits of keys
-   * may have; once too often does no harm. Returns what ends it.
+   * Calls `changed` when the documents may have changed, and `limitsChanged` when the individual
+   * limits of keys may have. A call without a change does no harm. Returns a function that stops it.
    */
   watch?(changed: () => void, limitsChanged: () => void): () => void;
-  /** The limits of keys of their own, if the source has any. */
+  /** Looks up the individual limits of a key, if the source has any. */
   readonly lookup?: KeyLookup | undefined;
-  /** Lets go of what it holds. */
+  /** Releases the resources of the source. */
   close?(): Promise<void>;
 }
 

@@ -115,7 +115,7 @@ const NOTICES = {
     "the proxy does not name the path in this field, and every request counts as one for /",
 } as const;
 
-/** Makes what logs each notice once. */
+/** Makes the function that logs each notice once. */
 function proxyNotices(log: Log): (name: keyof typeof NOTICES, facts: object) => void {
   const said = new Set<string>();
   return (name, facts) => {

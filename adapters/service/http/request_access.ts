@@ -51,7 +51,7 @@ const SECRET_REGEXP = /^[\x20-\x7e]+$/;
 const BEARER_REGEXP = /^bearer +(.*)$/i;
 
 /**
- * Makes what looks for the token: `Authorization: Bearer ...` or `X-Tidegate-Token: ...`.
+ * Makes the function that looks for the token: `Authorization: Bearer ...` or `X-Tidegate-Token: ...`.
  *
  * @param token The token; without it every call may write.
  * @throws {TypeError} If the token is empty, because a token is set to shut others out, or if it

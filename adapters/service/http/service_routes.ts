@@ -58,7 +58,7 @@ export interface RouteOptions
 
 const ACTIONS = ["consume", "peek", "refund", "reset"] as const;
 
-/** Makes what finds the route of a path. */
+/** Makes the function that finds the route of a path. */
 export function serviceRoutes(
   engine: RuleEngine,
   options: RouteOptions,

@@ -29,9 +29,9 @@ export type PortCall<Other extends Functions<Other>> = <Name extends keyof Other
 ) => Promise<Awaited<ReturnType<Other[Name]>>>;
 
 /**
- * Makes what calls the other end of a port.
+ * Makes the function that calls the other end of a port.
  *
- * @param own Returns what the other end may call, or a promise of it.
+ * @param own Returns the functions that the other end may call, or a promise of them.
  */
 export function portCalls<Other extends Functions<Other>>(
   port: Port,

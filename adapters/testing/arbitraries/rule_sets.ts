@@ -35,9 +35,9 @@ export function limitOptions(): fc.Arbitrary<LimitOptions> {
 }
 
 /**
- * Valid rules of a domain: up to three levels, exact values, patterns and bare keys; with limits,
- * unlimited, blocked or with nothing but deeper rules; in shadow, under a quota, sharing counters,
- * replacing each other.
+ * Valid rules of a domain: up to three levels; exact values, patterns and keys without a value; with
+ * limits, unlimited, blocked, or with nested rules only; in shadow mode, under a quota, with shared
+ * counters, and rules that replace each other.
  *
  * @example
  * ```ts

@@ -43,7 +43,7 @@ export function dialPool(pool: NodeRedisPool): Dial {
   return dialLent((use) => execute.call(pool, use));
 }
 
-/** Lends a client to a function, and returns what comes of it. */
+/** Lends a client to a function, and returns the result of the function. */
 type Lend = (use: (client: Original) => Promise<DedicatedClient>) => Promise<DedicatedClient>;
 
 /** Dials with the options of a client that is lent. */

@@ -22,7 +22,7 @@ import { claimLife, isClaimed, partClaims } from "./claims.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
 
-/** Runs a batch as one script call per slot. */
+/** Runs a batch as one script call for each hash slot. */
 export function casCommit(
   node: CommitNode,
   batch: Batch,
@@ -34,19 +34,22 @@ export function casCommit(
 }
 
 /**
- * Milliseconds by which the instant of a decision may be off, if the deadline is not more: more than
- * a call is on its way, and less than anybody would notice.
+ * How many milliseconds the estimated time of a decision may differ from the server's, unless the
+ * deadline is longer. A call is under way for less than this, and nobody would notice the difference.
  */
 const MIN_OFF = 250;
 
 const NOBODY: ReadonlySet<Job> = new Set();
 
-/** The guess for a value that is no text, and the character that clients make of such bytes. */
+/**
+ * The guess for a value that is not valid text, and the character that clients decode such bytes
+ * to.
+ */
 const NO_TEXT = "\0";
 const LOST_BYTES = "\ufffd";
 
 /**
- * Decides the calls of a batch by guesses, and makes the script that compares those.
+ * Decides the calls of a batch on guessed values, and makes the script call that compares the guesses.
  *
  * @param others Calls that are committed otherwise; they share no key with these.
  */
@@ -96,8 +99,8 @@ export function comparing(
 }
 
 /**
- * Which groups were not as expected, by their roots, and which of these others have claimed; remembers
- * what they hold.
+ * Reads the reply: which groups of cells lost the race (each is named by its root cell), and which of
+ * them another process has claimed. It also remembers the values that their keys hold now.
  */
 function lostOf(
   cells: readonly Cell[],

@@ -1,7 +1,7 @@
 /*
- * Claims, by which a caller that has lost races for a key has the others leave it alone for a moment.
+ * Claims, by which a caller that has lost races for a key makes the others leave it alone for a moment.
  *
- * Whoever is nearest to Redis wins every race, so a distant process that shares a busy key would never
+ * The process nearest to Redis wins every race, so a distant process that shares a busy key would never
  * get through. A caller that has lost a few times appends a claim to the value: until when it holds,
  * by the server's clock, and whose it is. The others leave the key alone until the claimer has written
  * or that instant has passed. Several claims count in the order in which they came:
@@ -22,7 +22,7 @@ export interface ClaimedText {
   readonly claims: string;
 }
 
-/** After how many lost races a call claims its keys, and after how many milliseconds at least. */
+/** How many races a call must lose, and how many milliseconds must pass, before it claims its keys. */
 const MIN_LOSSES = 2;
 const MIN_WAIT = 10;
 /** Milliseconds of a round trip from which on a store claims at once what it had to claim before. */
@@ -65,7 +65,7 @@ export function isClaimed(claims: string, owner: string, now: number): boolean {
   return first !== undefined && first.owner !== owner;
 }
 
-/** The claims that stay once the owner has written. */
+/** The claims of others, which remain once the owner has written. */
 export function claimsOfOthers(claims: string, owner: string, now: number): string {
   if (claims === "") return "";
   const left = listOf(claims).filter((each) => each.until > now && each.owner !== owner);
@@ -93,7 +93,7 @@ export function contendedKeys(roundTrip: () => number): ContendedKeys {
       const { races, since } = job;
       const key = job.cell!.name;
       if (races >= MIN_LOSSES && performance.now() - since >= MIN_WAIT) {
-        // Whoever is near wins again soon enough without.
+        // A process that is near wins again soon enough without a claim.
         if (roundTrip() >= DISTANT) {
           if (left.size === MAX_CONTENDED) left.clear();
           left.set(key, CLAIMED_BATCHES);

@@ -26,7 +26,7 @@ export interface CommitScript {
   readReply(call: CommitCall, reply: readonly unknown[]): void;
 }
 
-/** Where a reply goes on after the server's time. */
+/** The index in a reply after the server's time. */
 export const AFTER_TIME = 2;
 
 /** A script call that is made. */
@@ -67,7 +67,7 @@ export async function commitByScripts(
   for (const [jobs, error] of failed) fail(jobs, failureOfReply(error));
 }
 
-/** A script call of cells, but for what it is given besides their keys. */
+/** The beginning of a script call: all but the arguments after the keys of the cells. */
 export function scriptCommand(sha: string, cells: readonly Cell[]): string[] {
   const command = ["EVALSHA", sha, String(cells.length)];
   for (const { name } of cells) command.push(name);

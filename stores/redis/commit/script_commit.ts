@@ -1,10 +1,10 @@
 /*
  * The state transitions run by the server, for a whole batch in one round trip.
  *
- * One script call per hash slot takes the costs over what the keys hold, and replies the server's time
- * and what they held before. From that the same calls are decided here once more, by the same
- * reducers, for every field of their decisions. Nobody can come in between, so there are no conflicts,
- * and nothing is to be remembered of a key.
+ * One script call per hash slot takes the costs over what the keys hold, and replies the server's
+ * time and what they held before. From that the same calls are decided here once more, by the same
+ * reducers, for every field of their decisions. Nobody can come in between, so there are no
+ * conflicts, and no value of a key needs to be remembered.
  */
 
 import { isNotedText } from "../../../core/receipts/noted_codec.ts";

@@ -181,7 +181,7 @@ async function commit(
 
   const result = replies.at(-1);
   if (result === null) return tryAgain(waiting);
-  // EXECABORT says less than the reply that caused it.
+  // The reply that caused EXECABORT says more than EXECABORT itself.
   if (result instanceof Error) {
     return fail(waiting, { ...failureOfReply(firstError(replies)!), applied: "no" });
   }
