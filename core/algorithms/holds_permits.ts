@@ -15,6 +15,6 @@ export function holdsPermits({ internals }: Algorithm): boolean {
  */
 export function requireNoPermits(verb: string, algorithm: Algorithm): void {
   if (!holdsPermits(algorithm)) return;
-  const rule = "units of concurrency are permits: call hold, and release what it answers";
+  const rule = "units of concurrency must be held as permits: call hold, then release the permit";
   throw typeError(verb, rule, algorithm.id);
 }

@@ -141,14 +141,14 @@ function requireTogether(
   const { clock } = limiters[0]!;
   for (let index = 1; index < entries.length; index++) {
     if (entries[index]!.limiter.store !== store) {
-      throw typeError(ACTION, "all entries must be of one store", "several");
+      throw typeError(ACTION, "all entries must be on one store", "several");
     }
     if (limiters[index]!.clock !== clock) {
-      throw typeError(ACTION, "all entries must be of one clock", "several");
+      throw typeError(ACTION, "all entries must share one clock", "several");
     }
   }
   const repeated = repeatedOperation(operations);
   if (repeated === undefined) return;
   const { bound: { family }, key } = repeated;
-  throw typeError(ACTION, "no stored key may come twice", family.nameOf(key));
+  throw typeError(ACTION, "each stored key must occur only once", family.nameOf(key));
 }

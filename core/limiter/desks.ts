@@ -37,7 +37,7 @@ export function permitDesk(...given: Parameters<OpenPermits>): PermitDesk {
   const open = deskOf(algorithm, "permits");
   if (open !== undefined) return open(...given);
   const hold = () => {
-    const rule = "its algorithm must be concurrency(...), or all of that and others";
+    const rule = "its algorithm must be concurrency(...), or an all(...) that contains it";
     throw typeError("hold a permit", rule, algorithm.id);
   };
   return { hold, withPermit: () => Promise.resolve().then(hold) };

@@ -148,7 +148,7 @@ export const openPermits: OpenPermits = (limiter) => {
 
 /** The error of `withPermit` where no permit was free in time. */
 function refused(key: string, cost: number, decision: Decision): RateLimitedError {
-  const rule = "units must be free in time";
+  const rule = "enough units must be free in time";
   return new RateLimitedError(
     errorMessage(`hold ${cost} of ${JSON.stringify(key)}`, rule, decision.remaining),
     decision,

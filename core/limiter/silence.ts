@@ -106,7 +106,7 @@ export function unanswered(
   { key, cost, maxWait }: WaitRequest,
   applied: "no" | "unknown",
 ): StoreUnavailableError {
-  const rule = `the store must answer within a maxWait of ${maxWait} ms`;
+  const rule = `the store must answer within maxWait (${maxWait} ms)`;
   return new StoreUnavailableError(
     `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: it has not answered`,
     applied,

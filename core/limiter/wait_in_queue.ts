@@ -236,7 +236,7 @@ function settle(
     return isDelayed ? sleepUntilStart(queue, waiter, answer) : waiter.resolve(answer);
   }
   if (decision.retryAfter === Infinity) {
-    const rule = "cost must be at most what the store that answers can admit";
+    const rule = "cost must be at most the capacity of the store that answered";
     return fail(waiter, rateLimited(waiter, decision, rule));
   }
   // From the state of another store, which has a limit of its own, nothing can be projected.

@@ -77,7 +77,9 @@ export function checkMilliseconds(
   { infinite = false }: { readonly infinite?: boolean } = {},
 ): asserts value is number {
   if (typeof value === "number" && value >= 0 && (infinite || value < Infinity)) return;
-  const rule = `${option} must be milliseconds of at least 0${infinite ? ", or Infinity" : ""}`;
+  const rule = `${option} must be a number of milliseconds, at least 0${
+    infinite ? ", or Infinity" : ""
+  }`;
   throw rangeError(action, rule, value);
 }
 

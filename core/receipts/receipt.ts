@@ -76,7 +76,7 @@ const MOST_MARKS = 4_096;
 /** Throws a `TypeError` if a value is no receipt: it may have come from another process. */
 export function checkReceipt(action: string, value: unknown): Receipt {
   if (isReceipt(value)) return value;
-  throw typeError(action, "receipt must be one that reserve answered", value);
+  throw typeError(action, "receipt must come from reserve", value);
 }
 
 function isReceipt(value: unknown): value is Receipt {

@@ -112,8 +112,7 @@ function addVerdictFaults(
     faults.push({ path: [...path, "limits"], message: "limits must not be empty" });
   }
   if (lookup !== undefined && !given.includes(true)) {
-    const message =
-      "lookup needs limits, unlimited or blocked, for keys that have no limits of their own";
+    const message = "lookup needs limits, unlimited or blocked, for keys without individual limits";
     faults.push({ path: [...path, "lookup"], message });
   }
   if (name !== undefined && replaces.includes(name)) {

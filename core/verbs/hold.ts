@@ -19,6 +19,6 @@ export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) =>
 function requireSingle({ capacity, internals }: Algorithm): void {
   internals?.parts?.forEach(requireSingle);
   if (internals?.permits?.single !== false) return;
-  const rule = "above a limit of 1,000 the store must be wrapped in lease(store, { units, ttl })";
+  const rule = "the store of a limit above 1,000 must be wrapped in lease(store, { units, ttl })";
   throw rangeError("hold a permit", rule, capacity);
 }

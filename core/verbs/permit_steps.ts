@@ -76,7 +76,7 @@ export function lookOf(algorithm: Algorithm): (state: unknown, now: number) => D
  */
 export function requirePermits(verb: string, algorithm: Algorithm): void {
   if (!holdsPermits(algorithm)) {
-    const rule = "its algorithm must be concurrency(...), or all of that and others";
+    const rule = "its algorithm must be concurrency(...), or an all(...) that contains it";
     throw typeError(`${verb} a permit`, rule, algorithm.id);
   }
   if (!mayDelay(algorithm)) return;

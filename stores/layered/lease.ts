@@ -179,15 +179,16 @@ export function lease(store: Store, options: LeaseOptions): Store {
 
 function requireLeasable(algorithm: Algorithm): void {
   if (holdsPermits(algorithm)) {
-    const rule = "lease must be given concurrency alone, not as a part of all or under blockable";
+    const rule = "concurrency must stand alone, not inside all or blockable";
     throw rangeError("hand out units", rule, algorithm.id);
   }
   if (locks(algorithm)) {
-    const rule = "lease must not be given lockout, as taking a block would lock the key";
+    const rule =
+      "the algorithm must not be lockout, because taking a block of units would lock the key";
     throw rangeError("hand out units", rule, algorithm.id);
   }
   if (!mayDelay(algorithm)) return;
-  const rule = "lease must be given an algorithm that starts calls at once";
+  const rule = "the algorithm must start calls at once, without a delay";
   throw rangeError("hand out units", rule, algorithm.id);
 }
 

@@ -169,7 +169,7 @@ function submit(state: BatcherState, job: Job): void {
   }
   if (queue.size >= context.maxPending) return context.refuseJob(job);
   if (!admitsCall(breaker, isReadOnly(job))) {
-    return context.failJobs([job], "no", new Error("It failed a moment ago"));
+    return context.failJobs([job], "no", new Error("The last attempt failed a moment ago"));
   }
   enqueue(queue, job);
   // A probe is a reason for a further attempt, beside one that gets no answer.

@@ -100,7 +100,7 @@ export function encodeCell(cell: Cell, now: number): void {
     : algorithm.codec.encode(state) + (cell.owes ? DEBT : "");
   if (cell.next === held || cell.next === undefined) return;
   if (!(cell.resetAfter >= 0)) {
-    const rule = "its resetAfter must be milliseconds of at least 0";
+    const rule = "its resetAfter must be a number of milliseconds, at least 0";
     throw new RangeError(errorMessage(`store a state of ${algorithm!.id}`, rule, cell.resetAfter));
   }
   // As in the script, every writer keeps a state until the same instant. So what is known of a text

@@ -94,7 +94,7 @@ export function failContended({ context }: Reconnector, job: Job): void {
   job.settled = true;
   job.reject(
     new ContentionError(
-      `Cannot decide as its keys must be left alone for one round trip: others were faster ` +
+      `Cannot decide as nobody else may change its keys for one round trip: others were faster ` +
         `${job.races} times`,
     ),
   );

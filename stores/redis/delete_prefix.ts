@@ -28,7 +28,7 @@ export async function deletePrefix(router: Router, prefix: string, timeout: numb
       const dials = await router.masters();
       const moved = await Promise.all(dials.map((dial) => deleteOn(dial, pattern, timeout)));
       if (!moved.includes(true)) return;
-      if (walk === MAX_WALKS) throw new Error("Keys went on moving to other servers");
+      if (walk === MAX_WALKS) throw new Error("Keys kept moving between servers");
     }
   } catch (cause) {
     const message = `Cannot delete the keys of a prefix as Redis must answer: ${String(cause)}`;
@@ -67,7 +67,7 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
 async function requireOneServer(connection: Connection, timeout: number): Promise<void> {
   const [reply] = await repliesTo(connection, [["INFO", "cluster"]], timeout);
   if (!/cluster_enabled:0/.test(String(reply))) {
-    throw new Error("The client must show the nodes of its cluster, as node-redis's does");
+    throw new Error("The client must expose the nodes of its cluster, as node-redis's does");
   }
 }
 

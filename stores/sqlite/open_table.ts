@@ -20,7 +20,7 @@ export function openTable(database: SqliteDatabase, table: string, isShared: boo
   if (!isShared) database.exec("PRAGMA locking_mode = EXCLUSIVE");
   const mode = database.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
   if (mode.journal_mode !== "wal" && mode.journal_mode !== "memory") {
-    const rule = "its file must be able to have a write-ahead log";
+    const rule = "its file must support a write-ahead log";
     throw new TypeError(errorMessage("open sqliteStore", rule, mode.journal_mode));
   }
   // A crash of the process loses nothing. One of the machine may lose the last calls, and no more.

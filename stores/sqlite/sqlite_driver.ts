@@ -80,7 +80,7 @@ export function sqliteDriver(
   }
 
   function lockedOut(cause: unknown): DriverError {
-    const rule = `lock the file within ${timeout} ms, while others write it`;
+    const rule = `get the lock of the file within ${timeout} ms while others write to it`;
     return new DriverError((cause as Error).message, { applied: "no", rule, cause });
   }
 

@@ -109,7 +109,7 @@ async function connectClient(
   // The store learns of a loss by what it sends.
   const onError = (error: unknown) => void (attempt.error = error ?? attempt.error);
   await Promise.all([client.on("error", onError), client.on("connect", onConnect)]);
-  if (attempt.late) throw new Error("The connection came too late");
+  if (attempt.late) throw new Error("The connection was established too late");
   await client.connect();
   if (attempt.late) end(attempt);
   return client;

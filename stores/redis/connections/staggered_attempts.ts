@@ -27,7 +27,7 @@ export function staggeredAttempts<Answer>(
     let underWay = 0;
     let answered = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = patientTimer(most, () => fail(new Error(`Nobody answered within ${most} ms`)));
+    const stop = patientTimer(most, () => fail(new Error(`No server answered within ${most} ms`)));
 
     function start(): void {
       clearTimeout(timer);

@@ -76,7 +76,7 @@ function slotsOf(reply: unknown): Slots {
     owners.fill(addresses[0], Number(from), Number(to) + 1);
     for (const address of addresses) nodes.add(address);
   }
-  if (nodes.size === 0) throw new Error("The node that was asked is in no cluster");
+  if (nodes.size === 0) throw new Error("The node does not belong to a cluster");
   return { owners, nodes: [...nodes] };
 }
 

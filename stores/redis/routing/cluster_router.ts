@@ -186,7 +186,7 @@ function waitForRoute(cluster: Cluster, job: Job): void {
 async function findRoutes(cluster: Cluster): Promise<void> {
   const { breaker, context: { deadline, connectDeadline, failJobs } } = cluster;
   const most = breaker.hasConnected ? deadline : connectDeadline;
-  let cause = new Error("No node has its slot");
+  let cause = new Error("No node owns the hash slot of its key");
   const late = () => {
     throw new Error(`The cluster did not report its slots within ${most} ms`);
   };

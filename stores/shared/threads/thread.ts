@@ -165,7 +165,8 @@ function claimRecord(thread: Thread, action: string, now: number): void {
     used.some((record) => isQuiet(memory, record, second) && takeOver(thread, record)) ||
     claimNew(thread) || claimIdle(thread);
   if (!isClaimed) {
-    const rule = "fewer threads than its option threads must be attached or have died in mid-call";
+    const rule =
+      "fewer threads than its option threads must be attached, or have died during a call";
     throw new StoreFullError(errorMessage(action, rule, memory.threads));
   }
   noteCalls(memory, thread.record, second);

@@ -69,7 +69,7 @@ describe("receipts that cannot be made", () => {
   test("a wrong argument is a defect", async () => {
     await withLimiter(function* (limiter) {
       const wrong = yield* Effect.exit(limiter.settle(tokens, "a", {} as Receipt, 1));
-      assert.match(String(wrong), /receipt must be one that reserve answered/);
+      assert.match(String(wrong), /receipt must come from reserve/);
       const unknown = yield* Effect.exit(limiter.reserve(tokens, "a", 1, { tll: 1 } as never));
       assert.match(String(unknown), /tll/);
     });

@@ -273,9 +273,12 @@ describe("a limiter's arguments", () => {
       [{}, "at least one entry: current value is an object"],
       [[], "at least one entry: current value is an empty array"],
       [[null], "must have a limiter"],
-      [[{ limiter: one, key: "a" }, { limiter: elsewhere, key: "a" }], "of one store"],
-      [[{ limiter: one, key: "a" }, { limiter: clocked, key: "a" }], "of one clock"],
-      [[{ limiter: one, key: "a" }, { limiter: one, key: "a" }], "no stored key may come twice"],
+      [[{ limiter: one, key: "a" }, { limiter: elsewhere, key: "a" }], "on one store"],
+      [[{ limiter: one, key: "a" }, { limiter: clocked, key: "a" }], "share one clock"],
+      [
+        [{ limiter: one, key: "a" }, { limiter: one, key: "a" }],
+        "each stored key must occur only once",
+      ],
       [[{ limiter: {}, key: "a" }], "must have a limiter"],
       [[{ limiter: one, key: "" }], "key must be a non-empty string"],
     ];

@@ -18,12 +18,12 @@ test("a check says what could not be done, what is required, and what was given"
     [
       () => checkMilliseconds("wait", "time", Infinity),
       "RangeError",
-      "Cannot wait as time must be milliseconds of at least 0: current value is Infinity",
+      "Cannot wait as time must be a number of milliseconds, at least 0: current value is Infinity",
     ],
     [
       () => checkMilliseconds("wait", "time", -1, { infinite: true }),
       "RangeError",
-      "Cannot wait as time must be milliseconds of at least 0, or Infinity: current value is -1",
+      "Cannot wait as time must be a number of milliseconds, at least 0, or Infinity: current value is -1",
     ],
   ];
   for (const [check, name, message] of wrong) assert.throws(check, { name, message });

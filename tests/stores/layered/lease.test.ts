@@ -398,7 +398,7 @@ describe("lease", () => {
   test("does not accept what a block would lock", () => {
     const guesses = lockout({ limit: 5, period: "1m", lock: "1h" });
     for (const algorithm of [guesses, all(hourly, guesses)]) {
-      assert.throws(() => leased(memoryStore(), TEN, algorithm), /given lockout/);
+      assert.throws(() => leased(memoryStore(), TEN, algorithm), /must not be lockout/);
     }
   });
 

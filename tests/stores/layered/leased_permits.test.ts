@@ -233,7 +233,10 @@ describe("permits of a lease", () => {
   test("not of several limits in one, nor of a limit that can be blocked", () => {
     const store = lease(memoryStore(), BLOCK);
     for (const algorithm of [all(JOBS, gcra({ limit: 1, period: "1m" })), blockable(JOBS)]) {
-      assert.throws(() => limiter(algorithm, { store, prefix: "a" }), /concurrency alone/);
+      assert.throws(
+        () => limiter(algorithm, { store, prefix: "a" }),
+        /concurrency must stand alone/,
+      );
     }
     const jobs = limiter(JOBS, { store, prefix: "a" });
     assert.throws(() => jobs.consume("key"), TypeError);

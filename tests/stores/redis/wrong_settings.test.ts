@@ -152,7 +152,7 @@ describe("an outage", () => {
       while (!/NOPERM/.test(await message())) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      // Not "It failed a moment ago".
+      // Not "The last attempt failed a moment ago".
       assert.match(await message(), /NOPERM/);
       assert.ok(store.statistics().unavailable > 0);
     }));

@@ -120,7 +120,7 @@ testOnce(
       try {
         worker = await workers.start();
       } catch (error) {
-        assert.match(String(error), /attached or have died in mid-call/);
+        assert.match(String(error), /attached, or have died during a call/);
         store = open();
         continue;
       }

@@ -91,7 +91,7 @@ testOnce(
 
 function isLockedOut(error: unknown): boolean {
   assert.ok(error instanceof StoreUnavailableError);
-  assert.match(error.message, /SQLite must lock the file within/);
+  assert.match(error.message, /SQLite must get the lock of the file within/);
   assert.equal(error.applied, "no");
   return true;
 }

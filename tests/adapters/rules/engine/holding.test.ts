@@ -214,7 +214,7 @@ describe("what is no holding", () => {
       [{ ...receipt, id: -1 }, /id must be/],
       [{ ...receipt, cost: 0.5 }, /cost must be/],
       [{ ...receipt, parts: {} }, /parts must be a list/],
-      [{ ...receipt, parts: [{}] }, /receipt must be one that reserve answered/],
+      [{ ...receipt, parts: [{}] }, /receipt must come from reserve/],
       [{ ...receipt, descriptors: [] }, /at least one descriptor/],
       [{ ...receipt, descriptors: [{ entries: [["a", "b"]], limit: "blocked" }] }, /own/],
     ];
