@@ -52,6 +52,11 @@ export interface Steps<Argument, Answer> {
    * a timeline, which may be a view of memory that the store reuses: `detachState` copies one.
    */
   answer(state: unknown, next: unknown, now: number, argument: Argument): Answer;
+  /**
+   * Both at once, of a verb whose halves share work: a store whose call is not repeated may call it in
+   * their place.
+   */
+  step?(state: unknown, now: number, argument: Argument): readonly [answer: Answer, next: unknown];
   /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
   uncharged(state: unknown, now: number, argument: Argument): Answer;
 }

@@ -96,7 +96,7 @@ function arrivalReturns<Instant>(
     },
     giveBack(tat, now, units, mark, back, closes) {
       if (mark.length !== size) return [tat, 0, back];
-      words.set(mark);
+      for (let word = 1; word < size; word++) words[word] = mark[word]!;
       const end = codec.read(words, 1, codec.maxWords);
       if (end === undefined) return [tat, 0, back];
       const since = back >= mark[0]! ? back - mark[0]! : BACK_CYCLE - (mark[0]! - back);

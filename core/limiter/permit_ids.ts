@@ -3,7 +3,7 @@
  */
 
 /** So many ids are made at once, because each call of the runtime's generator costs as much as a permit. */
-const BATCH = 64;
+const BATCH = 512;
 
 let words: ReturnType<typeof emptyWords> | undefined;
 let used = 0;

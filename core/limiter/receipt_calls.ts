@@ -14,7 +14,7 @@ import {
 import type { Verb } from "../store.ts";
 import type { Decision } from "../decision.ts";
 import { peek } from "../verbs/peek.ts";
-import { reserve, type Reserved, reserveFor } from "../verbs/reserve.ts";
+import { type Mark, reserve, type Reserved, reserveFor } from "../verbs/reserve.ts";
 import { chargeReceipt, giveBackReceipt, type SettleArgument, unsettled } from "../verbs/settle.ts";
 import { newPermitId } from "./permit_ids.ts";
 import type { StoreNames } from "./store_names.ts";
@@ -48,6 +48,9 @@ interface ReceiptCalls {
   settle(key: string, receipt: Receipt, actual: number): MaybePromise<Settlement>;
   release(key: string, receipt: Receipt): MaybePromise<Settlement>;
 }
+
+/** The mark of a call that nothing can be given back of. */
+const NO_MARK: Mark = Object.freeze({ at: 0, until: 0, expires: false, marks: Object.freeze([]) });
 
 /** The calls of a limiter that make receipts and settle them. */
 export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
@@ -92,21 +95,13 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
     report(decision, key, units);
     const { allowed, source } = decision;
     if (!allowed) return { decision, receipt: undefined };
-    const receiptOf = (store: string | undefined): Receipt => ({
-      id,
-      key,
-      family,
-      store,
-      at: mark?.at ?? 0,
-      units,
-      until: mark?.until ?? 0,
-      expires: mark?.expires ?? false,
-      marks: mark?.marks ?? [],
-      source,
-    });
+    const { at, until, expires, marks } = mark ?? NO_MARK;
     return andThen(
       source === "policy" ? undefined : names.of(source),
-      (name) => ({ decision, receipt: receiptOf(name) }),
+      (store) => ({
+        decision,
+        receipt: { id, key, family, store, at, units, until, expires, marks, source },
+      }),
     );
   }
 

@@ -17,12 +17,6 @@ export const MOST_OPEN = 64;
 export const MOST_SETTLED = 16;
 
 /**
- * The prototype of states with notes, which tells them from all others. Stores ask at each call, of
- * objects of many shapes, and engines read a prototype faster than a property that is missing.
- */
-const NOTED: object = Object.freeze(Object.create(null));
-
-/**
  * A state with notes.
  *
  * @typeParam State The algorithm's own state.
@@ -36,18 +30,34 @@ export interface Noted<State = unknown> {
   readonly entries: readonly Entry[];
 }
 
+/**
+ * The states with notes. Stores ask at each call, of objects of many shapes, and engines compare the
+ * prototype of an object of a class in the machine code of the call.
+ */
+class NotedState<State> implements Noted<State> {
+  readonly state: State;
+  readonly back: number;
+  readonly entries: readonly Entry[];
+
+  constructor(state: State, back: number, entries: readonly Entry[]) {
+    this.state = state;
+    this.back = back;
+    this.entries = entries;
+  }
+}
+
 /** A state with these notes. */
 export function withNotes<State>(
   state: State,
   back: number,
   entries: readonly Entry[],
 ): Noted<State> {
-  return { __proto__: NOTED, state, back, entries } as Noted<State>;
+  return new NotedState(state, back, entries);
 }
 
 /** Whether a state has notes. */
 export function isNoted<State>(state: State | Noted<State>): state is Noted<State> {
-  return typeof state === "object" && state !== null && Object.getPrototypeOf(state) === NOTED;
+  return state instanceof NotedState;
 }
 
 /** No receipts. */
@@ -124,7 +134,19 @@ export function withSettled(
   without: number,
   entry: Entry,
 ): readonly Entry[] {
-  return withEntry(entries, without === -1 ? forgotten(entries) : without, entry);
+  const place = without === -1 ? forgotten(entries) : without;
+  return place === 0 && entries[entries.length - 1]!.until <= entry.until
+    ? movedUp(entries, entry)
+    : withEntry(entries, place, entry);
+}
+
+/** Entries without the first one, and with one after the last: what most settlements leave. */
+function movedUp(entries: readonly Entry[], entry: Entry): readonly Entry[] {
+  const next = entries.slice();
+  const last = next.length - 1;
+  for (let place = 0; place < last; place++) next[place] = next[place + 1]!;
+  next[last] = entry;
+  return next;
 }
 
 /** The place of the first settled entry if there are as many as may be; -1 otherwise. */
@@ -138,6 +160,14 @@ function forgotten(entries: readonly Entry[]): number {
     first = place;
   }
   return settled < MOST_SETTLED ? -1 : first;
+}
+
+/** Whether one of some receipts has a time to live, and is not settled. */
+export function hasOpen(entries: readonly Entry[]): boolean {
+  for (let place = entries.length - 1; place >= 0; place--) {
+    if (entries[place]!.marks !== undefined) return true;
+  }
+  return false;
 }
 
 /** Whether one more receipt with a time to live can be remembered. */

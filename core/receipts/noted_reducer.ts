@@ -7,7 +7,7 @@
 import type { SplitReducer } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import type { Entry } from "./entry.ts";
-import { isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
+import { hasOpen, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
 import type { Receipts } from "./returns.ts";
 
 /** Gives back units to a state without entries: to the state, and to what it notes of them. */
@@ -113,11 +113,11 @@ export function reduceNoted<State>(
       if (!isNoted(state) && !isNoted(next)) {
         return decide(state, next, now, cost);
       }
-      const before = stateAt(state, now);
       const settled = isNoted(next) ? settledAt(next, now, giveBack) : next;
       const after = isNoted(settled) ? settled.state : settled;
-      const decision = decide(before, next === state ? before : after, now, cost);
-      if (!isNoted(settled) || settled.entries.length === 0) return decision;
+      const before = next === state ? after : stateAt(state, now);
+      const decision = decide(before, after, now, cost);
+      if (!isNoted(settled) || !hasOpen(settled.entries)) return decision;
       const core = noted(after, settled.back, NO_ENTRIES);
       return lookAhead(decision, core, settled.entries, 0, now, decision.allowed ? 0 : cost);
     },

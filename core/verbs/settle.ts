@@ -49,18 +49,29 @@ function settling(name: string, kind: VerbKind): Verb<SettleArgument, Settlement
       const { decide } = splitReducer(algorithm);
       const { receipts } = algorithm.internals ?? {};
       const endOf = ending(algorithm);
+
+      function after(state: unknown, now: number, { receipt }: SettleArgument, end: End): unknown {
+        const { next, place, left } = end;
+        if (next === undefined) return state;
+        if (receipts === undefined) return next;
+        const known = receipts.entries(next);
+        const entries = remembered(known, place, receipt, left, now);
+        return entries === known ? next : receipts.remember(next, entries, now);
+      }
+
+      function answerOf({ returned, charged, outcome }: End, next: unknown, now: number) {
+        return { decision: decide(next, next, now, 0), returned, charged, outcome };
+      }
+
       return {
-        next(state: unknown, now: number, argument: SettleArgument) {
-          const { next, place, left } = endOf(state, now, argument);
-          if (next === undefined) return state;
-          if (receipts === undefined) return next;
-          const known = receipts.entries(next);
-          const entries = remembered(known, place, argument.receipt, left, now);
-          return entries === known ? next : receipts.remember(next, entries, now);
-        },
-        answer(state: unknown, next: unknown, now: number, argument: SettleArgument): Settlement {
-          const { returned, charged, outcome } = endOf(state, now, argument);
-          return { decision: decide(next, next, now, 0), returned, charged, outcome };
+        next: (state: unknown, now: number, argument: SettleArgument) =>
+          after(state, now, argument, endOf(state, now, argument)),
+        answer: (state: unknown, next: unknown, now: number, argument: SettleArgument) =>
+          answerOf(endOf(state, now, argument), next, now),
+        step(state: unknown, now: number, argument: SettleArgument) {
+          const end = endOf(state, now, argument);
+          const next = after(state, now, argument, end);
+          return [answerOf(end, next, now), next] as const;
         },
         uncharged: (state: unknown, now: number) => unsettled(decide(state, state, now, 0)),
       };

@@ -175,7 +175,7 @@ function callOf<Argument, Answer>(
   slots: Slots,
   keys: MemoryKeys,
   verb: Verb<Argument, Answer>,
-  { next: nextOf, answer: answerOf }: Steps<Argument, Answer>,
+  { next: nextOf, answer: answerOf, step }: Steps<Argument, Answer>,
 ): Call<Argument, Answer> {
   const { queue, use } = slots;
   const { older, spec: { algorithm } } = keys;
@@ -189,9 +189,12 @@ function callOf<Argument, Answer>(
 
   /** The slot of a key that the first map has not. */
   function findSlot(key: string, now: number): number | undefined {
-    const isAbsent = isPlain && table.slots.size > 0 && table.maps.length === 1 &&
-      slots.noted === 0;
-    return isAbsent ? undefined : findFurther(key, now);
+    if (!isPlain || table.maps.length > 1) return findFurther(key, now);
+    if (table.slots.size === 0) {
+      requireOpen(slots);
+      if (slots.tables.has(table.family)) return findFurther(key, now);
+    }
+    return slotBeside(slots, table, key);
   }
 
   function findFurther(key: string, now: number): number | undefined {
@@ -208,15 +211,28 @@ function callOf<Argument, Answer>(
   /** A call on a state of any shape. */
   function callOn(slot: number | undefined, key: string, argument: Argument, now: number): Answer {
     const state = slot === undefined ? stateWithoutSlot(key, now) : stateIn(slots, slot);
+    if (step !== undefined) {
+      const [answer, next] = step(state, now, argument);
+      if (next !== state) keep(slot, key, next, answer, now);
+      return answer;
+    }
     const next = nextOf(state, now, argument);
     const answer = answerOf(state, next, now, argument);
-    if (next !== state) {
-      const decision = decisionOf(answer);
-      const kept = keptFor(algorithm, next, now, decision);
-      const freshAt = freshInstant(now, decision, algorithm, kept);
-      keepState(slots, table, key, slot, next, initial, freshAt, now);
-    }
+    if (next !== state) keep(slot, key, next, answer, now);
     return answer;
+  }
+
+  function keep(
+    slot: number | undefined,
+    key: string,
+    next: unknown,
+    answer: Answer,
+    now: number,
+  ): void {
+    const decision = decisionOf(answer);
+    const kept = keptFor(algorithm, next, now, decision);
+    const freshAt = freshInstant(now, decision, algorithm, kept);
+    keepState(slots, table, key, slot, next, initial, freshAt, now);
   }
 
   function callAny(key: string, argument: Argument, at: number | undefined): Answer {
@@ -287,6 +303,7 @@ function callOf<Argument, Answer>(
 
   const rate = internals?.arrival;
   const own: unknown = verb;
+  if (step !== undefined) return callAny;
   if (rate === undefined || (own !== consume && own !== peek && own !== charge)) {
     return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
   }

@@ -12,6 +12,8 @@ import type { StateBytes } from "../../core/algorithms/state_bytes.ts";
 export interface Table {
   /** The part that their stored keys have in common. */
   readonly family: string;
+  /** The family of the table beside it: those keys whose states have notes. */
+  readonly notes: string;
   /** Whether its states are numbers, and lie in cells. */
   readonly numeric: boolean;
   /**
@@ -60,7 +62,9 @@ export function emptyTable(
   isBeside: boolean = false,
 ): Table {
   const slots = new Map<string, number>();
-  return { family, numeric, algorithm, stateBytes, isBeside, slots, maps: [slots], mapSize };
+  const maps = [slots];
+  const notes = notesOf(family);
+  return { family, notes, numeric, algorithm, stateBytes, isBeside, slots, maps, mapSize };
 }
 
 /** The slot of a key; `undefined` if it is not held. */
@@ -75,11 +79,11 @@ export function slotOf({ maps }: Table, key: string): number | undefined {
 /** The slot of a key whose state has notes. */
 export function slotBeside(
   { tables, noted }: { readonly tables: ReadonlyMap<string, Table>; readonly noted: number },
-  { family }: Table,
+  { notes }: Table,
   key: string,
 ): number | undefined {
   if (noted === 0) return undefined;
-  const beside = tables.get(notesOf(family));
+  const beside = tables.get(notes);
   return beside && slotOf(beside, key);
 }
 
@@ -90,9 +94,8 @@ export function tableFor(
   state: unknown,
 ): Table {
   if (!isBesideOthers(table, state)) return table;
-  const family = notesOf(table.family);
-  const { algorithm, stateBytes } = table;
-  return tables.get(family) ?? emptyTable(family, false, algorithm, stateBytes, undefined, true);
+  const { notes, algorithm, stateBytes } = table;
+  return tables.get(notes) ?? emptyTable(notes, false, algorithm, stateBytes, undefined, true);
 }
 
 /** Whether a state of a table's family lies in the table beside it. */
