@@ -106,7 +106,7 @@ function splitDefault(comment) {
   const meaning = (comment.split(/\n\s*@|\n\n/)[0] ?? "").replaceAll(/\s+/g, " ").trim();
   const found = /(`[^`]+`|\d+) (?:for \w+ )?\(default\)/.exec(meaning) ??
     /[;,] by default,? (?:it is )?([^;.]+)/.exec(meaning) ??
-    /\b[Dd]efault:? (?:is )?(`[^`]+`|[\d,]+\d|[^;.,)(]+)/.exec(meaning) ??
+    /\b[Dd]efault:? (?:is )?(`[^`]+`|[\d,]+\d(?: [KMG]i?B)?|[^;.,)(]+)/.exec(meaning) ??
     /; without it,? ([^;.]+)/.exec(meaning);
   return { value: found?.[1]?.trim(), meaning };
 }

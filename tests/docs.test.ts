@@ -22,6 +22,17 @@ test("the file of the command has a module comment, which JSR counts for every e
   assert.match(readText("adapters/command/bin.ts"), /^#!.*\n\/\*\*[^]*@module\n \*\//);
 });
 
+test("no page and no comment shows a limit by a header as the client sent it", () => {
+  const raw =
+    /\bkey: (?:async )?\([^)]*\) =>\s*(?:\w+\.)*headers?(?:\.get\("[^"]*"\)|\["[^"]*"\]|\("[^"]*"\))/;
+  const files = [
+    ...filesOf([...pages, "docs", "examples"], ".md"),
+    ...filesOf(["adapters", "core", "stores", "examples", "mod.ts"], ".ts"),
+  ];
+  assert.ok(files.length > 100);
+  assert.deepEqual(files.filter(({ text }) => raw.test(text)).map(({ path }) => path), []);
+});
+
 describe("the page", () => {
   const files = filesOf([...pages, "docs"], ".md");
 

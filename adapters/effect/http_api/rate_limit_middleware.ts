@@ -89,9 +89,10 @@ export const RateLimitDecision: Context.Reference<Decision | undefined> = Contex
  *   .middleware(RateLimit);
  * const api = HttpApi.make("api").add(users);
  *
+ * const accounts = new Map([["key-1", "ada"]]); // API keys that were given out
  * const limited = layerRateLimit({
  *   limit: limit("api", gcra({ limit: 100, period: "1m" })),
- *   key: (request) => request.headers["x-api-key"] ?? "nobody",
+ *   key: ({ headers }) => accounts.get(headers["x-api-key"] ?? ""),
  * });
  * const server = HttpApiBuilder.layer(api).pipe(
  *   Layer.provide(limited),
