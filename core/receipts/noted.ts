@@ -134,19 +134,7 @@ export function withSettled(
   without: number,
   entry: Entry,
 ): readonly Entry[] {
-  const place = without === -1 ? forgotten(entries) : without;
-  return place === 0 && entries[entries.length - 1]!.until <= entry.until
-    ? movedUp(entries, entry)
-    : withEntry(entries, place, entry);
-}
-
-/** Entries without the first one, and with one after the last: what most settlements leave. */
-function movedUp(entries: readonly Entry[], entry: Entry): readonly Entry[] {
-  const next = entries.slice();
-  const last = next.length - 1;
-  for (let place = 0; place < last; place++) next[place] = next[place + 1]!;
-  next[last] = entry;
-  return next;
+  return withEntry(entries, without === -1 ? forgotten(entries) : without, entry);
 }
 
 /** The place of the first settled entry if there are as many as may be; -1 otherwise. */
