@@ -20,13 +20,13 @@ export interface Decision {
   readonly limit: number;
   /** Whole units that one call could still take now, after this one; at least 0. */
   readonly remaining: number;
-  /** Until this same cost would be admitted: zero if allowed, infinite if never. */
+  /** The time until the same cost would be admitted: zero if allowed, infinite if never. */
   readonly retryAfter: Duration.Duration;
-  /** Until `remaining` next grows; zero at capacity. */
+  /** The time until `remaining` next grows; zero at capacity. */
   readonly nextAfter: Duration.Duration;
-  /** Until the key is fresh. */
+  /** The time until the key is fresh. */
   readonly resetAfter: Duration.Duration;
-  /** To wait before going ahead: zero except for an admitted call of `leakyQueue`. */
+  /** The time to wait before going ahead: zero except for an admitted call of `leakyQueue`. */
   readonly delay: Duration.Duration;
   /** Units beyond the capacity, 0 otherwise. */
   readonly debt: number;

@@ -1,10 +1,10 @@
 /*
- * A store that does not answer: whoever has waited for `maxWait` meanwhile is failed. One timer for each
- * queue, for the earliest deadline, and only while a call is under way.
+ * Fails callers whose `maxWait` passes while the store does not answer. Each queue has one timer, for
+ * its earliest deadline, and only while a call is under way.
  *
- * If the head's time is up, its call is given up: the next head tries, and what is taken later is given
- * back. The silence is counted from the first call that is not answered, so those behind need no call
- * of their own to be failed in time.
+ * When the time of the head is up, its call is given up: the next caller becomes the head and tries, and
+ * units that the old call takes later are given back. The silence counts from the first unanswered
+ * call, so callers behind the head fail in time without a call of their own.
  */
 
 import { StoreUnavailableError } from "../errors.ts";
@@ -19,12 +19,12 @@ import {
 } from "./waiting_queue.ts";
 
 /**
- * The least time in milliseconds that a store has for an answer. A call that is sent just before
- * its caller's deadline is not given up at once.
+ * The time in milliseconds that a store always has for an answer, so that a call which is sent just
+ * before its caller's deadline is not given up at once.
  */
 export const MIN_ANSWER_TIME = 250;
 
-/** Continues a queue whose head was failed. */
+/** Continues a queue whose head has failed. */
 type Advance = (queue: WaitingQueue) => void;
 
 /** Fails callers at their deadlines as long as the head's call is not answered. */
@@ -37,14 +37,14 @@ export function watchSilence(queue: WaitingQueue, advance: Advance): void {
   if (queue.silence === undefined || due < queue.silenceEnds) wakeAt(queue, due, advance);
 }
 
-/** Notes that the store has answered, even if only a call that was given up. */
+/** Notes that the store has answered, even if the answer is to a call that was given up. */
 export function answered(queue: WaitingQueue, advance: Advance): void {
   stopTimer(queue);
   queue.silentSince = queue.call?.sentAt;
   watchSilence(queue, advance);
 }
 
-/** When the next caller is failed, if the store does not answer until then. */
+/** When the next caller fails, unless the store answers before. */
 function nextDue({ deadlines, call, silentSince }: WaitingQueue): number | undefined {
   const first = earliest(deadlines, isWaiting);
   if (first === undefined) return undefined;

@@ -12,12 +12,12 @@ import { isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes } from "./noted
 /** The beginning of the text of a state with notes. */
 const TAG = "r1 ";
 
-/** Whether the text of a state says that it, or a part of it, has notes. */
+/** Whether a text is that of a state with notes, or of one whose parts have notes. */
 export function isNotedText(text: string): boolean {
   return text.startsWith(TAG) || text.startsWith("a1 ") && text.includes(`:${TAG}`);
 }
 
-/** A codec whose text holds notes, too. Words hold states without notes: see `hasNotes`. */
+/** A codec whose text can hold notes. Its words cannot: see `hasNotes`. */
 export function notedCodec<State>(
   codec: Codec<State>,
   marks: number,

@@ -1,5 +1,5 @@
 /*
- * Receipts of an algorithm, made of its arithmetic; those of `all`, made of those of its parts.
+ * Derives the receipts of an algorithm from its arithmetic, and the receipts of `all` from its parts.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -8,7 +8,7 @@ import { backOf, entriesOf, isNoted, type Noted, noted, plainState } from "./not
 import { type GiveBackNow, settledAt, withEntries } from "./noted_reducer.ts";
 import type { Receipts, Returns } from "./returns.ts";
 
-/** Receipts of an algorithm of one limit. */
+/** Receipts of an algorithm with one limit. */
 export function receiptsOf<State>(
   { size, mark, giveBack: giveBackPlain, lasts }: Returns<State>,
 ): Receipts<State | Noted<State>> {
@@ -40,7 +40,7 @@ export function receiptsOf<State>(
   };
 }
 
-/** The state of `all`: each part's, in order. */
+/** The state of `all`: the states of its parts, in order. */
 type AllState = readonly unknown[];
 
 /** Receipts of `all`: each part gives back what counts in it. Parts without receipts give none. */
@@ -103,12 +103,12 @@ export function receiptsOfAll(
   };
 }
 
-/** Milliseconds until the last of some receipts is over. */
+/** Milliseconds until the last of these receipts has expired. */
 function lastOf(entries: readonly { readonly until: number }[], now: number): number {
   return entries.length === 0 ? 0 : Math.max(0, entries[entries.length - 1]!.until - now);
 }
 
-/** Milliseconds for which a state that a decision left is to be kept in a store. */
+/** Milliseconds for which a store must keep the state that a decision left. */
 export function keptFor(
   { internals }: Algorithm,
   state: unknown,

@@ -1,5 +1,6 @@
 /*
- * How a state gets into its slot: that of a key that is held, or of a new one, for which room is made.
+ * Puts a state into its slot: the slot of a key that the store holds, or a new one, for which it
+ * makes room.
  */
 
 import { levelOf } from "../../core/arithmetic/fresh_instant.ts";
@@ -54,7 +55,7 @@ export function keepState(
   else replaceState(slots, slots.owners[slot]!, slot, state, freshAt, now);
 }
 
-/** Adds a key that was not held. */
+/** Adds a key that the store did not hold. */
 export function addKey(
   slots: Slots,
   own: Table,
@@ -75,7 +76,7 @@ export function addKey(
   keys[slot] = key;
   owners[slot] = table;
   if (!table.numeric) {
-    // Filled up to the slot, because an array with gaps would become a dictionary.
+    // The array is filled up to the slot, because engines turn an array with gaps into a dictionary.
     while (objects.length <= slot) objects.push(undefined);
   }
   addSlot(queue, slot, freshAt);
@@ -84,7 +85,7 @@ export function addKey(
   replaceState(slots, table, slot, state, freshAt, now);
 }
 
-/** Replaces the state of a key that is held. */
+/** Replaces the state of a key that the store holds. */
 export function replaceState(
   slots: Slots,
   table: Table,
@@ -141,7 +142,10 @@ function makeRoomFor(slots: Slots, slot: number, bytes: number, now: number): vo
   }
 }
 
-/** Writes the cell of a key that is held: its state if that is a number, and when it is fresh. */
+/**
+ * Writes the cell of a key that the store holds: its state, if that is a number, and when it is
+ * fresh.
+ */
 export function writeCell(slots: Slots, slot: number, state: number, freshAt: number): void {
   const { cells } = slots.queue;
   const cell = WIDTH * slot;
@@ -150,7 +154,7 @@ export function writeCell(slots: Slots, slot: number, state: number, freshAt: nu
   if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
 }
 
-/** The work that is seldom left after a call on a key that is held. */
+/** The rest of the work after a call on a known key, which is seldom needed. */
 export function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
   refreshLevel(slots, slot);
   if (writes && now >= slots.sweepAt) sweep(slots, now);

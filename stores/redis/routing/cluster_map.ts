@@ -1,10 +1,10 @@
 /*
- * Which node has which slot.
+ * Which node owns which hash slot.
  *
- * The map is read when the first call comes, and renewed when a node has failed or sent a call
- * elsewhere: by a connection that lives for one question. Any node can answer. Those that are known
- * are tried in random order, because one that is cut off from the others replies what it knew before;
- * those that fail come last, and then those that the client's options name.
+ * The first call reads the map; it is read again when a node has failed or has redirected a call. Each
+ * read uses a connection of its own, and any node can answer. Known nodes are tried in random order,
+ * because a node that is cut off from the others replies with an outdated map. Failing nodes are tried
+ * after them, and the nodes of the client's options last.
  */
 
 import type { ClusterDials } from "../clients/cluster_dials.ts";
@@ -21,14 +21,14 @@ export interface Slots {
   readonly nodes: readonly string[];
 }
 
-/** Milliseconds that a node has for its answer before another one is tried, too. */
+/** Milliseconds that a node may take to answer before another node is asked as well. */
 const HEAD_START = 100;
 
 /**
  * Asks for the slots.
  *
  * @param isFailing Whether a node has failed of late.
- * @param requireOpen Throws once nobody needs them any more.
+ * @param requireOpen Throws once nobody needs the slots any more.
  * @param timeout The most milliseconds of each connection, each question, and all of it.
  */
 export function readSlots(
@@ -65,7 +65,7 @@ async function readFrom(dial: Dial, timeout: number): Promise<Slots> {
 /**
  * Reads a reply to CLUSTER SLOTS: for each range its first and last slot, its master and replicas.
  *
- * @throws If it is an error, or the node knows of no slots.
+ * @throws If it is an error, or the node knows no slots.
  */
 function slotsOf(reply: unknown): Slots {
   if (reply instanceof Error) throw reply;
@@ -86,7 +86,7 @@ type SlotRange = readonly [
   ...having: (readonly [host: string, port: number])[],
 ];
 
-/** The same in another order, each as likely (R. Durstenfeld, Algorithm 235, 1964). */
+/** The same items in random order, all orders equally likely (R. Durstenfeld, Algorithm 235, 1964). */
 function shuffled<Item>(items: readonly Item[]): Item[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {

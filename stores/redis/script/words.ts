@@ -20,11 +20,11 @@ export const FORGET = 1;
 export const SET_INSTANT = 2;
 export const TAKE_ALL = 3;
 
-/** The letter of the digit 0, a space, and how many digits there are: numbers below 8,100 have two. */
+/** The character of the digit 0, a space, and the base: numbers below 8,100 have two digits. */
 export const ZERO = 32;
 export const DIGITS = 90;
 
-/** Numbers as letters, two each, because the server reads a letter in no time. */
+/** Numbers as text of two characters each, because the server reads characters fastest. */
 export function encodeCounts(numbers: readonly number[]): string {
   return String.fromCharCode(
     ...numbers.flatMap((each) => [ZERO + Math.floor(each / DIGITS), ZERO + each % DIGITS]),

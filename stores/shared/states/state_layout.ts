@@ -30,15 +30,18 @@ import { nodesOfSums, segmentTree } from "./segment_tree.ts";
 import { textLayout } from "./text_layout.ts";
 import { MAX_ENTRIES, timelineCells, TORN } from "./stored_timeline.ts";
 
-/** Most cells of a state: 8 KB. */
+/** The most cells of a state: 8 KB. */
 const MAX_CELLS = 1_024;
-/** Sums of a tree are over up to twice the window, of 31 bits, and below what would be a NaN. */
+/**
+ * The sums of a tree cover up to twice the window. They have 31 bits, less than the bit pattern of
+ * a NaN.
+ */
 const TREE_LIMIT = 2 ** 30 - 2 ** 20;
 
 /**
  * The most nodes that a state of the algorithm takes.
  *
- * @throws {RangeError} If it fits no block, tree or chain.
+ * @throws {RangeError} If it fits neither a block, nor a tree, nor a chain.
  */
 export function nodesOfState(algorithm: Algorithm): number {
   const { types, nodes } = sizeOfState(algorithm);
@@ -77,7 +80,10 @@ function plainLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
     return (blocks + block * BLOCK + CELLS) >> 1;
   }
 
-  /** Three words as one, and two of 32 bits; fewer as they are, where a NaN stands for none. */
+  /**
+   * Three words are stored as one word and two of 32 bits; fewer words as they are, with a NaN for
+   * an absent one.
+   */
   function packedLayout(chain: ChainLayout): StateLayout {
     const words = new Float64Array(3);
 
@@ -185,7 +191,7 @@ function cellsOfAll(algorithm: Algorithm, parts: readonly CellLayout[]): CellLay
   };
 }
 
-/** The cells of a state, and the most nodes that they name. */
+/** The cells of a state, and the most nodes that they refer to. */
 function sizeOfState(
   algorithm: Algorithm,
 ): { readonly types: readonly CellType[]; readonly nodes: number } {
@@ -213,12 +219,15 @@ function sizeOfState(
   };
 }
 
-/** Whether cells of these types name a root in a block; `undefined` if they must stand in a chain. */
+/**
+ * Whether cells of these types refer to a root from a block; `undefined` if they must be in a
+ * chain.
+ */
 function kindOfBlock([first, second = 0, ...more]: readonly CellType[]): CellType | undefined {
   return first === 0 && more.length === 0 ? second : undefined;
 }
 
-/** Whether words fit a block: two do; of three, if the last two are of 32 bits in the largest state. */
+/** Whether words fit in a block: two do; three do if the last two have 32 bits in the largest state. */
 function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
   if (codec.maxWords < 3) return true;
   const words = new Float64Array(3);
@@ -226,7 +235,7 @@ function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
   return words.subarray(1).every((word) => word >>> 0 === word);
 }
 
-/** Whether states are words that stand in the block as long as they fit. */
+/** Whether states are words that are kept in the block as long as they fit. */
 function isPacked(algorithm: Algorithm): boolean {
   const { internals: { parts, slots } = {}, codec: { maxWords } } = algorithm;
   return parts === undefined && slots === undefined && !isNumber(algorithm) && maxWords <= 3;

@@ -1,10 +1,10 @@
 /*
- * States with notes, as receipts leave them: their text, in a chain of nodes. There are few of them,
- * for a short time, and their length differs; so they have no form of their own.
+ * States with notes, as receipts leave them: their text, in a chain of nodes. Such states are few,
+ * short-lived and of different lengths, so they have no layout of their own.
  *
- * The first cell of the block says how long the text is, the second names the chain. A node holds two
- * units of UTF-16 in each 32-bit word, behind the next node and a word that says that none of its cells
- * names another one.
+ * The first cell of the block says how long the text is, the second names the chain. A node holds
+ * two units of UTF-16 in each 32-bit word, behind the next node and a word that says that none of
+ * its cells refers to another node.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -62,7 +62,7 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
       ints[at + 1] = 0;
       for (let word = 0; word < NODE - 2; word++) {
         const unit = index * UNITS_PER_NODE + 2 * word;
-        // Past the end of the text there are no units, which count as 0.
+        // Past the end of the text, units count as 0.
         ints[at + 2 + word] = text.charCodeAt(unit) | (text.charCodeAt(unit + 1) << 16);
       }
       next = node;
@@ -82,7 +82,7 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
       const wasText = old !== 0 && isText(memory, old);
       if (wasText) nodes.drop(ints[firstAt(old)]!, CHAIN);
       if (!hasNotes(algorithm, state)) return plain.save(state, block, wasText ? 0 : old);
-      // As a text before nodes are let go of, which the state may still read.
+      // Made text before nodes are released, because the state may still read from them.
       write(block, codec.encode(state));
       if (old !== 0 && !wasText) visitNodes(memory, old, nodes.drop);
       return 3;
