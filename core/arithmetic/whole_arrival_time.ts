@@ -99,13 +99,17 @@ export function takeInPlace(
   now: number,
   cost: number,
 ): Decision {
+  // `lookAt` written out: with it, the call of a limiter is larger than engines inline.
   const tat = cells[cell]!;
-  const decision = lookAt(rate, tat, now, cost);
-  if (decision.allowed) {
-    const tick = now * rate.perMillisecond;
-    cells[cell] = (tat > tick ? tat : tick) + cost * rate.interval;
-    cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
-  }
+  const tick = now * rate.perMillisecond;
+  const tolerance = rate.burst * rate.interval;
+  const room = tat > tick ? tolerance - (tat - tick) : tolerance;
+  const left = room - cost * rate.interval;
+  if (left < 0) return decisionOf(rate, false, room, cost, 0);
+  const delay = rate.queue > 0 ? tat - tick - (rate.burst - rate.queue - 1) * rate.interval : 0;
+  const decision = decisionOf(rate, true, left, cost, delay);
+  cells[cell] = (tat > tick ? tat : tick) + cost * rate.interval;
+  cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
   return decision;
 }
 

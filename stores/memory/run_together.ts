@@ -84,22 +84,22 @@ function takeInCells(
   now: number,
 ): readonly Decision[] | undefined {
   const { queue, use } = slots;
-  const found: number[] = [];
+  const found = new Array<number>(operations.length);
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate, keys }, key, argument } = operations[index]!;
     const cost = argument as number;
     if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
     const slot = keys.table.slots.get(key);
     if (slot === undefined || !freeIn(rate, numberIn(queue, slot), now, cost)) return undefined;
-    found.push(slot);
+    found[index] = slot;
   }
-  const decisions: Decision[] = [];
+  const decisions = new Array<Decision>(operations.length);
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate }, argument } = operations[index]!;
     const slot = found[index]!;
     const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, argument as number);
     if (leavesUsedUp(decision.remaining, use.levels[slot]!)) refreshLevel(slots, slot);
-    decisions.push(decision);
+    decisions[index] = decision;
   }
   if (now >= slots.sweepAt) sweep(slots, now);
   return decisions;

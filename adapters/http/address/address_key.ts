@@ -36,10 +36,19 @@ const MAPPED = "::ffff:";
  */
 export function addressKey(address: string, prefix = 64): string | undefined {
   checkPrefixLength("make an address key", prefix);
+  return checkedAddressKey(address, prefix);
+}
+
+/** The same for a length of prefix that was checked before. */
+export function checkedAddressKey(address: string, prefix: number): string | undefined {
   // Most addresses are of IPv4, often mapped by a socket for both: those need no parsing.
   if (FOUR_REGEXP.test(address)) {
     return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
   }
+  return parsedKey(address, prefix);
+}
+
+function parsedKey(address: string, prefix: number): string | undefined {
   const parsed = parseAddress(address);
   if (parsed === undefined) return undefined;
   if (isFour(parsed)) return formatAddress(parsed);

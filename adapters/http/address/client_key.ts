@@ -5,7 +5,7 @@
 
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
-import { addressKey, checkPrefixLength } from "./address_key.ts";
+import { addressKey, checkedAddressKey, checkPrefixLength } from "./address_key.ts";
 import { clientAddress, forwardedField } from "./client_address.ts";
 import { CLIENT_KEY_OPTIONS, type ClientKeyOptions } from "../gate/rate_limit_options.ts";
 
@@ -67,9 +67,10 @@ export function clientKeyReader<Request, Info>(
   const unnamed = unnamedClient(options, field);
 
   function ofSocket(request: Request, info: Info): string | undefined {
-    notice(request, info);
-    const peer = textOf(address(request, info));
-    return peer === undefined ? undefined : addressKey(peer, ipv6Prefix);
+    if (notice.looks > 0) notice.look(request, info);
+    const given = address(request, info);
+    const peer = typeof given === "string" ? given : textOf(given);
+    return peer === undefined ? undefined : checkedAddressKey(peer, ipv6Prefix);
   }
 
   function behindProxies(request: Request, info: Info): string | undefined {
@@ -77,31 +78,32 @@ export function clientKeyReader<Request, Info>(
     if (peer === undefined) return undefined;
     const text = source.header(request, field);
     const client = addressOf(peer, text) ?? (text ? undefined : unnamed(peer));
-    return client === undefined ? undefined : addressKey(client, ipv6Prefix);
+    return client === undefined ? undefined : checkedAddressKey(client, ipv6Prefix);
   }
 
   return trustedProxies.length === 0 ? ofSocket : behindProxies;
 }
 
 /**
- * Logs a line once if a request comes through a proxy that is not trusted. It does not if the
- * options have `trustedProxies`, even an empty list, or `address`: the caller has made a choice.
+ * Logs a line once if a request comes through a proxy that is not trusted: `look` is to be called
+ * with requests while `looks` are left. It does not if the options have `trustedProxies`, even an empty list, or `address`: the caller has made a choice.
  */
 function forwardingNotice<Request, Info>(
   { trustedProxies, address }: ClientKeyOptions<Request, Info>,
   source: RequestSource<Request, Info>,
-): (request: Request, info: Info) => void {
-  let looks = trustedProxies === undefined && address === undefined ? LOOKS : 0;
-  return function notice(request, info) {
-    if (looks === 0) return;
-    looks--;
+): { looks: number; readonly look: (request: Request, info: Info) => void } {
+  const notice = { looks: trustedProxies === undefined && address === undefined ? LOOKS : 0, look };
+
+  function look(request: Request, info: Info): void {
+    notice.looks--;
     if (!source.header(request, "x-forwarded-for") || source.trustsProxies?.(request, info)) return;
-    looks = 0;
+    notice.looks = 0;
     console.warn(
       "X-Forwarded-For is ignored, and clients are limited by the address of the socket, as no " +
         "proxy is trusted: name yours in trustedProxies, or give [] if there are none",
     );
-  };
+  }
+  return notice;
 }
 
 /**

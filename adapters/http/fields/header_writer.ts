@@ -59,14 +59,6 @@ export type HeaderWriter = (
   partition?: string,
 ) => HeaderField[];
 
-/** Writes one form; appends to `fields`. */
-type FormWriter = (
-  fields: HeaderField[],
-  quotas: readonly QuotaLeft[],
-  now: number,
-  partition: string | undefined,
-) => void;
-
 const FORMS: readonly HeaderForm[] = ["draft-11", "draft-7", "draft-6", "legacy"];
 /** The largest integer of a structured field. */
 const LARGEST_INTEGER = 999_999_999_999_999;
@@ -108,13 +100,10 @@ export function headerWriter(
     form === "draft-11" ? draft11(policies, unit) : older(policies, form, writesPolicy)
   );
 
-  return function write(quotas, now, partition) {
-    const fields: HeaderField[] = [];
-    for (let index = 0; index < writers.length; index++) {
-      writers[index]!(fields, quotas, now, partition);
-    }
-    return fields;
-  };
+  const [only] = writers;
+  return only !== undefined && writers.length === 1
+    ? only
+    : (quotas, now, partition) => writers.flatMap((write) => write(quotas, now, partition));
 }
 
 /**
@@ -148,25 +137,24 @@ function checkPolicy({ name, limit, period }: Policy): void {
   if (!(period > 0)) throw rangeError(ACTION, "period must be above 0", period);
 }
 
-function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
+function draft11(policies: readonly Policy[], unit: QuotaUnit): HeaderWriter {
   const names = distinctNames(policies).map(quoteString);
-  const heads = names.map((name) => `${name};r=`);
+  const heads = names.map((name, index) => `${index === 0 ? "" : ", "}${name};r=`);
   const policyField = policyFieldOf(
     policies,
     (policy, index, window) =>
       `${names[index]};q=${Math.floor(policy.limit)}${window}${unitOf(unit)}`,
   );
 
-  return function write(fields, lefts, now, partition) {
+  return function write(lefts, now, partition) {
     const key = partition === undefined ? "" : `;pk=${byteSequence(partition)}`;
-    fields.push(policyField(now, key));
     let value = "";
     for (let index = 0; index < heads.length; index++) {
       const { remaining, nextAfter } = lefts[index]!;
       const time = nextAfter > 0 ? `;t=${seconds(nextAfter)}` : "";
-      value += (index === 0 ? "" : ", ") + heads[index] + whole(remaining) + time + key;
+      value += heads[index]! + whole(remaining) + time + key;
     }
-    fields.push(["RateLimit", value]);
+    return [policyField(now, key), ["RateLimit", value]];
   };
 }
 
@@ -198,7 +186,7 @@ function older(
   policies: readonly Policy[],
   form: Exclude<HeaderForm, "draft-11">,
   writesPolicy: boolean,
-): FormWriter {
+): HeaderWriter {
   const policyField = policyFieldOf(
     policies,
     ({ limit }, _index, window) => `${Math.floor(limit)}${window}`,
@@ -208,19 +196,20 @@ function older(
   const [ofLimit, ofRemaining, ofReset] = ["Limit", "Remaining", "Reset"].map((name) =>
     `${isLegacy ? "X-" : ""}RateLimit-${name}`
   ) as [string, string, string];
-  return function write(fields, lefts, now) {
+  return function write(lefts, now) {
     const { limit, remaining, reset } = scarcest(policies, lefts);
     const time = seconds(isLegacy ? now + reset : reset);
-    if (hasPolicy) fields.push(policyField(now, ""));
+    const ofPolicy = hasPolicy ? [policyField(now, "")] : [];
     if (form === "draft-7") {
-      fields.push(["RateLimit", `limit=${limit}, remaining=${remaining}, reset=${time}`]);
-    } else {
-      fields.push(
-        [ofLimit, String(limit)],
-        [ofRemaining, String(remaining)],
-        [ofReset, String(time)],
-      );
+      const value = `limit=${limit}, remaining=${remaining}, reset=${time}`;
+      return [...ofPolicy, ["RateLimit", value]];
     }
+    return [
+      ...ofPolicy,
+      [ofLimit, String(limit)],
+      [ofRemaining, String(remaining)],
+      [ofReset, String(time)],
+    ];
   };
 }
 

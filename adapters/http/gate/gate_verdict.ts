@@ -68,19 +68,19 @@ export function verdictMaker(
   const now = options.now ?? Date.now;
 
   function limitFields({ request, info }: Asked, decided: Decided): HeaderField[] {
-    const { decision: { allowed, retryAfter }, policies, lefts } = decided;
-    const { names, write, timed } = policies;
+    const { decision, policies: { names, write, timed }, lefts } = decided;
     const headers = names.length > 0 && lefts.length === names.length && areKnown(lefts)
       ? write(lefts, timed ? now() : 0, partition?.(request, info))
       : [];
-    if (!allowed && retryAfter !== Infinity && forms.length > 0) {
-      headers.push(retryAfterField(retryAfter + (jitter === 0 ? 0 : jitter * random())));
-    }
-    // Scripts of other origins see only fields that are named to them.
-    if (exposeHeaders && headers.length > 0) {
-      headers.push(["Access-Control-Expose-Headers", headers.map(([name]) => name).join(", ")]);
-    }
+    // In functions of their own, as engines inline only small ones, and most requests need neither.
+    if (!decision.allowed) addRetryAfter(headers, decision);
+    if (exposeHeaders) expose(headers);
     return headers;
+  }
+
+  function addRetryAfter(headers: HeaderField[], { retryAfter }: Decision): void {
+    if (retryAfter === Infinity || forms.length === 0) return;
+    headers.push(retryAfterField(retryAfter + (jitter === 0 ? 0 : jitter * random())));
   }
 
   function refusalFor({ request, info }: Asked, decided: Decided): MaybePromise<Refusal> {
@@ -102,8 +102,8 @@ export function verdictMaker(
     { request, info }: Asked,
     decided: Decided,
     given: (() => unknown) | undefined,
+    refund: NonNullable<ReturnType<typeof refundRule>>,
   ): GateVerdict["settle"] {
-    if (refund === undefined || !decided.decision.allowed) return undefined;
     const giveBack = given ?? refundOf(decided);
     if (giveBack === undefined) return undefined;
     return settlement(
@@ -124,20 +124,37 @@ export function verdictMaker(
     giveBack?: () => unknown,
   ): Awaitable<GateVerdict> {
     const { decision } = decided;
-    const settle = settleOf(call, decided, giveBack);
+    const settle = refund === undefined || !decision.allowed
+      ? undefined
+      : settleOf(call, decided, giveBack, refund);
     const release = releaseOf?.(decided);
     if (call.shadowed) return { decision, headers: [], refusal: undefined, settle, release };
     const headers = limitFields(call, decided);
     if (decision.allowed) return { decision, headers, refusal: undefined, settle, release };
+    return refusedBy(call, decided, headers, release);
+  };
+
+  function refusedBy(
+    call: Asked,
+    decided: Decided,
+    headers: HeaderField[],
+    release: GateVerdict["release"],
+  ): Awaitable<GateVerdict> {
+    const { decision } = decided;
     headers.push(NO_STORE);
-    const refusal = refusalFor(call, decided);
     return nativePromise(
       andThen(
-        refusal,
-        (shared) => ({ decision, headers, refusal: { ...shared }, settle, release }),
+        refusalFor(call, decided),
+        (shared) => ({ decision, headers, refusal: { ...shared }, settle: undefined, release }),
       ),
     );
-  };
+  }
+}
+
+/** Names all fields to scripts of other origins, which see no others. */
+function expose(headers: HeaderField[]): void {
+  if (headers.length === 0) return;
+  headers.push(["Access-Control-Expose-Headers", headers.map(([name]) => name).join(", ")]);
 }
 
 function refusalBy({ policies: { names, refusal }, lefts, refusal: own }: Decided): Refusal {

@@ -49,9 +49,9 @@ export function refusedCharge(
 
 /** All charges, in the order of the limits. */
 export function chargesOf(last: Charge): readonly Charge[] {
-  const charges: Charge[] = last.before === undefined ? [] : chargesOf(last.before) as Charge[];
-  charges.push(last);
-  return charges;
+  const { before } = last;
+  if (before === undefined) return [last];
+  return before.before === undefined ? [before, last] : [...chargesOf(before), last];
 }
 
 /** Whether one of the charges is on this stored key. */

@@ -43,8 +43,8 @@ type Action = "take" | "look" | "look at nothing";
 type Answers = readonly Answer[];
 
 /**
- * Takes a request's units: its charges, in the order of the limits. One that is not in the shadow waits out a delay, and gives its place back if
- * it cannot.
+ * Takes a request's units: its charges, in the order of the limits. A request that is not in the shadow
+ * waits out a delay, and gives its place back if it cannot.
  *
  * @param maxDelay The longest delay that a charge may have, in milliseconds; may be `Infinity`.
  * @returns What each limiter answered, in order: if one refuses, those that would admit are answered

@@ -94,16 +94,18 @@ export function requestLimits(
         ? decision.then((decision) => decidedAlone(call, decision, undefined))
         : decidedAlone(call, decision as Decision, undefined);
     },
-    releaseOf({ call: { plan }, answers = [] }) {
-      if (!plan.holds) return undefined;
-      const releases = answers.flatMap((answer) => releaseOf(answer) ?? []);
-      return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
-    },
+    releaseOf: ({ call, answers }) => call.plan.holds ? releaseAll(answers!) : undefined,
     refundOf({ answers = [] }) {
       const undos = answers.flatMap((answer) => undoIn(answer) ?? []);
       return undos.length < 2 ? undos[0] : () => allOf(undos.map((undo) => undo()));
     },
   };
+}
+
+/** Makes what releases the permits in answers; `undefined` if there is none. */
+function releaseAll(answers: readonly Answer[]): (() => void) | undefined {
+  const releases = answers.flatMap((answer) => releaseOf(answer) ?? []);
+  return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
 }
 
 /** Whether charges are at hand: a look at a field of their own, as one at `then` costs much more. */
