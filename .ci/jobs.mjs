@@ -226,10 +226,11 @@ function argumentsOf(name, report, list) {
       return ["test", "-A", "--no-check", "--quiet", `--junit-path=${report}`, ".ci/on_deno.mjs"];
     case "node":
       return [
-        `--test-timeout=${TEST_TIMEOUT}`,
+        // One process for all files, as on Bun and Deno.
+        ...["--test", "--test-isolation=none", `--test-timeout=${TEST_TIMEOUT}`],
         ...["--test-reporter=dot", "--test-reporter-destination=stdout"],
         ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
-        ".ci/on_node.mjs",
+        ...list,
       ];
   }
 }

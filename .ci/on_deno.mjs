@@ -1,5 +1,4 @@
-// Imports the test files of TIDEGATE_FILES: Deno would load all modules again for each of them. On Node,
-// .ci/on_node.mjs imports this file.
+// Imports the test files of TIDEGATE_FILES, as Deno would load all modules again for each of them.
 import { test } from "node:test";
 import process from "node:process";
 

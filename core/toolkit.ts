@@ -47,6 +47,7 @@ export type {
   WatchedKey,
 } from "./store.ts";
 export { keptFor } from "./receipts/receipts_of.ts";
+export type { Entry } from "./receipts/entry.ts";
 export type { Receipts } from "./receipts/returns.ts";
 export { transact, type Transaction } from "./transact.ts";
 export {

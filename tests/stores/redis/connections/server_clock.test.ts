@@ -19,10 +19,11 @@ describe("a clock that has diverged", () => {
       ahead = 30_000;
       assert.equal((await api.consume("a")).allowed, true);
       assert.equal((await api.consume("b")).allowed, true);
-      ahead = 15_000;
+      // By less than a state may be ahead of its limit.
+      ahead = 26_000;
       const { allowed, retryAfter } = await api.consume("b");
       assert.equal(allowed, false);
-      assert.ok(retryAfter > 30_000, `${retryAfter} ms`);
+      assert.ok(retryAfter > 22_000, `${retryAfter} ms`);
     }, now);
   });
 });
