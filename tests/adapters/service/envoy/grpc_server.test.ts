@@ -164,9 +164,13 @@ describe("Envoy's gRPC", () => {
         descriptors: [{ entries: [{ key: "one_per_minute", value: "a" }] }],
       }));
       const asking = [ask(service, calls, 100), ask(service, calls, 100)];
+      const minute = () => Math.floor(Date.now() / 60_000);
+      const begun = minute();
       const codes = (await Promise.all(asking)).flat().map(({ overall_code: code }) => code);
-      assert.equal(codes.filter((code) => code === "OK").length, 1);
-      assert.equal(codes.filter((code) => code === "OVER_LIMIT").length, 399);
+      const admitted = codes.filter((code) => code === "OK").length;
+      // The calls may lie in two minutes.
+      assert.ok(admitted >= 1 && admitted <= 1 + minute() - begun, `${admitted} admitted`);
+      assert.equal(codes.filter((code) => code === "OVER_LIMIT").length, 400 - admitted);
       const { calls: counted } = await service.figures();
       assert.equal(counted["ShouldRateLimit 200"], 400);
     }, {
