@@ -36,7 +36,7 @@ export function needPlot(title: string, { needs, limits }: PartAdvice, width = 7
       ...bars(bin, x, left, rowOf(index)),
     ]),
     line(left, limitTop, right, limitTop, "limit"),
-    label(right + 8, limitTop + 4, `limit: ${count(at)}`, { class: "alarm" }),
+    label(right + 8, limitTop + 4, `at most ${count(at)}`, { class: "alarm" }),
   ]);
 }
 
