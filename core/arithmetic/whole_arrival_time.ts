@@ -100,16 +100,16 @@ export function takeInPlace(
   cost: number,
 ): Decision {
   // `lookAt` written out: with it, the call of a limiter is larger than engines inline.
-  const tat = cells[cell]!;
-  const tick = now * rate.perMillisecond;
-  const tolerance = rate.burst * rate.interval;
-  const room = tat > tick ? tolerance - (tat - tick) : tolerance;
-  const left = room - cost * rate.interval;
+  const { perMillisecond, interval, burst, queue } = rate;
+  const tick = now * perMillisecond;
+  const ahead = cells[cell]! - tick;
+  const room = ahead > 0 ? burst * interval - ahead : burst * interval;
+  const left = room - cost * interval;
   if (left < 0) return decisionOf(rate, false, room, cost, 0);
-  const delay = rate.queue > 0 ? tat - tick - (rate.burst - rate.queue - 1) * rate.interval : 0;
+  const delay = queue > 0 ? ahead - (burst - queue - 1) * interval : 0;
   const decision = decisionOf(rate, true, left, cost, delay);
-  cells[cell] = (tat > tick ? tat : tick) + cost * rate.interval;
-  cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
+  cells[cell] = tick + (ahead > 0 ? ahead : 0) + cost * interval;
+  cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, burst);
   return decision;
 }
 
