@@ -1,7 +1,7 @@
 /*
  * The cost of each verb on a store that answers at once, beside `consume`: six limiters on it, keys
  * by Zipf's law, so that call sites have seen several algorithms, like in a server. The last rows
- * are permits, several keys at once, one rule and two rules.
+ * are receipts, permits, several keys at once, one rule and two rules.
  *
  * The flaw: wall time. On a machine with other work, only the ratios say something.
  */
@@ -32,6 +32,7 @@ const ALGORITHMS = {
   leakyBucket: leakyBucket(WIDE),
 } as const;
 const VERBS = ["consume", "peek", "refund", "charge"] as const;
+const SETTLING = ["reserve", "settle", "release"] as const;
 
 /** Prints nanoseconds of each verb, and their ratio to those of `consume`. */
 export function verbs(
@@ -59,8 +60,45 @@ export function verbs(
     const ratios = VERBS.slice(1).map((verb) => times(figures[verb], figures.consume));
     console.log(row(each.prefix, [...VERBS.map((verb) => figures[verb]), ...ratios]));
   }
+  receipts(makeStore, keys, operations, rounds);
   permits(makeStore, limiters[0]!, keys, operations, rounds);
   several(makeStore, limiters, keys, operations, rounds);
+}
+
+/**
+ * A reservation beside `consume`, and what settling or releasing it takes beyond the reservation. Keys
+ * that settle are keys of their own, because they remember what was settled: `consume` is that of others.
+ */
+function receipts(
+  makeStore: () => SyncStore,
+  keys: readonly string[],
+  operations: number,
+  rounds: number,
+): void {
+  const store = makeStore();
+  console.log(row("Receipts", ["consume", ...SETTLING, ...SETTLING.map((verb) => `${verb} x`)]));
+  for (const [prefix, algorithm] of Object.entries(ALGORITHMS).slice(0, 4)) {
+    const plain = limiter(algorithm, { store, prefix });
+    const settled = limiter(algorithm, { store, prefix: `${prefix}-settled` });
+    const reserved = (key: string) => settled.reserve(key, 10).receipt!;
+    for (const key of new Set(keys)) {
+      plain.consume(key);
+      settled.release(key, reserved(key));
+    }
+    const { consume, reserve, settling, releasing } = compare(
+      {
+        consume: calls(keys, (key) => plain.consume(key).remaining),
+        reserve: calls(keys, (key) => plain.reserve(key).decision.remaining),
+        settling: calls(keys, (key) => settled.settle(key, reserved(key), 1).returned),
+        releasing: calls(keys, (key) => settled.release(key, reserved(key)).returned),
+      },
+      operations,
+      rounds,
+    );
+    const figures = [reserve, settling - reserve, releasing - reserve];
+    const ratios = figures.map((figure) => times(figure, consume));
+    console.log(row(prefix, [consume, ...figures, ...ratios]));
+  }
 }
 
 /** A permit held and released, beside a unit taken and given back; others of the key are held already. */
