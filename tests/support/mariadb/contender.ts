@@ -1,5 +1,5 @@
 /*
- * A process that contends for the keys of a MariaDB, and prints its report. Started by mysql.test.ts.
+ * A process that contends for the keys of a MariaDB, and prints its report. Started by mysql.server.ts.
  */
 import process from "node:process";
 import { createPool, type RowDataPacket } from "mysql2/promise";

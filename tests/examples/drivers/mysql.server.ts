@@ -17,7 +17,7 @@ const LIMIT = 200;
 const PATIENT = { deadline: 30_000, timeout: 60_000 };
 
 // `npm run drivers` starts a MariaDB, `npm test` does not.
-if (process.env.TIDEGATE_DRIVERS === "1") describe("the driver of MySQL", onMariadb);
+describe("the driver of MySQL", onMariadb);
 
 function onMariadb(): void {
   let mariadb: MariadbProcess | undefined;
