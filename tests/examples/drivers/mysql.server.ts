@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import process from "node:process";
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 
 import { reportOf } from "../../../.ci/report_of.mjs";
