@@ -56,7 +56,7 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** The version of the layout: a buffer of another version is refused. */
-const VERSION = 8;
+const VERSION = 9;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -138,6 +138,8 @@ export const header = {
   maxCapacity: 13,
   /** Places of keys that are taken; at most `capacity`. */
   keys: 16,
+  /** Insertions that were broken off, and changes of their number: see `places.ts`. */
+  brokenInsertions: 17,
   /** Blocks handed out; the count goes past the end when no block is left. */
   blockCount: 32,
   /** Nodes handed out; the count goes past the end when no node is left. */

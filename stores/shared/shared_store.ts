@@ -98,7 +98,8 @@ const NOTES_BYTES = 2 ** 16;
 /**
  * Makes a store in shared memory, for this thread and all that attach to it.
  *
- * No call ever waits for another thread, as long as there are not more than `threads`: a call
+ * No call waits for another thread, as long as there are not more than `threads`, except that a
+ * new key may wait in a full store, for 20 ms at most, for a thread that stopped in mid-call. A call
  * prepares the next state in a block of its own, and swaps it in by one compare-and-swap. A thread
  * may be stopped, or killed, at any instant; the others go on at once, and a key holds the state
  * before its call or the one after it.

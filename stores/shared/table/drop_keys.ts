@@ -18,6 +18,7 @@ import { hasRoot } from "../states/block_layout.ts";
 import { leftOf, NOTHING_LEFT } from "../states/fresh_at.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
+import type { Places } from "./places.ts";
 import {
   bucketAfter,
   bucketOf,
@@ -44,16 +45,12 @@ const SEARCHED_PER_MILLISECOND = 400;
 /** Slots filled last that are remembered, and keys among which chance decides: powers of two. */
 const REMEMBERED = 256;
 const EQUALS = 256;
-/**
- * Searches without a key that may go before the places taken are assumed to belong to dead threads.
- */
-const FRUITLESS = 1_000;
 
 /** How room is made in a table. */
 export type KeyDropping = ReturnType<typeof keyDropping>;
 
 /** How room is made in a table, closed over it. */
-export function keyDropping(table: Table) {
+export function keyDropping(table: Table, places: Places) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const filled = new Int32Array(REMEMBERED);
@@ -71,8 +68,6 @@ export function keyDropping(table: Table) {
     // When the last long search was, and until when the next one is put off.
     longAt: Infinity,
     longAgainAt: 0,
-    // Searches one after another that found no key that may go.
-    fruitless: 0,
     // The node that was looked at last for a key that holds some.
     node: 0,
     // Slots that were filled by this thread.
@@ -224,33 +219,25 @@ export function keyDropping(table: Table) {
   }
 
   return {
-    /** Takes a place for one more key if one is free. */
-    takeFreePlace(): boolean {
-      const capacity = capacityOf(memory);
-      for (;;) {
-        const keys = Atomics.load(ints, header.keys);
-        if (keys >= capacity) return false;
-        if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
-      }
-    },
     /**
-     * Takes the place of a key that is dropped.
+     * Takes the place of a key that is dropped, once all are taken.
      *
-     * @returns Whether it has one; if not, other threads were faster.
+     * @returns Whether it has one; if not, other threads were faster, or have the rest.
      * @throws {StoreFullError} If there is no room and none may be made.
      */
     makePlace(now: number): boolean {
       if (drop(now, false)) {
-        search.fruitless = 0;
+        places.endLooks();
         return true;
       }
       if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
       if (search.equals !== 0 || search.changedSlot !== 0) return false;
-      if (search.keysSeen < capacityOf(memory) && ++search.fruitless < FRUITLESS) return false;
-      search.fruitless = 0;
+      // Threads that are about to fill slots have the rest.
+      if (search.keysSeen < capacityOf(memory) && places.mayLookForKeys()) return false;
+      places.endLooks();
       // All that there are were found by this call.
       if (search.keysSeen > 0) throw fullError(memory);
-      Atomics.add(ints, header.keys, 1);
+      places.takeAbandoned();
       return true;
     },
     /**

@@ -20,8 +20,9 @@
  * is in two places. The reach sinks again in step 2, when step 1 found none of the home's keys so far
  * out: the intent is unchanged in between, so none has come.
  *
- * A place is taken between steps 2 and 3: of the threads that bring the same key one at a time holds
- * one, so that the places taken are those of keys, and of threads that stand still in this very step.
+ * A place is taken between steps 2 and 3, so that of the threads that bring the same key one at a time
+ * holds one. Whoever breaks an intent counts that, because its thread may have a place until it
+ * notices: `places.ts`.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -32,6 +33,7 @@ import { leftOf } from "../states/fresh_at.ts";
 import { announce, announceMore, clearLast, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import type { KeyDropping } from "./drop_keys.ts";
+import type { Places } from "./places.ts";
 import {
   bucketAfter,
   bucketOf,
@@ -58,7 +60,11 @@ const INTENT_PATIENCE = 100;
 export type KeyInsertion = ReturnType<typeof keyInsertion>;
 
 /** The insertion of new keys into a table, closed over it. */
-export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFilled }: KeyDropping) {
+export function keyInsertion(
+  table: Table,
+  places: Places,
+  { makePlace, noteFilled }: KeyDropping,
+) {
   const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
     table;
   const { ints, bytes, blocks, blockMask } = memory;
@@ -149,7 +155,11 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
       count(thread, counter.takenOver);
     }
     const cleared = (intent & ~TARGET) + (1 << COUNT_SHIFT) | 0;
-    if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) return false;
+    places.noteBroken();
+    if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) {
+      places.noteSettled();
+      return false;
+    }
     seen.intent = cleared;
     return true;
   }
@@ -172,16 +182,17 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
     return Atomics.compareExchange(ints, bucket + INTENT, intent, mine) === intent ? mine : 0;
   }
 
+  /** Takes the intent back, or notices that it was broken; a place without a key was given back. */
   function unclaim(mine: number): void {
-    Atomics.compareExchange(ints, seen.bucket + INTENT, mine, mine & ~TARGET);
+    const before = Atomics.compareExchange(ints, seen.bucket + INTENT, mine, mine & ~TARGET);
+    if (before !== mine) places.noteSettled();
   }
 
-  /** Step 3, under the intent; `isChanging` is left to the caller. */
-  function fill(slot: number, word: number, high: number, mine: number): boolean {
+  /** Step 3, under the intent; `isChanging`, and the intent, are left to the caller. */
+  function fill(slot: number, word: number, high: number): boolean {
     const next = nextWord(memory, word & ~blockMask) | spares.spare();
     thread.isChanging = true;
     const isFilled = Atomics.compareExchange(ints, slot, word, next) === word;
-    unclaim(mine);
     if (!isFilled) {
       count(thread, counter.contention);
       return false;
@@ -207,7 +218,10 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
     // The word was not announced in between: by now it may belong to another key.
     if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
     const mine = claim(slot);
-    if (mine === 0 || !fill(slot, word, high, mine)) return false;
+    if (mine === 0) return false;
+    const isFilled = fill(slot, word, high);
+    unclaim(mine);
+    if (!isFilled) return false;
     spares.add(old);
     if (counted === counter.dropped) count(thread, counted);
     else evicted(counted);
@@ -221,26 +235,29 @@ export function keyInsertion(table: Table, { takeFreePlace, makePlace, noteFille
     if (wordAt(memory, slot) !== word) return false;
     const mine = claim(slot);
     if (mine === 0) return false;
-    if (!takeFreePlace() && !makePlaceBeside(word, mine, now)) return false;
-    if (fill(slot, word, high, mine)) return true;
-    Atomics.sub(ints, header.keys, 1);
-    return false;
+    if (!places.take() && !makePlaceBeside(word, mine, now)) return false;
+    const isFilled = fill(slot, word, high);
+    if (!isFilled) places.giveBack();
+    unclaim(mine);
+    return isFilled;
   }
 
   /** Takes the place of another key; takes the intent back if no key can go. */
   function makePlaceBeside(word: number, mine: number, now: number): boolean {
-    // Whoever broke the intent may have taken the last place for this very key.
-    if (Atomics.load(ints, seen.bucket + INTENT) !== mine) return false;
     let isMade = false;
     // The word that is announced changes with the keys that are looked at.
     announceMore(thread, word);
     try {
-      isMade = makePlace(now);
+      // Whoever broke the intent may have taken the last place for this very key.
+      isMade = places.areTaken() && Atomics.load(ints, seen.bucket + INTENT) === mine &&
+        makePlace(now);
     } finally {
       if (!isMade) unclaim(mine);
-      announce(thread, word);
+      // Nobody is to wait for what a thread announces that pauses.
+      announce(thread, isMade ? word : 0);
       clearLast(thread);
     }
+    if (!isMade) places.pauseIfDue();
     return isMade;
   }
 

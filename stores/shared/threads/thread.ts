@@ -15,6 +15,7 @@
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
 import { field, header, type Memory, RECORD } from "../layout.ts";
+import { pause } from "./pause.ts";
 
 /** The counters of a thread; others may read them at any time. */
 export const counter = {
@@ -188,7 +189,7 @@ function claimIdle(thread: Thread): boolean {
   const { memory } = thread;
   warnOfThreads(memory.threads);
   const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIET);
+  pause(QUIET);
   const isClaimed = calls.some(([record, before]) =>
     callsOf(memory, record) === before && takeOver(thread, record)
   );

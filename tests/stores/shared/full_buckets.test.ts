@@ -268,28 +268,86 @@ describe("a thread that is stopped as it takes the last place", () => {
   });
 
   for (const onFull of ["throw", "evict"] as const) {
-    test(`while another brings the same key: one has the place, or one of two beside, ${onFull}`, () => {
+    test(`while another brings the same key, which pauses before it goes without the place, ${onFull}`, () => {
+      const pauses = countedPauses();
       whereWatched(() => {
         let held = 0;
         for (let stop = 0, steps = 1; stop < steps; stop++) {
           const store = storeOf(3, onFull);
           const other = limiterOn(store, five);
           for (const key of ["a", "b"]) other.consume(key);
+          let hasPlace = false;
           const take = (api: Limiter) => void api.consume("one");
           const taken = stoppedAt(stop, store, take, () => {
-            // It stands still with its place, before its key is in: the other one needs one, too.
-            const { places } = audit(store.handle);
-            held += places;
-            if (places === 0) take(other);
-            else other.consume("a");
+            hasPlace = audit(store.handle).places === 1;
+            pauses.count = 0;
+            if (hasPlace && onFull === "throw") assert.throws(() => take(other), StoreFullError);
+            else take(other);
           });
           steps = Math.max(steps, taken);
+          if (hasPlace) held++;
+          assert.equal(pauses.count, hasPlace ? 19 : 0, `step ${stop}`);
           const units = ["a", "b", "one"].map((key) => 5 - other.peek(key, 0).remaining);
-          assert.deepEqual(units.sort(), [1, 1, 2], `step ${stop}`);
-          assert.equal(store.statistics().evictions, 0, `step ${stop}`);
+          const wanted = !hasPlace ? [1, 1, 2] : onFull === "throw" ? [1, 1, 1] : [0, 1, 2];
+          assert.deepEqual(units.sort(), wanted, `step ${stop}`);
+          const evicted = hasPlace && onFull === "evict" ? 1 : 0;
+          assert.equal(store.statistics().evictions, evicted, `step ${stop}`);
+          assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
         }
-        assert.ok(held < 10, `a place held for ${held} steps`);
-      });
+        assert.ok(held > 0 && held < 10, `a place held for ${held} steps`);
+      }, pauses.pause);
     });
   }
 });
+
+test("a thread that died as it took a place for a key that another brings is waited for once", () => {
+  const pauses = countedPauses();
+  whereWatched(() => {
+    let held = 0;
+    for (let stop = 0; held < 2; stop++) {
+      const store = storeOf(13);
+      const other = limiterOn(store, five);
+      const [one, ...keys] = keysOfHome(store.handle, five, 1, 13) as [string, string];
+      for (const key of keys) other.consume(key);
+      killedAt(stop, store, (own) => own.consume(one));
+      pauses.count = 0;
+      if (audit(store.handle).places === 0) continue;
+      held++;
+      for (
+        const [api, wanted] of [
+          [other, 19],
+          [other, 0],
+          [limiterOn(attachSharedStore(store.handle), five), 19],
+        ] as const
+      ) {
+        assert.throws(() => api.consume(one), StoreFullError);
+        assert.equal(pauses.count, wanted);
+        pauses.count = 0;
+      }
+      // The place is lost with the thread; the others are not.
+      other.reset(keys[0]!);
+      assert.equal(other.consume(one).remaining, 4);
+      assert.equal(pauses.count, 0);
+    }
+  }, pauses.pause);
+});
+
+/** Counts pauses of threads that would have waited. */
+function countedPauses() {
+  const pauses = { count: 0, pause: () => void pauses.count++ };
+  return pauses;
+}
+
+/** Runs a call of a thread on a store, up to a step. */
+function killedAt(stop: number, store: SharedStore, call: (api: Limiter) => void): void {
+  const killed = new Error("killed");
+  let step = -Infinity;
+  const own = limiterOn(
+    steppedStore(store.handle, () => {
+      if (step++ >= stop) throw killed;
+    }),
+    five,
+  );
+  step = 0;
+  assert.throws(() => call(own), (error) => error === killed);
+}

@@ -428,7 +428,7 @@ describe("a handle", () => {
     assert.throws(attach({ kind, buffer: new ArrayBuffer(1_024) }), TypeError);
     assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
     assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
-    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 8: .* is 9/);
+    assert.throws(attach({ kind, buffer: forged(1, 8) }), /layout version must be 9: .* is 8/);
     assert.throws(attach({ kind, buffer: forged(2, 99) }), /capacity must be 1 to 10: .* is 99/);
     assert.throws(attach({ kind, buffer: forged(13, 99) }), /number of bytes must be \d+: /);
     assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);

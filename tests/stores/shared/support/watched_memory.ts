@@ -51,8 +51,14 @@ function watchedArray<Array extends Words>(array: Array, access: Access): Array 
   return proxy;
 }
 
-/** Runs what is told of every access to watched arrays; nobody ever waits. */
-export function whereWatched(run: () => void): void {
+/**
+ * Runs code whose accesses to watched arrays are reported. Nobody ever waits: `pause` receives for how
+ * many milliseconds a thread would have.
+ */
+export function whereWatched(
+  run: () => void,
+  pause: (milliseconds: number) => void = () => {},
+): void {
   const originals = Object.getOwnPropertyDescriptors(Atomics);
   const replace = (name: string, value: unknown) =>
     Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
@@ -63,7 +69,10 @@ export function whereWatched(run: () => void): void {
       return access === undefined ? original(array, index, ...rest) : access(name, index, ...rest);
     });
   }
-  replace("wait", () => "timed-out");
+  replace("wait", (_ints: Int32Array, _at: number, _value: number, milliseconds: number) => {
+    pause(milliseconds);
+    return "timed-out";
+  });
   replace("notify", () => 0);
   try {
     run();

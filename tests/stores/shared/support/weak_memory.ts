@@ -10,6 +10,9 @@
  * On a processor that keeps the order of accesses (`isOrdered`) a load sees the latest write, but
  * plain writes wait in a buffer of their thread until its next atomic write, or a turn of chance.
  *
+ * A thread that pauses sleeps until the others have made so many accesses that any of them, wherever
+ * it stood, has gone on, or until they have ended.
+ *
  * A thread is suspended by a throw, and resumed by a run of its script from the beginning in which
  * the accesses made so far are answered as they were. So scripts must not depend on anything else.
  */
@@ -94,12 +97,21 @@ interface Runner {
   readonly waiting: LateStore[];
   cursor: number;
   budget: number;
+  /** How many accesses all threads have made when it goes on after a pause. */
+  sleepsUntil: number;
   isSuspended: boolean;
   isDone: boolean;
 }
 
 const SUSPENDED = new Error("suspended");
 const MAX_ACCESSES = 6_000;
+/** Accesses of the others in a pause. */
+const PAUSE = 500;
+/**
+ * Longer pauses, in milliseconds, are over at once. A thread without a record looks after such a pause
+ * which of the others made no call: this way they are in the middle of one as it looks.
+ */
+const MAX_PAUSE = 10;
 
 /**
  * Runs scripts at once.
@@ -130,6 +142,7 @@ export function runWeak(
     waiting: [],
     cursor: 0,
     budget: 0,
+    sleepsUntil: 0,
     isSuspended: false,
     isDone: false,
   }));
@@ -255,13 +268,29 @@ export function runWeak(
     };
   }
 
+  function pause(runner: Runner, milliseconds: number): void {
+    if (milliseconds > MAX_PAUSE) return;
+    step(runner, () => {
+      runner.sleepsUntil = accesses + PAUSE;
+      runner.budget = 0;
+    });
+  }
+
+  /** The threads that are awake; all, if none is. */
+  function awake(): readonly number[] {
+    const running = runners.filter(({ isDone }) => !isDone);
+    const found = running.filter(({ sleepsUntil }) => sleepsUntil <= accesses);
+    return (found.length === 0 ? running : found).map(({ id }) => id);
+  }
+
+  let current = runners[0]!;
   const views = runners.map((runner) => viewOf(memory, (bytes) => accessOf(runner, bytes)));
   inWeakMemory(() => {
     for (;;) {
-      const running = runners.filter(({ isDone }) => !isDone).map(({ id }) => id);
+      const running = awake();
       if (running.length === 0 || accesses > MAX_ACCESSES) break;
       const [id, budget] = schedule.next(running);
-      const runner = runners[id]!;
+      const runner = current = runners[id]!;
       const left = MAX_ACCESSES + 1 - accesses;
       Object.assign(runner, { cursor: 0, budget: Math.min(budget, left), isSuspended: false });
       try {
@@ -271,7 +300,7 @@ export function runWeak(
         if (error !== SUSPENDED) throw error;
       }
     }
-  });
+  }, (milliseconds) => pause(current, milliseconds));
   for (const runner of runners) flush(runner);
   return runners.every(({ isDone }) => isDone);
 }
@@ -299,13 +328,13 @@ function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
 }
 
 /** Runs what is told of every access, under a clock and chance that stand still. */
-function inWeakMemory(run: () => void): void {
+function inWeakMemory(run: () => void, pause: (milliseconds: number) => void): void {
   const { now } = Date;
   const { random } = Math;
   Date.now = () => 1_790_000_000_000;
   Math.random = () => 0;
   try {
-    whereWatched(run);
+    whereWatched(run, pause);
   } finally {
     Date.now = now;
     Math.random = random;
