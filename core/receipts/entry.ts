@@ -1,11 +1,25 @@
-/** A receipt that a state remembers. */
+/** A receipt with a time to live that a state remembers until it is settled. */
 export interface Entry {
   /** The receipt's id. */
   readonly id: number;
-  /** When its units are given back; of a settled one, when it is forgotten. */
+  /** When its units are given back. */
   readonly until: number;
   /** Its units that may yet be given back. */
   readonly units: number;
-  /** The receipt's marks, as long as it is not settled and has a time to live. */
-  readonly marks: readonly number[] | undefined;
+  /** The receipt's marks. */
+  readonly marks: readonly number[];
 }
+
+/** The receipts that a state remembers. */
+export interface Entries {
+  /** Those with a time to live that are yet to be settled, by `until`. */
+  readonly open: readonly Entry[];
+  /**
+   * Those that were settled, by `until`: three numbers of each, which are when it is forgotten, its id, and
+   * its units that may yet be given back. Flat, because a key that settles writes them at each call.
+   */
+  readonly settled: readonly number[];
+}
+
+/** The numbers of a settled receipt. */
+export const SETTLED_WIDTH = 3;

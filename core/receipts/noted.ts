@@ -9,7 +9,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import type { Entry } from "./entry.ts";
+import { type Entries, type Entry, SETTLED_WIDTH } from "./entry.ts";
 
 /** The most receipts with a time to live that a key remembers: a call beyond it has none. */
 export const MOST_OPEN = 64;
@@ -26,8 +26,8 @@ export interface Noted<State = unknown> {
   readonly state: State;
   /** Ticks that were given back by receipts. */
   readonly back: number;
-  /** Receipts, by `until`. */
-  readonly entries: readonly Entry[];
+  /** Receipts that are remembered. */
+  readonly entries: Entries;
 }
 
 /**
@@ -37,9 +37,9 @@ export interface Noted<State = unknown> {
 class NotedState<State> implements Noted<State> {
   readonly state: State;
   readonly back: number;
-  readonly entries: readonly Entry[];
+  readonly entries: Entries;
 
-  constructor(state: State, back: number, entries: readonly Entry[]) {
+  constructor(state: State, back: number, entries: Entries) {
     this.state = state;
     this.back = back;
     this.entries = entries;
@@ -50,7 +50,7 @@ class NotedState<State> implements Noted<State> {
 export function withNotes<State>(
   state: State,
   back: number,
-  entries: readonly Entry[],
+  entries: Entries,
 ): Noted<State> {
   return new NotedState(state, back, entries);
 }
@@ -61,15 +61,23 @@ export function isNoted<State>(state: State | Noted<State>): state is Noted<Stat
 }
 
 /** No receipts. */
-export const NO_ENTRIES: readonly Entry[] = Object.freeze([]);
+export const NO_ENTRIES: Entries = Object.freeze({
+  open: Object.freeze([]),
+  settled: Object.freeze([]),
+});
+
+/** Receipts of both kinds. */
+export function entriesOfBoth(open: readonly Entry[], settled: readonly number[]): Entries {
+  return open.length === 0 && settled.length === 0 ? NO_ENTRIES : { open, settled };
+}
 
 /** A state with notes, if there is something to note. */
 export function noted<State>(
   state: State,
   back: number,
-  entries: readonly Entry[],
+  entries: Entries,
 ): State | Noted<State> {
-  return back === 0 && entries.length === 0 ? state : withNotes(state, back, entries);
+  return back === 0 && entries === NO_ENTRIES ? state : withNotes(state, back, entries);
 }
 
 /** The algorithm's own state, without notes. */
@@ -83,7 +91,7 @@ export function backOf(state: unknown): number {
 }
 
 /** Receipts that a state remembers. */
-export function entriesOf(state: unknown): readonly Entry[] {
+export function entriesOf(state: unknown): Entries {
   return isNoted(state) ? state.entries : NO_ENTRIES;
 }
 
@@ -101,76 +109,82 @@ export function hasNotes({ internals }: Algorithm, state: unknown): boolean {
 }
 
 /**
- * Entries in order, without one of them and with another.
+ * Receipts without one of those with a time to live, and with another.
  *
  * @param without The place of the one that goes; -1 for none.
  */
-export function withEntry(
-  entries: readonly Entry[],
+export function withOpen(
+  { open, settled }: Entries,
   without: number,
   entry: Entry | undefined,
-): readonly Entry[] {
-  const next: Entry[] = [];
-  let added = entry;
-  for (let place = 0; place < entries.length; place++) {
-    if (place === without) continue;
-    const each = entries[place]!;
-    if (added !== undefined && each.until > added.until) {
-      next.push(added);
-      added = undefined;
-    }
-    next.push(each);
+): Entries {
+  const next = open.filter((_, place) => place !== without);
+  if (entry !== undefined) {
+    let place = next.length;
+    while (place > 0 && next[place - 1]!.until > entry.until) place--;
+    next.splice(place, 0, entry);
   }
-  if (added !== undefined) next.push(added);
-  return next;
+  return entriesOfBoth(next, settled);
 }
 
 /**
- * The same with one that is settled: if too many are, the one that would be forgotten first gives way
- * to it.
+ * Receipts with one more that is settled, or with other numbers of it; if too many are, the one that would
+ * be forgotten first gives way to it.
+ *
+ * @param place Where its numbers begin; -1 if it is not remembered.
  */
 export function withSettled(
-  entries: readonly Entry[],
-  without: number,
-  entry: Entry,
-): readonly Entry[] {
-  return withEntry(entries, without === -1 ? forgotten(entries) : without, entry);
+  { open, settled }: Entries,
+  place: number,
+  until: number,
+  id: number,
+  units: number,
+): Entries {
+  const isFull = settled.length === SETTLED_WIDTH * MOST_SETTLED;
+  // A copy of its exact length: `push` would leave room for more.
+  const next = place !== -1 || isFull ? settled.slice() : settled.concat(until, id, units);
+  let at = place !== -1 ? place : isFull ? 0 : settled.length;
+  const last = next.length - SETTLED_WIDTH;
+  for (; at < last && next[at + SETTLED_WIDTH]! <= until; at += SETTLED_WIDTH) {
+    move(next, at + SETTLED_WIDTH, at);
+  }
+  for (; at > 0 && next[at - SETTLED_WIDTH]! > until; at -= SETTLED_WIDTH) {
+    move(next, at - SETTLED_WIDTH, at);
+  }
+  next[at] = until;
+  next[at + 1] = id;
+  next[at + 2] = units;
+  return { open, settled: next };
 }
 
-/** The place of the first settled entry if there are as many as may be; -1 otherwise. */
-function forgotten(entries: readonly Entry[]): number {
-  if (entries.length < MOST_SETTLED) return -1;
-  let settled = 0;
-  let first = -1;
-  for (let place = entries.length - 1; place >= 0; place--) {
-    if (entries[place]!.marks !== undefined) continue;
-    settled++;
-    first = place;
-  }
-  return settled < MOST_SETTLED ? -1 : first;
+function move(numbers: number[], from: number, to: number): void {
+  numbers[to] = numbers[from]!;
+  numbers[to + 1] = numbers[from + 1]!;
+  numbers[to + 2] = numbers[from + 2]!;
 }
 
-/** Whether one of some receipts has a time to live, and is not settled. */
-export function hasOpen(entries: readonly Entry[]): boolean {
-  for (let place = entries.length - 1; place >= 0; place--) {
-    if (entries[place]!.marks !== undefined) return true;
+/** The units that receipts have left of one of them; `undefined` if it is not remembered. */
+export function unitsLeft({ open, settled }: Entries, id: number): number | undefined {
+  for (let place = 0; place < settled.length; place += SETTLED_WIDTH) {
+    if (settled[place + 1] === id) return settled[place + 2];
   }
-  return false;
+  return open.find((entry) => entry.id === id)?.units;
 }
 
 /** Whether one more receipt with a time to live can be remembered. */
-export function hasRoom(entries: readonly Entry[]): boolean {
-  return entries.length < MOST_OPEN ||
-    entries.reduce((open, { marks }) => open + (marks === undefined ? 0 : 1), 0) < MOST_OPEN;
+export function hasRoom({ open }: Entries): boolean {
+  return open.length < MOST_OPEN;
 }
 
-/** A note's object, and an entry's, in bytes: averages of what V8 was seen to take of such objects. */
-const NOTE_BYTES = 80;
+/** A note's objects, an entry's, and a settled receipt's numbers, in bytes: averages of what V8 takes. */
+const NOTE_BYTES = 150;
 const ENTRY_BYTES = 110;
+const SETTLED_BYTES = 24;
 
 /** How many bytes the notes of a state take. */
-export function notesBytes({ entries }: Noted): number {
+export function notesBytes({ entries: { open, settled } }: Noted): number {
   let marks = 0;
-  for (const entry of entries) marks += entry.marks?.length ?? 0;
-  return NOTE_BYTES + ENTRY_BYTES * entries.length + 16 * marks;
+  for (const entry of open) marks += entry.marks.length;
+  return NOTE_BYTES + ENTRY_BYTES * open.length + 16 * marks +
+    SETTLED_BYTES * (settled.length / SETTLED_WIDTH);
 }

@@ -6,8 +6,16 @@
 
 import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
-import type { Entry } from "./entry.ts";
-import { isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes } from "./noted.ts";
+import { type Entries, type Entry, SETTLED_WIDTH } from "./entry.ts";
+import {
+  entriesOfBoth,
+  isNoted,
+  MOST_OPEN,
+  MOST_SETTLED,
+  NO_ENTRIES,
+  type Noted,
+  withNotes,
+} from "./noted.ts";
 
 /** The beginning of the text of a state with notes. */
 const TAG = "r1 ";
@@ -25,41 +33,57 @@ export function notedCodec<State>(
   function encode(state: State | Noted<State>): string {
     if (!isNoted(state)) return codec.encode(state);
     const { back, entries } = state;
-    const words = [back, entries.length, ...entries.map(entryText)];
-    return `${TAG}${words.join(" ")} ${codec.encode(state.state)}`;
+    const texts = textsOf(entries);
+    return `${TAG}${[back, texts.length, ...texts].join(" ")} ${codec.encode(state.state)}`;
   }
 
   function decode(text: string): State | Noted<State> | undefined {
     if (!text.startsWith(TAG)) return codec.decode(text);
     const [, back = "", count = ""] = text.split(" ", 3);
-    const entries: Entry[] = [];
+    const open: Entry[] = [];
+    const settled: number[] = [];
+    let last = 0;
     let at = TAG.length + back.length + count.length + 2;
     for (let left = countOf(count); left > 0; left--) {
       const end = text.indexOf(" ", at);
       const entry = end < 0 ? undefined : entryOf(text.slice(at, end), marks);
-      if (entry === undefined || entries.length === MOST_OPEN + MOST_SETTLED) return undefined;
-      entries.push(entry);
+      if (entry === undefined || entry.until < last) return undefined;
+      last = entry.until;
+      const { id, until, units, marks: own } = entry;
+      if (own === undefined) settled.push(until, id, units);
+      else open.push({ id, until, units, marks: own });
+      const isTooMany = open.length > MOST_OPEN || settled.length > SETTLED_WIDTH * MOST_SETTLED;
+      if (isTooMany) return undefined;
       at = end + 1;
     }
     const state = codec.decode(text.slice(at));
     if (state === undefined || !(countOf(back) >= 0)) return undefined;
-    const read = withNotes(state, countOf(back), entries);
-    const isOrdered = entries.every(({ until }, index) =>
-      index === 0 || entries[index - 1]!.until <= until
-    );
-    const isEmpty = read.back === 0 && entries.length === 0;
-    return isOrdered && !isEmpty && encode(read) === text ? read : undefined;
+    const read = withNotes(state, countOf(back), entriesOfBoth(open, settled));
+    const isEmpty = read.back === 0 && read.entries === NO_ENTRIES;
+    return !isEmpty && encode(read) === text ? read : undefined;
   }
 
   return { ...codec, encode, decode } as Codec<State | Noted<State>>;
 }
 
-function entryText({ id, until, units, marks }: Entry): string {
-  const text = `${id}@${until}*${units}`;
-  return marks === undefined ? text : `${text}:${marks.join(",")}`;
+/** The texts of receipts, by `until`. */
+function textsOf({ open, settled }: Entries): string[] {
+  const texts: string[] = [];
+  let place = 0;
+  function addSettled(until: number): void {
+    for (; place < settled.length && settled[place]! <= until; place += SETTLED_WIDTH) {
+      texts.push(`${settled[place + 1]}@${settled[place]}*${settled[place + 2]}`);
+    }
+  }
+  for (const { id, until, units, marks } of open) {
+    addSettled(until);
+    texts.push(`${id}@${until}*${units}:${marks.join(",")}`);
+  }
+  addSettled(Infinity);
+  return texts;
 }
 
-function entryOf(text: string, size: number): Entry | undefined {
+function entryOf(text: string, size: number) {
   const [own = "", listed] = text.split(":");
   const [id = NaN, until = NaN, units = NaN] = own.split(/[@*]/).map(countOf);
   const marks = listed === undefined

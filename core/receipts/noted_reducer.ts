@@ -6,8 +6,8 @@
 
 import type { SplitReducer } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
-import type { Entry } from "./entry.ts";
-import { hasOpen, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
+import { type Entries, type Entry, SETTLED_WIDTH } from "./entry.ts";
+import { entriesOfBoth, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
 import type { Receipts } from "./returns.ts";
 
 /** Gives back units to a state without entries: to the state, and to what it notes of them. */
@@ -19,14 +19,15 @@ export function settledAt<State>(
   now: number,
   giveBack: GiveBackNow<State>,
 ): State | Noted<State> {
-  const { entries } = held;
-  if (entries.length === 0 || entries[0]!.until > now) return held;
+  const { open, settled } = held.entries;
+  let over = 0;
+  while (over < open.length && open[over]!.until <= now) over++;
+  let forgotten = 0;
+  while (forgotten < settled.length && settled[forgotten]! <= now) forgotten += SETTLED_WIDTH;
+  if (over === 0 && forgotten === 0) return held;
   let core = noted(held.state, held.back, NO_ENTRIES);
-  let index = 0;
-  for (; index < entries.length && entries[index]!.until <= now; index++) {
-    core = withoutUnits(core, entries[index]!, giveBack);
-  }
-  return withEntries(core, entries.slice(index));
+  for (let index = 0; index < over; index++) core = withoutUnits(core, open[index]!, giveBack);
+  return withEntries(core, entriesOfBoth(open.slice(over), settled.slice(forgotten)));
 }
 
 /** The state after an entry's time to live. */
@@ -35,13 +36,13 @@ function withoutUnits<State>(
   { until, units, marks }: Entry,
   giveBack: GiveBackNow<State>,
 ): State | Noted<State> {
-  return marks === undefined || units === 0 ? core : giveBack(core, until, units, marks, true)[0];
+  return units === 0 ? core : giveBack(core, until, units, marks, true)[0];
 }
 
 /** A state with other entries. */
 export function withEntries<State>(
   state: State | Noted<State>,
-  entries: readonly Entry[],
+  entries: Entries,
 ): State | Noted<State> {
   return isNoted(state) ? noted(state.state, state.back, entries) : noted(state, 0, entries);
 }
@@ -86,19 +87,17 @@ export function reduceNoted<State>(
   function lookAhead(
     decision: Decision,
     core: State | Noted<State>,
-    entries: readonly Entry[],
+    open: readonly Entry[],
     from: number,
     now: number,
     cost: number,
   ): Decision {
-    let index = from;
-    while (index < entries.length && entries[index]!.marks === undefined) index++;
-    const entry = entries[index];
+    const entry = open[from];
     if (entry === undefined || isOverBy(decision, entry.until - now)) return decision;
     const next = withoutUnits(core, entry, giveBack);
     const state = isNoted(next) ? next.state : next;
     const later = lookAt(state, entry.until, cost);
-    const then = lookAhead(later, next, entries, index + 1, entry.until, cost);
+    const then = lookAhead(later, next, open, from + 1, entry.until, cost);
     return sooner(decision, then, entry.until - now);
   }
 
@@ -117,9 +116,9 @@ export function reduceNoted<State>(
       const after = isNoted(settled) ? settled.state : settled;
       const before = next === state ? after : stateAt(state, now);
       const decision = decide(before, after, now, cost);
-      if (!isNoted(settled) || !hasOpen(settled.entries)) return decision;
+      if (!isNoted(settled) || settled.entries.open.length === 0) return decision;
       const core = noted(after, settled.back, NO_ENTRIES);
-      return lookAhead(decision, core, settled.entries, 0, now, decision.allowed ? 0 : cost);
+      return lookAhead(decision, core, settled.entries.open, 0, now, decision.allowed ? 0 : cost);
     },
   };
 }

@@ -4,6 +4,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
+import { type Entries, SETTLED_WIDTH } from "./entry.ts";
 import { backOf, entriesOf, isNoted, type Noted, noted, plainState } from "./noted.ts";
 import { type GiveBackNow, settledAt, withEntries } from "./noted_reducer.ts";
 import type { Receipts, Returns } from "./returns.ts";
@@ -104,8 +105,10 @@ export function receiptsOfAll(
 }
 
 /** Milliseconds until the last of these receipts has expired. */
-function lastOf(entries: readonly { readonly until: number }[], now: number): number {
-  return entries.length === 0 ? 0 : Math.max(0, entries[entries.length - 1]!.until - now);
+function lastOf({ open, settled }: Entries, now: number): number {
+  const opened = open.length === 0 ? 0 : open[open.length - 1]!.until - now;
+  const last = settled.length === 0 ? 0 : settled[settled.length - SETTLED_WIDTH]! - now;
+  return Math.max(0, opened, last);
 }
 
 /** Milliseconds for which a store must keep the state that a decision left. */

@@ -4,7 +4,7 @@
  * stores use, of states with notes and without.
  */
 
-import type { Entry } from "./entry.ts";
+import type { Entries } from "./entry.ts";
 
 /** A state after giving back: the state, the units that were given back, and the ticks in all. */
 export type Returned<State> = readonly [state: State, returned: number, back: number];
@@ -61,10 +61,10 @@ export interface Receipts<State = unknown> {
   lasts(after: State, now: number): number;
   /** The state without the receipts whose time is over at `now`. */
   settled(state: State, now: number): State;
-  /** The receipts that the state remembers, by `until`. */
-  entries(state: State): readonly Entry[];
+  /** The receipts that the state remembers. */
+  entries(state: State): Entries;
   /** The state that remembers these receipts in place of its own; `now` is the instant of the call. */
-  remember(state: State, entries: readonly Entry[], now: number): State;
+  remember(state: State, entries: Entries, now: number): State;
   /**
    * Milliseconds for which a state that was just written is to be kept: until it is fresh and its
    * notes are of no use.

@@ -8,7 +8,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import { hasRoom, withEntry } from "../receipts/noted.ts";
+import { hasRoom, withOpen } from "../receipts/noted.ts";
 import type { Receipts } from "../receipts/returns.ts";
 import type { Verb } from "../store.ts";
 
@@ -81,7 +81,7 @@ function reserving(
           const mark = markOf(next, now);
           if (mark === undefined || !remembers) return { decision, mark };
           const until = now + ttl;
-          const expires = receipts.entries(next).some((entry) =>
+          const expires = receipts.entries(next).open.some((entry) =>
             entry.id === id && entry.until === until
           );
           return { decision, mark: expires ? { ...mark, until, expires } : mark };
@@ -129,5 +129,5 @@ function remembered(
   const entries = receipts.entries(settled);
   if (!hasRoom(entries)) return next;
   const entry = { id, until: now + ttl, units: cost, marks: receipts.mark(settled) };
-  return receipts.remember(settled, withEntry(entries, -1, entry), now);
+  return receipts.remember(settled, withOpen(entries, -1, entry), now);
 }

@@ -7,8 +7,8 @@ import type { Algorithm } from "../algorithm.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import type { Entry } from "../receipts/entry.ts";
-import { withEntry, withSettled } from "../receipts/noted.ts";
+import { type Entries, SETTLED_WIDTH } from "../receipts/entry.ts";
+import { withOpen, withSettled } from "../receipts/noted.ts";
 import type { Receipt, Settlement } from "../receipts/receipt.ts";
 import type { Verb, VerbKind } from "../store.ts";
 
@@ -107,10 +107,16 @@ function ending(
     if (marks.length !== receipts.size) return UNKNOWN;
     const held = receipts.settled(state, now);
     const known = receipts.entries(held);
-    const place = placeOf(known, id);
+    const place = expires ? placeOfOpen(known, id) : placeOfSettled(known, id);
     const isOver = now >= until;
     if (expires && place === -1) return isOver ? EXPIRED : UNKNOWN;
-    const most = place === -1 ? units : known[place]!.units;
+    // Its units come back by themselves, whatever an altered receipt says.
+    if (!expires && placeOfOpen(known, id) !== -1) return UNKNOWN;
+    const most = place === -1
+      ? units
+      : expires
+      ? known.open[place]!.units
+      : known.settled[place + 2]!;
     if (most === 0 && units > 0) return UNKNOWN;
     if (isOver && (actual ?? 0) <= most) return EXPIRED;
     const wanted = back === undefined ? most - actual! : Math.min(back, most);
@@ -144,28 +150,37 @@ const NOTHING = { next: undefined, returned: 0, charged: 0, place: -1, left: 0 }
 const UNKNOWN: End = Object.freeze({ ...NOTHING, outcome: "unknown" });
 const EXPIRED: End = Object.freeze({ ...NOTHING, outcome: "expired" });
 
-function placeOf(entries: readonly Entry[], id: number): number {
-  for (let place = entries.length - 1; place >= 0; place--) {
-    if (entries[place]!.id === id) return place;
+/** The place of a receipt with a time to live. */
+function placeOfOpen({ open }: Entries, id: number): number {
+  for (let place = open.length - 1; place >= 0; place--) {
+    if (open[place]!.id === id) return place;
+  }
+  return -1;
+}
+
+/** Where the numbers of a settled receipt begin. */
+function placeOfSettled({ settled }: Entries, id: number): number {
+  for (let place = settled.length - SETTLED_WIDTH; place >= 0; place -= SETTLED_WIDTH) {
+    if (settled[place + 1] === id) return place;
   }
   return -1;
 }
 
 /** The receipts that a state remembers after one of them was settled, in whole or in part. */
 function remembered(
-  known: readonly Entry[],
+  known: Entries,
   place: number,
   { id, at, until, units, expires, marks }: SettleArgument["receipt"],
   left: number,
   now: number,
-): readonly Entry[] {
+): Entries {
   // A receipt that expires has an entry until it is settled: no entry means settled.
   if (expires) {
-    return withEntry(known, place, left === 0 ? undefined : { id, until, units: left, marks });
+    return withOpen(known, place, left === 0 ? undefined : { id, until, units: left, marks });
   }
   if (units === 0 || id === 0) return known;
   // Remembered for as long as units taken now would count. The receipt is the caller's, so its times
   // may be larger than any state can hold.
   const last = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
-  return withSettled(known, place, { id, until: last, units: left, marks: undefined });
+  return withSettled(known, place, last, id, left);
 }

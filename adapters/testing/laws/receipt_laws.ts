@@ -9,7 +9,7 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { gcra } from "../../../core/algorithms/gcra.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
-import { plainState } from "../../../core/receipts/noted.ts";
+import { plainState, unitsLeft } from "../../../core/receipts/noted.ts";
 import type { Receipts } from "../../../core/receipts/returns.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import { type Mark, reserve, reserveFor } from "../../../core/verbs/reserve.ts";
@@ -146,7 +146,7 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
     back: number,
   ): number[] {
     const held = receipts!.settled(state, now);
-    const known = receipts!.entries(held).find((entry) => entry.id === id)?.units ?? units;
+    const known = unitsLeft(receipts!.entries(held), id) ?? units;
     if (now >= mark.until) return lines.map(() => 0);
     if (known < left) throw new Error(`${algorithm.id} knows of ${known} units, not ${left}`);
     return lines.map((line) =>
@@ -168,7 +168,7 @@ function replayed({ algorithm, ...subject }: Subject, schedule: Schedule, picks:
     isRemembered: boolean,
   ): void {
     const held = receipts!.entries(receipts!.settled(state, now));
-    const isKnown = held.some(({ id }) => id === receipt.id);
+    const isKnown = unitsLeft(held, receipt.id) !== undefined;
     if (isRemembered && !isKnown) throw new Error(`${algorithm.id} forgets a receipt at once`);
     // Where nothing counted any more, nothing had to be remembered.
     for (const actual of isKnown ? [0, units, units + 1] : [0]) {
