@@ -12,10 +12,10 @@ export interface Entry {
 
 /** The receipts that a state remembers. */
 export interface Entries {
-  /** Those with a time to live that are yet to be settled, by `until`. */
+  /** Open receipts, which have a time to live and are yet to be settled, by `until`. */
   readonly open: readonly Entry[];
   /**
-   * Those that were settled, by `until`: three numbers of each, which are when it is forgotten, its id, and
+   * Settled receipts, by `until`: three numbers of each, which are when it is forgotten, its id, and
    * its units that may yet be given back. Flat, because a key that settles writes them at each call.
    */
   readonly settled: readonly number[];
