@@ -50,7 +50,7 @@ function singleCases(xml) {
   const cases = [...xml.matchAll(TESTCASE_REGEXP)].map(
     ([, text = "", body = ""]) => {
       const { name = "", classname = "" } = attributesOf(text);
-      return { name, steps: classname.startsWith("ext:deno_node/"), verdict: verdictOf(body) };
+      return { name, steps: classname.startsWith("ext:"), verdict: verdictOf(body) };
     },
   );
   const groups = groupsOf(cases.filter(({ steps }) => steps).map(({ name }) => name));
