@@ -3,7 +3,7 @@
  * entry points. It is no subpath; it would become one with an application that is a package of its own.
  */
 
-export { splitReducer } from "./algorithms/split_reducer.ts";
+export { splitReducer, withoutReceipts } from "./algorithms/split_reducer.ts";
 export { mayDelay } from "./algorithms/may_delay.ts";
 export { setBounded } from "./bounded_map.ts";
 export { isStoreError } from "./errors.ts";

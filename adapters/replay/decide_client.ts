@@ -3,7 +3,7 @@
  * a decision only where one is needed, because a log can have millions of requests.
  */
 
-import { mayDelay, splitReducer } from "../../core/application_support.ts";
+import { mayDelay, splitReducer, withoutReceipts } from "../../core/application_support.ts";
 import type { Algorithm } from "../../mod.ts";
 import type { ClientRequests } from "./log/trace.ts";
 
@@ -53,7 +53,8 @@ export interface ClientDecider {
 /** Makes the decider of an algorithm: a fold of its reducer. */
 export function clientDecider(algorithm: Algorithm): ClientDecider {
   const { initial, capacity } = algorithm;
-  const { take, decide } = splitReducer(algorithm);
+  // A log has no receipts, so neither has a state.
+  const { take, decide } = splitReducer(withoutReceipts(algorithm));
   const delays = mayDelay(algorithm);
   return {
     decide({ at, cost }, verdicts) {
