@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
 import { requireProgram } from "../../../.ci/programs.mjs";
 import { freePort } from "../redis/free_port.ts";
+import { listens } from "../listens.ts";
 
 /** A PgBouncer of this test's own. */
 export interface PgBouncer {
@@ -47,7 +47,7 @@ ignore_startup_parameters = extra_float_digits
     env: { ...process.env, ...env },
     stdio: "ignore",
   });
-  for (let tries = 0; !await isListening(port); tries++) {
+  for (let tries = 0; !await listens(port); tries++) {
     if (tries === 500) throw new Error("pgbouncer did not start within 5 seconds");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -60,16 +60,4 @@ ignore_startup_parameters = extra_float_digits
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    const end = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.on("connect", () => end(true));
-    socket.on("error", () => end(false));
-  });
 }
