@@ -55,7 +55,7 @@ async function measure(
 ): Promise<Measured> {
   if (processes > 1) {
     const before = await walBytes();
-    // The time of four processes cannot be told apart from their warming up.
+    // The time of four processes cannot be distinguished from their warm-up.
     const file = new URL("./databases/process.ts", import.meta.url);
     const run = await crowd(processes, name, place, workload, milliseconds, file);
     // The others' warming up is in it, too, and few calls beside the rest.

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import pg from "pg";
 
 import { findProgram } from "../../.ci/programs.mjs";
+import { freePort } from "../free_port.ts";
 
 /** A Postgres of the bench's own, as it is set up by default. */
 export interface PostgresServer {
@@ -90,15 +90,4 @@ function secondsOf(id: number): number {
   } catch {
     return 0;
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" ? address!.port : 0));
-    });
-  });
 }

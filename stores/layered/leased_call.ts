@@ -94,7 +94,7 @@ export function leasedCall(
     const at = now ?? performance.now();
     const leased = leasedKey(keys, key, now === undefined);
     const { block } = leased;
-    // A block from the future is none: the clock was set back.
+    // A block from the future does not count: the clock was set back.
     const age = block === undefined ? Infinity : at - block.at;
     const left = age >= 0 && age < ttl ? block!.left : 0;
     if (block?.given !== undefined && left >= cost && cost > 0) {

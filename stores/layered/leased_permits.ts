@@ -153,7 +153,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       const at = now ?? performance.now();
       const pool = poolOf(inner.nameOf(key), now === undefined);
       const age = at - pool.renewedAt;
-      // A share from the future is none: the clock was set back.
+      // A share from the future does not count: the clock was set back.
       if (pool.number > 0 && !(age >= 0 && age < ttl)) loseShare(pool);
       const isFresh = () => pool.answer !== undefined && at - pool.renewedAt < lag;
       return { pool, key, now, at, isFresh };

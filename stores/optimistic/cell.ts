@@ -65,7 +65,7 @@ export function emptyCell(name: string, index: number): Cell {
 /** The end of the text of a state that is in debt, which others would take for one of a clock set back. */
 const DEBT = " +";
 
-/** The state of what the server holds; `undefined` if it is none of the algorithm. */
+/** The state of what the server holds; `undefined` if it is not a state of the algorithm. */
 export function decodeCell({ held, owes }: Cell, { codec }: Algorithm): unknown {
   const state = codec.decode(held!);
   return state === undefined && owes ? codec.decode(held!.slice(0, -DEBT.length)) : state;

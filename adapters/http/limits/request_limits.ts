@@ -102,7 +102,7 @@ export function requestLimits(
   };
 }
 
-/** Makes what releases the permits in answers; `undefined` if there is none. */
+/** Makes the function that releases the permits in answers; `undefined` if they hold no permit. */
 function releaseAll(answers: readonly Answer[]): (() => void) | undefined {
   const releases = answers.flatMap((answer) => releaseOf(answer) ?? []);
   return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
