@@ -80,7 +80,7 @@ async function explainCounters(
   { redis }: ExplainValues,
   { print }: Tools,
 ): Promise<void> {
-  const store = redis === undefined ? memoryStore() : await openRedis(redis);
+  const store = redis === undefined ? memoryStore({ perProcess: true }) : await openRedis(redis);
   try {
     print(redis === undefined ? "for unused keys:" : `with the counters in ${redis}:`);
     const { domain, descriptors } = request;

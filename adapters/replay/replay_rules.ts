@@ -67,7 +67,7 @@ export async function replayRules(
 /** Decides a log; returns the verdicts of all rules together, then those of each rule. */
 function decideRules(trace: Trace, rules: RuleSet, name: string) {
   let now = 0;
-  const store = memoryStore({ maxKeys: 1_000_000 });
+  const store = memoryStore({ maxKeys: 1_000_000, perProcess: true });
   const engine = ruleEngine({ rules, store, clock: () => now });
   const asked = trace.clients.map((text) => JSON.parse(text) as readonly Asked[]);
   const all = ruleTally(name, name, trace);

@@ -273,7 +273,7 @@ function checkThreads(action: string, _option: string, threads: unknown): void {
 function quietLog(written: Log): Log {
   const log = guarded(written, firstPrinted());
   const errors = limiter(gcra({ limit: 5, period: "1s" }), {
-    store: memoryStore({ maxKeys: 1_000 }),
+    store: memoryStore({ maxKeys: 1_000, perProcess: true }),
     prefix: "log",
   });
   return (event) => {
