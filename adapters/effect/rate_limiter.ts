@@ -13,6 +13,7 @@ import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Receipt } from "../../core/receipts/receipt.ts";
 import type { Store } from "../../core/store.ts";
+import { warnOfProcesses } from "../../stores/memory/warn_of_processes.ts";
 import { type Admission, take, waitFor } from "./admission.ts";
 import { checkOptions } from "../../core/options/checks.ts";
 import {
@@ -200,6 +201,7 @@ export const RateLimiter: Context.Service<RateLimiter, RateLimiter> = Context.Se
 
 /** Makes the service on a store, which stays the caller's to close. */
 export function makeRateLimiter(store: Store): RateLimiter {
+  warnOfProcesses(store);
   const bind = limitBinder(store);
   return {
     store,

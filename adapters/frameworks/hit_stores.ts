@@ -13,6 +13,7 @@ import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts"
 import { checkOptions, typeError } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
+import { warnOfProcesses } from "../../stores/memory/warn_of_processes.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
 import { nativePromise } from "../http/native_promise.ts";
 import { type HitBlock, type HitWindow, hitWindow } from "./hit_window.ts";
@@ -191,6 +192,7 @@ function hitCounters(options: HitStoreOptions) {
   });
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
+  warnOfProcesses(store);
 
   return function hitCounter(window: Algorithm<HitWindow>) {
     const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;

@@ -11,6 +11,7 @@ import { limiterOn } from "../../../core/limiter/limiter.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { typeError } from "../../../core/options/checks.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
+import { warnOfProcesses } from "../../../stores/memory/warn_of_processes.ts";
 import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
 
 /** The most limiters that are kept. */
@@ -28,6 +29,7 @@ export function policyLimiter(
 ): (request: unknown, info: unknown) => MaybePromise<AnyLimiter | undefined> {
   const store = given ?? memoryStore();
   checkPrefix(prefix);
+  warnOfProcesses(store);
   const limiters = new Map<string, AnyLimiter>();
 
   function limiterOf(algorithm: Algorithm | undefined): AnyLimiter | undefined {

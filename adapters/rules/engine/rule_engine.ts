@@ -16,6 +16,7 @@ import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promi
 import type { Rule, Verdict } from "../../../core/rules/rules.ts";
 import type { Store } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
+import { warnOfProcesses } from "../../../stores/memory/warn_of_processes.ts";
 import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 
@@ -170,6 +171,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   const { store = memoryStore(), prefix = "rules", clock, lookup, lookupCache } = options;
   const { onVerdict, onLookupError = () => {} } = options;
   checkStore("create ruleEngine", "store", store);
+  warnOfProcesses(store);
   const on: RuleStore = {
     store,
     prefix,
