@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
-import { build } from "./build.mjs";
+import { build, ONE_CHECKER } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 import { countFile } from "./junit.mjs";
@@ -102,7 +102,7 @@ function checkJobs(snippets) {
       11,
       () => child("deno", ["check", "--quiet", snippets, ...forDeno()]),
     ),
-    checkJob("Types, by tsc", 4, () => child("tsc", ["--noEmit"])),
+    checkJob("Types, by tsc", 4, () => child("tsc", ["--noEmit", ...ONE_CHECKER])),
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),

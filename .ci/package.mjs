@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 
-import { build } from "./build.mjs";
+import { build, ONE_CHECKER } from "./build.mjs";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
@@ -141,12 +141,9 @@ export function checkBareTypes() {
 
 /** @param {string} cwd @param {string[]} options @param {string} file */
 function tsc(cwd, options, file) {
+  const alone = ["--noEmit", "--ignoreConfig", ...ONE_CHECKER];
   const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
-  return child(
-    "tsc",
-    ["--noEmit", "--ignoreConfig", ...strict, "--module", "nodenext", ...options, file],
-    { cwd },
-  );
+  return child("tsc", [...alone, ...strict, "--module", "nodenext", ...options, file], { cwd });
 }
 
 /**

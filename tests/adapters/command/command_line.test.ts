@@ -91,16 +91,18 @@ describe("tidegate explain", () => {
   });
 
   test("asks a running service for the state of its counters", () =>
-    withService(async (service) => {
-      await fetch(`${service.url}/v1/consume`, {
-        method: "POST",
-        body: JSON.stringify({ entries: { address: "192.0.2.7" } }),
-      });
-      const { printed } = await run(
-        ...["explain", EXAMPLE, "address=192.0.2.7", "--service", service.url],
-      );
-      assert.match(printed, /answers: \{"allowed":true,"limit":60,"remaining":18/);
-    }, { rules: EXAMPLE }));
+    inFolder(async (folder) => {
+      const rules = join(folder, "rules.json");
+      // A unit comes back in eight hours, so that none does while the command starts.
+      const limits = [{ limit: 3, period: "24h" }];
+      writeFileSync(rules, JSON.stringify({ domain: "shop", rules: [{ key: "user", limits }] }));
+      await withService(async ({ url }) => {
+        const body = JSON.stringify({ entries: { user: "1" } });
+        await fetch(`${url}/v1/consume`, { method: "POST", body });
+        const { printed } = await run("explain", rules, "user=1", "--service", url);
+        assert.match(printed, /answers: \{"allowed":true,"limit":3,"remaining":1/);
+      }, { rules });
+    }));
 });
 
 withRedis("tidegate with Redis", (redis) => {
