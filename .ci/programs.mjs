@@ -67,7 +67,15 @@ export function findProgram(name) {
 export function requireProgram(name) {
   const program = findProgram(name);
   if (program !== undefined) return program;
-  throw new Error(`Cannot find ${name}: install it with "sudo apt-get install ${name}"`);
+  throw new Error(`Cannot find ${name}: install it with "sudo apt-get install ${packageOf(name)}"`);
+}
+
+/**
+ * The Debian package that a program is in.
+ * @param {ProgramName} name
+ */
+export function packageOf(name) {
+  return UNPACKED.get(name) ?? name;
 }
 
 /**
@@ -83,7 +91,7 @@ export function installPrograms(names = PROGRAMS) {
     const forAll = wanted.filter((name) => !UNPACKED.has(name));
     if (process.getuid?.() === 0 && forAll.length > 0) installForAll(forAll);
     for (const name of wanted) {
-      if (missing().includes(name)) unpack(UNPACKED.get(name) ?? name, join(cache, name));
+      if (missing().includes(name)) unpack(packageOf(name), join(cache, name));
     }
   }
   return missing();

@@ -6,12 +6,10 @@ import {
   type AlgorithmRule,
   limiterLaws,
   spanBound,
-  storeLaws,
   type Subject,
 } from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
-import { sqliteStore } from "../../examples/sqlite_store.ts";
 import { threeStrikes } from "../../examples/three_strikes.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import { fcOptions } from "../support/seed.ts";
@@ -63,21 +61,12 @@ describe("an algorithm of one's own", () => {
   }
 });
 
-describe("a store of one's own", () => {
-  for (const law of storeLaws(() => sqliteStore())) {
-    test(`sqliteStore: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
-  }
-});
-
 describe("docs/testing.md shows", () => {
-  for (const name of ["three_strikes", "sqlite_store"]) {
-    test(`examples/${name}.ts as it is`, () => {
-      const source = readText(`examples/${name}.ts`)
-        .replaceAll('"../mod.ts"', '"tidegate"')
-        .replaceAll('"../core/toolkit.ts"', '"tidegate/toolkit"')
-        .replaceAll("export function", "function");
-      const code = source.slice(source.indexOf("*/") + 3).trim();
-      assert.ok(readText("docs/testing.md").includes(code));
-    });
-  }
+  test("examples/three_strikes.ts as it is", () => {
+    const source = readText("examples/three_strikes.ts")
+      .replaceAll('"../mod.ts"', '"tidegate"')
+      .replaceAll("export function", "function");
+    const code = source.slice(source.indexOf("*/") + 3).trim();
+    assert.ok(readText("docs/testing.md").includes(code));
+  });
 });
