@@ -28,18 +28,19 @@ import {
 /** The options of `concurrency`. */
 export interface ConcurrencyOptions {
   /**
-   * Units that may be in use at once; an integer from 0 to 1,000,000. 0 refuses everything. Above 1,000
-   * the store is to be wrapped in `lease` of `tidegate/stores`.
+   * Units that may be in use at once; an integer from 0 to 1,000,000. 0 refuses everything. Above
+   * 1,000 the store is to be wrapped in `lease` of `tidegate/stores`.
    */
   readonly limit: number;
   /**
-   * For how long a permit is held that nobody renews, as its holder died: whole milliseconds of at
-   * least 10, or text such as `"30s"`. Limiters renew permits three times as often.
+   * How long a permit is held without being renewed, after which its holder counts as dead: whole
+   * milliseconds of at least 10, or text such as `"30s"`. Limiters renew permits three times as
+   * often.
    */
   readonly ttl: Period;
   /**
-   * For how long a permit is renewed at most, so that one that is never released is free some day; at
-   * least `ttl`. Default `"1h"`, or `ttl` if that is longer.
+   * For how long a permit is renewed at most, so that one that is never released is free some day;
+   * at least `ttl`. Default `"1h"`, or `ttl` if that is longer.
    */
   readonly maxHold?: Period | undefined;
   /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
@@ -62,26 +63,28 @@ const NO_SHARE: Share = { units: 0, number: 0 };
 const NOBODY = 0;
 
 /**
- * Concurrency: up to `limit` units in use at once. A limiter's `hold` and `withPermit` take units, which
- * come back when they are released, or `ttl` after they were last renewed.
+ * Concurrency: up to `limit` units in use at once. A limiter's `hold` and `withPermit` take units,
+ * which come back when they are released, or `ttl` after they were last renewed.
  *
- * Units are permits with an identity. To release one twice, too late or after it was lost frees no unit
- * of anybody else, and a permit that has expired is never revived. `consume`, `acquire`, `charge` and
- * `refund` throw a `TypeError`, because nobody could release what they take; `peek` shows what is free.
+ * Units are permits with an identity. To release one twice, too late or after it was lost frees no
+ * unit of anybody else, and a permit that has expired is never revived. `consume`, `acquire`,
+ * `charge` and `refund` throw a `TypeError`, because nobody could release what they take; `peek`
+ * shows what is free.
  *
- * `retryAfter` is the earliest millisecond at which enough permits expire if nobody releases or renews
- * any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, and a clock
- * that jumps ahead, break the limit, and nothing can prevent that: heed the permit's `signal`.
+ * `retryAfter` is the earliest millisecond at which enough permits expire if nobody releases or
+ * renews any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, and
+ * a clock that jumps ahead, break the limit, and nothing can prevent that: heed the permit's
+ * `signal`.
  *
- * In `all` with other algorithms a refusal takes nothing of any of them, and a release gives back the
- * permit alone. A changed limit takes over nothing (`replaces`): permits stay with the options under
- * which they were given, so for a while there may be as many under the old limit and the new one
- * together. The bare reducer's `step` takes a permit that nobody can release.
+ * In `all` with other algorithms a refusal takes nothing of any of them, and a release gives back
+ * the permit alone. A changed limit takes over nothing (`replaces`): permits stay with the options
+ * under which they were given, so for a while there may be as many under the old limit and the new
+ * one together. The bare reducer's `step` takes a permit that nobody can release.
  *
  * Each call takes O(limit), and so does a state: 3 words and some 27 characters for each permit. In
- * the shared store the limit is at most 341. On a store that is wrapped in `lease`, a process has one
- * share of the units for all its permits, so calls and states take O(processes), and limits may be as
- * large as 1,000,000 for at most 341 processes.
+ * the shared store the limit is at most 341. On a store that is wrapped in `lease`, a process has
+ * one share of the units for all its permits, so calls and states take O(processes), and limits may
+ * be as large as 1,000,000 for at most 341 processes.
  *
  * @param options `limit` in units, `ttl` and `maxHold` in milliseconds or as text.
  * @throws {TypeError} If an option is of the wrong type.

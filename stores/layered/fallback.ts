@@ -38,10 +38,10 @@ export interface FallbackOptions {
 const ACTION = "create fallback";
 
 /**
- * A store that asks another one when the first cannot decide: when that throws a
- * `StoreUnavailableError`, or a `ContentionError`, as nothing was charged then. The other one, a
- * memory store as a rule, admits a share of the limit, and says so: its decisions have the `source`
- * `"fallback"`, the numbers of the share, and know nothing of what was used before.
+ * A store that asks another one when the first cannot decide. That is when the first store throws a
+ * `StoreUnavailableError` or a `ContentionError`. The other store, usually a memory store, admits a
+ * share of the limit, and says so: its decisions have the `source` `"fallback"` and the numbers of
+ * the share, and know nothing of what was used before.
  *
  * The first store is asked each time; one with a circuit breaker, such as `redisStore`, answers at
  * once while it is away. A call whose fate is unknown is decided by the other store too, so it may
@@ -49,9 +49,9 @@ const ACTION = "create fallback";
  *
  * A permit that the other one has given is renewed and released there, also when the first is back.
  *
- * Units are given back to the other store as long as that holds use of the key, and otherwise to the
- * first. So what was taken while the first was away, and is given back when it is there again, frees
- * nothing that others have taken from it; it answers with its balance then.
+ * Units are given back to the other store as long as that holds use of the key, and otherwise to
+ * the first. So what was taken while the first was away, and is given back when it is there again,
+ * frees nothing that others have taken from it; it answers with its balance then.
  *
  * A cost c counts as c / share there, rounded up. So the limiter's capacity times the share must be
  * at least 1, and an `acquire` of more than the share can hold is refused.
@@ -207,7 +207,9 @@ function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
     });
 }
 
-/** Gives units back to the other store first, if that has lent any; then only looks at the first. */
+/**
+ * Gives units back to the other store first, if that has lent any; then only looks at the first.
+ */
 function freeing(first: AnyBound, other: AnyBound, onOther: AnyCall, decide: AnyCall): AnyCall {
   const { verb } = first;
   const lookAtOther = other.family.bind(peek).call as AnyCall;

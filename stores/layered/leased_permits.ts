@@ -1,7 +1,7 @@
 /*
- * Permits that a process gives out by itself. Of each key it has a share of the units in the store, and
- * the store knows that share alone: a holder, its units, the number of its last message, and when it
- * expires. Most permits are then held and released without a call to the store.
+ * Permits that a process gives out by itself. Of each key it has a share of the units in the store,
+ * and the store knows that share alone: a holder, its units, the number of its last message, and
+ * when it expires. Most permits are then held and released without a call to the store.
  *
  * A process counts on the least that the store may have noted:
  *
@@ -367,7 +367,9 @@ interface OpenShare {
 
 /** How many keys are looked at when one is to be dropped. */
 const MOST_LOOKS = 16;
-/** How often a call asks the store, as the share was gone or renewed too long before. */
+/**
+ * How often a call may ask the store because the share was gone, or was renewed too long before.
+ */
 const MOST_ASKED = 4;
 
 /** Milliseconds by which a share may have been renewed before a permit that it holds. */

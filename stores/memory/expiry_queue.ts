@@ -3,9 +3,9 @@
  *
  * A key's instant of freshness moves on with nearly every admitted call. So the queue, a binary
  * heap, orders slots by a bound, which is never later than the true instant, and mends a bound only
- * when it has come to the top: an admitted call then costs one store into its cell. Very many bounds
- * may be outdated at once, so whoever looks for fresh keys mends only a few of them in one call; as
- * each was outdated by a call, they do not pile up.
+ * when it has come to the top: an admitted call then costs one store into its cell. Very many
+ * bounds may be outdated at once, so a search for fresh keys mends only a few of them in one call.
+ * They do not pile up, because a call outdates one at most.
  *
  * A slot's cell holds what a call touches, side by side, so that it misses the cache once:
  *

@@ -28,7 +28,7 @@ export interface DriverStoreStatistics {
   readonly commits: number;
   /** Seconds that they took together. */
   readonly commitSeconds: number;
-  /** How often a call had to be tried again, as others had changed its key. */
+  /** How often a call had to be tried again because others had changed its key. */
   readonly conflicts: number;
   /** Calls that ended in a `ContentionError`. */
   readonly contended: number;
@@ -49,8 +49,8 @@ export interface DriverStore extends AsyncStore {
 }
 
 /**
- * Makes a store of a driver that compares and sets. Calls that arrive while a commit is under way share
- * the next one, and many callers of one key are one write. A refusal writes nothing.
+ * Makes a store of a driver that compares and sets. Calls that arrive while a commit is under way
+ * share the next one, and many callers of one key are one write. A refusal writes nothing.
  *
  * @param driver How a database compares and sets; the store closes it.
  * @param options Time limits and what to do at failures.

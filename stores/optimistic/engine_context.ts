@@ -11,7 +11,7 @@ export interface EngineCounters {
   decisions: number;
   /** Batches that they went in, those included that lost a race. */
   batches: number;
-  /** How often a call had to be tried again, as others had changed its key. */
+  /** How often a call had to be tried again because others had changed its key. */
   conflicts: number;
   /** Calls that ended in a `ContentionError`. */
   contended: number;
@@ -32,7 +32,9 @@ export interface EngineContext {
   /** The most calls that may wait. */
   readonly maxPending: number;
   readonly counters: EngineCounters;
-  /** Answers calls that the server does not decide: with an error, or as the store's policy says. */
+  /**
+   * Answers calls that the server does not decide: with an error, or as the store's policy says.
+   */
   failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
   /** Answers a call that comes while `maxPending` wait. */
   refuseJob(job: Job): void;

@@ -1,7 +1,7 @@
 /*
- * Commits batches on a driver that compares and sets. The calls are decided by the values last seen,
- * at a time that is estimated; the driver compares what they were decided by with what the database
- * holds. Only calls on keys that differ are decided again, by what the driver found there.
+ * Commits batches on a driver that compares and sets. The calls are decided by the values last
+ * seen, at a time that is estimated; the driver compares what they were decided by with what the
+ * database holds. Only calls on keys that differ are decided again, by what the driver found there.
  */
 
 import type { CompareAndSet, DriverCell, DriverCommit, DriverError } from "../driver.ts";
@@ -35,8 +35,8 @@ export interface DriverContext extends EngineContext {
 }
 
 /**
- * Makes links to a driver's database. There is nothing to connect, but a commit of nothing says what time
- * it is there, and whether it answers.
+ * Makes links to a driver's database. There is nothing to connect, but a commit of nothing says
+ * what time it is there, and whether it answers.
  */
 export function connectDriver(
   driver: CompareAndSet,
@@ -68,7 +68,8 @@ export function connectDriver(
         const outcomes = await Promise.all(
           calls.map((call) => commitCall(driver, call, server, callbacks, context)),
         );
-        // Last, as what is everybody's failure is that of lost races, too.
+        // Failures are reported last, because an outage also fails the calls that wait to try
+        // again.
         for (const fail of outcomes) fail?.();
         context.afterBatch();
       },

@@ -16,7 +16,7 @@ export interface RedisStoreStatistics {
   readonly roundTripCounts: readonly number[];
   /** Seconds that they took together. */
   readonly roundTripSeconds: number;
-  /** How often a call had to be tried again, as others had changed its key. */
+  /** How often a call had to be tried again because others had changed its key. */
   readonly conflicts: number;
   /** Calls that ended in a `ContentionError`. */
   readonly contended: number;

@@ -22,7 +22,7 @@ import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threa
 /** Lost races after which a call fails. */
 export const MAX_TRIES = 1_000_000;
 
-/** A verb on an algorithm, stepped by the store of one thread. */
+/** A verb on an algorithm, with what the store of one thread needs to step it. */
 export interface Stepper<Argument, Answer> {
   readonly steps: Steps<Argument, Answer>;
   /** The same for states without notes; `undefined` if the verb may leave notes. */
@@ -125,8 +125,8 @@ export function decideIn(view: ThreadView): DecideOn {
 /**
  * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present,
  * written out as one function that is closed over all it needs, because that is fastest. Everything
- * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a key with notes unless the
- * verb leaves some itself, a thread without a record, a lack of nodes, a lost race.
+ * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a key with notes unless
+ * the verb leaves some itself, a thread without a record, a lack of nodes, a lost race.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes when keys are reset.
  */
@@ -145,11 +145,13 @@ export function singleCall<Argument, Answer>(
   const layout = plain === undefined ? stepper.layout : stepper.layout.plain;
   const { isNumber } = layout;
   const fingerprint = new Int32Array(2);
-  // Low bits beside the key: 1 where a state has a root, 3 where it has notes, and is no number then.
+  // Low bits of the fingerprint in a block: 1 if the state has a root, 3 if it has notes. A state
+  // with notes is no number.
   const keyBits = isNumber ? ~0 : plain === undefined ? ~3 : ~1;
   let resets = ints[header.resets];
   let keys = startOfKeys();
-  // The key of the last call, and its slot, which is looked at again.
+  // The key of the last call, and its slot: the next call often has the same key, and looks there
+  // first.
   let lastKey = "";
   let slot = 0;
 
@@ -172,7 +174,7 @@ export function singleCall<Argument, Answer>(
     const block = word & blockMask;
     if (
       block === 0 || block > lastBlock || frees ||
-      // The record is taken while another thread looks whose it is, or after a call was cut short.
+      // The record is locked if another thread tries to take it over, or if a call was cut short.
       Atomics.compareExchange(ints, record + field.announced, 0, word) !== 0
     ) {
       lastKey = "";
@@ -191,7 +193,8 @@ export function singleCall<Argument, Answer>(
         const next = nextOf(state, now, argument);
         const answer = answerOf(state, next, now, argument);
         if (next === state) {
-          // An announced block is not rewritten; nodes may be, so their reads need a check after them.
+          // An announced block is not written again, but its nodes may be: check after reading
+          // them.
           if (isNumber || isUnchanged(memory, slot, word)) return answer;
         } else if (!isNumber || typeof next === "number") {
           const decision = decisionOf(answer);
@@ -217,7 +220,7 @@ export function singleCall<Argument, Answer>(
             thread.isChanging = true;
           }
           const changed = (((word & ~blockMask) + versionOne) | 0) | spare;
-          // Taken before it is known to be spent: a call that is cut short may lose a block, no more.
+          // The block counts as spent before the swap, so a call that is cut short loses one block.
           ints[record + field.head]!++;
           if (Atomics.compareExchange(ints, slot, word, changed) === word) {
             const tail = ints[record + field.tail]!;
@@ -234,7 +237,7 @@ export function singleCall<Argument, Answer>(
         }
       }
     } catch (error) {
-      // A lack of nodes, or what came of a state that another thread has let go of.
+      // Either nodes are lacking, or another thread released the state while this one read it.
       if (isNumber || thread.isChanging) throw error;
     } finally {
       if (isNumber || !thread.isChanging) {
@@ -273,9 +276,9 @@ export function requireOpen(thread: Thread): void {
 }
 
 /**
- * Goes on after a throw that another thread's swap, or a lack of nodes, may have caused.
+ * Goes on after an error that another thread's swap, or a lack of nodes, may have caused.
  *
- * @param isUnchanged Whether all is yet as the call found it.
+ * @param isUnchanged Whether all keys are as the call found them.
  */
 export function recover(
   { thread, nodes, makeNodes }: ThreadView,

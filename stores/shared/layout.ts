@@ -1,32 +1,38 @@
 /*
- * Where everything lies in the shared buffer. All offsets are in 32-bit words unless they say so.
+ * Where everything lies in the shared buffer. Offsets and sizes are in 32-bit words, unless a
+ * comment names another unit.
  *
  *   header    64 words    below
- *   signals   1024 words  each for some of the keys: whether units were given back
- *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
- *   threads   512 words   each: what a thread announces, its counters, its batch, what it has spare
- *   blocks    8 words     each a key and its state; block 0 stands for "none"
- *   holders   1 word      for each topmost node, low fingerprint of its key | 1; otherwise 0
- *   nodes     32 words    each a piece of a window, a log or a long state; node 0 stands for "none"
+ *   signals   1024 words  each says, for some of the keys, whether units were given back
+ *   buckets   16 words    each is a cache line: 12 slots, 12 tags of one byte, 1 intent
+ *   threads   512 words   each is a thread's record: its announcements, counters, batch, spare blocks
+ *                         and free nodes
+ *   blocks    8 words     each holds a key and its state; block 0 stands for "none"
+ *   holders   1 word      one for each node: for the topmost node of a state, the low half of the
+ *                         key's fingerprint | 1; for any other node 0
+ *   nodes     32 words    each is a piece of a window, a log or a long state; node 0 stands for "none"
  *
- * Pages that are never touched take no memory, so the arena of nodes, and the keys, grow up to their
- * bounds without being moved, and every view keeps one fixed length, which is what engines are fast at.
+ * Pages that are never touched take no memory. So the buffer has its largest size from the start:
+ * keys and nodes grow up to their bounds without being moved, and every view keeps one fixed
+ * length, which engines handle fastest.
  *
  * Slot, the only word by which a key's state changes:
  *
- *   version | 0              empty; no key
- *   version | block          the key and the state that stand in the block
- *   version | mark           taken by the batch of thread (mark - firstMark) until that is decided
+ *   version | 0              empty: no key
+ *   version | block          a key: the block holds the key and its state
+ *   version | mark           held by the batch of thread (mark - firstMark) until the batch is decided
  *
- * Every change raises the version, modulo what is left of 32 bits beside the block number.
+ * Every change raises the version. It has the bits that the block number leaves, and wraps around.
  *
- * Intent, one for each bucket, by which one thread at a time puts in a new key whose home it is:
+ * Intent, one for each bucket. Through it, at most one thread at a time inserts a new key whose
+ * home is that bucket:
  *
- *   count | reach | 0         nobody
- *   count | reach | target    somebody is about to swap a new key into slot (target - 1) of the chain
+ *   count | reach | 0         no thread inserts a key
+ *   count | reach | target    a thread is about to swap a new key into slot (target - 1) of the chain
  *
- * The chain of a bucket are the 8 that begin with it, 96 slots. Its keys stand in the bucket itself,
- * or where that was full, in the next ones: none further than the reach says (0, 1, 3 or 7 buckets).
+ * The chain of a bucket is the bucket and the 7 after it: 96 slots. A key stands in its home
+ * bucket. If that was full, the key stands in a later bucket of the chain, no further from its home
+ * than the reach says (0, 1, 3 or 7 buckets).
  *
  * The writers and readers of each word, and their kind of access:
  *
@@ -34,20 +40,23 @@
  *   slot, intent               all, by compare-and-swap; a slot's first read is plain, a guess
  *   tag                        plain: a hint
  *   announced word             its thread, atomic; it locks the record; read atomically by all
- *   owner                      by compare-and-swap; read plain by who has locked the record
+ *   owner                      all, by compare-and-swap; the thread that has locked the record reads
+ *                              it plain
  *   signal                     all, atomic
  *   batch, further words       its thread, plain; published by the status, a mark, or their number
- *   the rest of a record       who has locked it, plain; counts are read by all, as figures
- *   block                      who has it spare, plain; published by the swap of a slot; read by those
- *                              who have announced its word, and not written again until they are done
- *   holder                     who has made its node, plain: a hint
- *   node                       who has made it, plain; published likewise; it may be written again
- *                              while it is read: then what was read comes to nothing
+ *   the rest of a record       the thread that has locked it, plain; all may read the counters
+ *   block                      the thread that has it spare, plain; published by the swap of a slot;
+ *                              read by threads that have announced its word, and not written again
+ *                              until they are done
+ *   holder                     the thread that has made the node, plain: a hint
+ *   node                       the thread that has made it, plain; published by the swap of a slot;
+ *                              if it is written again while a thread reads, that thread's swap fails,
+ *                              and it discards what it has read
  *
- * `docs/shared.md` says of each plain access why it may be one.
+ * `docs/shared.md` says why each plain access is safe.
  *
- * Every block and every node is at each instant in one place: in a slot's state, in a thread's
- * record, in the pool of spare ones, or beyond the last one handed out.
+ * At each instant, every block and every node is in exactly one place: in a slot's state, in a
+ * thread's record, in the pool, or beyond the last one handed out.
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
@@ -61,7 +70,7 @@ const VERSION = 9;
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
 export const BUCKET = 16;
-/** Buckets that a key may stand in: its home, and the next ones where that is full. */
+/** Buckets of a chain, in which a key may stand: its home and the ones after it. */
 export const CHAIN = 8;
 /** Where the tags begin in a bucket, in bytes. */
 export const TAGS = 48;
@@ -85,13 +94,18 @@ export const RECORD = 512;
 export const field = {
   /** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
   announced: 0,
-  /** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
+  /**
+   * The number of the thread that owns the record; 0 if it was never used, -1 if it was given back.
+   */
   owner: 1,
-  /** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
+  /**
+   * Calls of the thread, modulo 2^32: a sign of life. Then the count that the last thread to attach
+   * saw, and the second in which it looked.
+   */
   calls: 3,
   callsSeen: 2,
   callsSeenAt: 15,
-  /** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
+  /** The ring of spare blocks: [head, vetted) are free, [vetted, tail) rest (`spare_blocks.ts`). */
   head: 4,
   vetted: 5,
   tail: 6,
@@ -111,9 +125,7 @@ export const field = {
   /** The ring of spare blocks. */
   ring: 256,
 } as const;
-/**
- * For 48 keys of a batch, because each operation may have a second key: the one it takes over from.
- */
+/** The most operations of a batch. Each may have a second key, the one that it takes over from. */
 export const MAX_OPERATIONS = 24;
 /** Places of the ring of spare blocks. */
 export const RING_SIZE = 128;
@@ -126,17 +138,19 @@ export const header = {
   buckets: 3,
   threads: 4,
   nodes: 5,
-  /** How often the keys of a prefix were forgotten; it stands beside words that hardly change. */
+  /** How often the keys of a prefix were forgotten; it stands beside words that rarely change. */
   resets: 6,
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,
-  /** Where blocks and nodes begin, by which forged sizes are found out. */
+  /**
+   * Where blocks and nodes begin; `attachMemory` compares them with the sizes, which may be forged.
+   */
   blocks: 11,
   nodeStart: 12,
   /** How far `capacity` may grow: what tables and blocks are sized for. */
   maxCapacity: 13,
-  /** Places of keys that are taken; at most `capacity`. */
+  /** The places that are taken (`places.ts`); at most `capacity`. */
   keys: 16,
   /** Insertions that were broken off, and changes of their number: see `places.ts`. */
   brokenInsertions: 17,
@@ -232,9 +246,9 @@ function placesOf({ maxCapacity, buckets, threads, nodes: lastNode }: Sizes) {
 }
 
 /**
- * How many buckets a store has: for two to four keys to a bucket of twelve slots. When all keys are in
- * use, one bucket in 3,000 is full at the worst, and its next keys stand in the buckets after it; with
- * one or two keys to a bucket, one in five million.
+ * How many buckets a store has: for two to four keys to a bucket of twelve slots. When all keys are
+ * in use, one bucket in 3,000 is full at the worst, and its next keys stand in the buckets after
+ * it; with one or two keys to a bucket, one in five million.
  */
 export function bucketsFor(capacity: number, isRoomy: boolean): number {
   return 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)) + (isRoomy ? 1 : 0));

@@ -1,7 +1,7 @@
 /*
- * Several operations at one instant. A try looks the keys up and steps them and, if all calls are
- * admitted, changes all of them at once (`multi_swap.ts`); a key that is in no slot is first put into
- * one, with its fresh state, so that there is a slot to swap.
+ * Several operations at one instant. A try looks up the keys and steps their states. If all
+ * operations are admitted, it changes all keys at once (`multi_swap.ts`). A key that is in no slot
+ * is inserted first, with its fresh state, so that it has a slot to swap.
  */
 
 import { takeOver } from "../../core/carry_over.ts";
@@ -42,7 +42,7 @@ type SeenKey = Readonly<FoundKey> & {
   readonly state: unknown;
 };
 
-/** A state to be kept, and the decision that left it; without one the key is to be forgotten. */
+/** A state to be kept, and the decision that led to it; without a decision the key is forgotten. */
 interface Write {
   readonly state: unknown;
   readonly decision: Decision | undefined;
@@ -62,7 +62,7 @@ export function runBatch(
     const rule = `a batch on the shared store must have at most ${MAX_OPERATIONS} keys`;
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
-  // Hashed before the call begins, because where a hash begins may be asked of the store itself.
+  // Keys are hashed before the call begins, because `startOf` may itself be a call of the store.
   const placed = placesOf(operations);
   const tries = batchOf(view, operations, placed, now);
   enter(view);
@@ -92,7 +92,7 @@ export function runBatch(
 function placesOf(operations: readonly Operation[]): readonly Placed[] {
   const targets: Target[] = [];
 
-  /** The target of a key: the same one for the same key, such as that of an older limiter beside. */
+  /** The target of a key: one object for each key, even if several operations use it. */
   function targetOf(keys: SharedKeys, key: string): Target {
     const { low, high } = fingerprintFrom(keys.start(), key);
     const known = targets.find((each) => each.low === low && each.high === high);
@@ -125,7 +125,7 @@ function batchOf(
   /** States that keys take over from older options, whether the batch is refused or not. */
   const conversions = new Map<Target, Write>();
 
-  /** One try; `undefined` if another thread was faster, or keys were put in. */
+  /** One try; `undefined` if another thread was faster, or if the try had to insert keys. */
   function attempt(): readonly unknown[] | undefined {
     letGo();
     const states = placed.map(load);
@@ -174,7 +174,8 @@ function batchOf(
     protectedSlots.push(slot);
     const layout = layoutFor(view, algorithm);
     const loaded = layout.load(block);
-    // A key that was put in for this batch holds nothing yet, and may take over from older options.
+    // A key that was inserted for this batch has a fresh state, and may take over from older
+    // options.
     const state = loaded === layout.initial ? undefined : loaded;
     seen.set(target, { slot, word, block, state });
     return state;
@@ -199,7 +200,7 @@ function batchOf(
     return writes;
   }
 
-  /** Forgets what the last try saw, so that others may drop and use it. */
+  /** Forgets what the last try saw, so that keys may be dropped and blocks reused. */
   function letGo(): void {
     seen.clear();
     conversions.clear();
@@ -220,17 +221,17 @@ function batchOf(
     return [...seen].every(([{ low, high }, { slot }]) => slot !== 0 || scan(low, high, now) === 0);
   }
 
-  /** Puts a key into the table in its fresh state. */
+  /** Inserts a key with its fresh state. */
   function insertFresh({ low, high, keys: { algorithm } }: Target): void {
     if (scan(low, high, now) !== 0) return;
     const layout = layoutFor(view, algorithm);
-    // Held for a moment, so that the batch finds it there.
+    // The key counts as fresh only a millisecond later, so no thread drops it before the next try.
     writeBlock(memory, layout, spares.spare(), low, high, algorithm.initial, now + 1, 0);
     if (view.insert(high, now)) protectedSlots.push(found.slot);
     else nodes.abandon();
   }
 
-  /** Changes the keys to be written, provided that all that were seen are as they were. */
+  /** Changes the keys to be written, unless one of the keys that the try saw has changed since. */
   function commit(writes: ReadonlyMap<Target, Write>): boolean {
     const taken: number[] = [];
     const replaced: number[] = [];
@@ -286,7 +287,7 @@ function requireRoom(memory: Memory, keys: number): void {
   throw new StoreFullError(errorMessage("run operations on keys at once", rule, capacity));
 }
 
-/** Lets others go first: the more races were lost, the longer it waits, and the more at random. */
+/** Lets other threads go first. After more lost races it waits for longer, and more randomly. */
 function rest(lost: number): void {
   const turns = Math.random() * Math.min(2 ** lost, 10_000);
   for (let turn = 0; turn < turns; turn++);

@@ -1,14 +1,15 @@
 /*
- * How a thread that waits for units learns that another thread gave some back: by a shared word, one
- * for all keys whose hashes begin alike.
+ * How a thread that waits for units learns that another thread gave some back: by a shared word,
+ * one for all keys whose hashes begin alike.
  *
  *   word   changes << 1 | whether a thread waits for the next change
  *
- * Whoever will wait marks the word, then tries its call, and after a refusal waits until the word is
- * another one. Whoever gives units back swaps the key's slot, then reads the word, and changes it if it
- * is marked. So either the call sees the units or its word changes; where nobody waits, a refund costs
- * one read. A thread that is killed while it waits leaves a mark, which the next refund takes away; one
- * that is killed before it has notified leaves others asleep until the time that their refusals said.
+ * A thread that is about to wait marks the word, then tries its call, and after a refusal waits
+ * until the word changes. A thread that gives units back swaps the key's slot, then reads the word,
+ * and changes it if it is marked. So either the call sees the units, or its word changes. If nobody
+ * waits, a refund costs one read. A thread that is killed while it waits leaves a mark, which the
+ * next refund removes. If a thread is killed between the swap and the change, the others sleep on
+ * for as long as their refusals said.
  */
 
 import type { WatchedKey } from "../../core/store.ts";
@@ -77,7 +78,9 @@ export function refundSignals({ ints, signals }: Memory) {
   }
 
   return {
-    /** Signals that units of a key were given back; the low half of its fingerprint finds the word. */
+    /**
+     * Signals that units of a key were given back; the low half of its fingerprint finds the word.
+     */
     signal: (low: number): void => change(placeOf(low)),
     /** Signals a refund for all keys. */
     signalAll(): void {

@@ -1,6 +1,6 @@
 /**
- * The SQLite store: limits that all processes of a machine share by a file, and that survive restarts.
- * It answers at once.
+ * The SQLite store: limits that all processes of a machine share by a file, and that survive
+ * restarts. It answers at once.
  *
  * @example
  * ```ts
@@ -34,7 +34,8 @@ const OPEN_WITHIN = 5_000;
 /** The options of `sqliteStore`. */
 export interface SqliteStoreOptions extends LockedStoreOptions {
   /**
-   * The most milliseconds that a call waits while other processes write; from 1 to 2^31 - 1; default
+   * The most milliseconds that a call waits while other processes write; from 1 to 2^31 - 1;
+   * default
    * 50. It stops the event loop, for a millisecond at most where nothing is wrong. After a call that waited in vain, others
    * do not wait until one succeeds.
    */
@@ -42,9 +43,9 @@ export interface SqliteStoreOptions extends LockedStoreOptions {
   /** The table, a name of letters, digits and underscores; default `"tidegate"`. */
   readonly table?: string | undefined;
   /**
-   * Whether other connections may open the file: those of other processes, or of other threads of this
-   * one. Default yes, which takes SQLite 3.51.3 or later and a disk of this machine; with `false` they
-   * are locked out, and any version and disk will do.
+   * Whether other connections may open the file: those of other processes, or of other threads of
+   * this one. Default yes, which takes SQLite 3.51.3 or later and a disk of this machine; with
+   * `false` they are locked out, and any version and disk will do.
    */
   readonly shared?: boolean | undefined;
 }
@@ -56,23 +57,24 @@ export type SqliteStore = SyncStore & LockedStoreExtras;
 export type SqliteTurnStore = AsyncStore & LockedStoreExtras;
 
 /**
- * A store in a SQLite database, by `node:sqlite`, `bun:sqlite` or better-sqlite3. All processes of a
- * machine may open the same file, and a limit is exact over all of them.
+ * A store in a SQLite database, by `node:sqlite`, `bun:sqlite` or better-sqlite3. All processes of
+ * a machine may open the same file, and a limit is exact over all of them.
  *
- * By default each call is a transaction, and is answered at once, in 15 to 40 microseconds; a refusal
- * writes nothing and takes a few. With `batch: "turn"`, all calls of a turn of the event loop are one
- * transaction, and answers are promises. A restart, or a process that is killed, forgets nothing that was
- * answered; a machine that loses power may forget the last calls.
+ * By default each call is a transaction, and is answered at once, in 15 to 40 microseconds; a
+ * refusal writes nothing and takes a few. With `batch: "turn"`, all calls of a turn of the event
+ * loop are one transaction, and answers are promises. A restart, or a process that is killed,
+ * forgets nothing that was answered; a machine that loses power may forget the last calls.
  *
  * The store makes its table. It drops keys that are fresh again as others are written, so the file
- * stays as large as the keys in use. Its time is that of `Date.now`; where the wall clock is set back,
- * it goes on. A call takes O(log n) for n keys held.
+ * stays as large as the keys in use. Its time is that of `Date.now`; where the wall clock is set
+ * back, it goes on. A call takes O(log n) for n keys held.
  *
- * @param database The path of a file, `":memory:"`, or an open database. A database should be for this
- * store alone, as its settings change, and a transaction of the caller's would hold the store's calls.
+ * @param database The path of a file, `":memory:"`, or an open database. Do not use that database
+ * for anything else, because the store changes its settings, and a transaction of yours would
+ * include the store's calls.
  * @param options As above.
- * @throws {TypeError} If an option is of the wrong type, the runtime has no SQLite, the file cannot be
- * shared safely, or the table is another one.
+ * @throws {TypeError} If an option is of the wrong type, the runtime has no SQLite, the file cannot
+ * be shared safely, or the table is another one.
  * @throws {RangeError} If an option is out of range.
  *
  * @example Limits that survive a restart

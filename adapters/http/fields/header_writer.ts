@@ -1,9 +1,9 @@
 /*
  * The rate limit header fields.
  *
- * Every policy is written, in the order of configuration, under the same name in both fields. `q` and
- * `r` are rounded down, `w` and `t` up. `t` is the time until `r` next grows, and is left out when
- * it will not: that agrees with revision 10 of the draft ("until additional quota is made
+ * Every policy is written, in the order of configuration, under the same name in both fields. `q`
+ * and `r` are rounded down, `w` and `t` up. `t` is the time until `r` next grows, and is left out
+ * when it will not: that agrees with revision 10 of the draft ("until additional quota is made
  * available") and with revision 11 ("the seconds within which the client can use no more than the
  * available quota") alike. The older forms know one policy only, which is the one with the least
  * left, and say how long it is until its quota is full.
@@ -263,8 +263,8 @@ function byteSequence(text: string): string {
 }
 
 /**
- * The field that says when to come back (RFC 9110, 10.2.3): whole seconds, at least 1, as a client
- * that comes back at once would be refused again.
+ * The field that says when to come back (RFC 9110, 10.2.3), in whole seconds. At least 1, because a
+ * client that comes back at once would be refused again.
  *
  * @param milliseconds How long the client should wait; finite.
  */

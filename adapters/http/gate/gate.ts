@@ -8,10 +8,10 @@
  * made. With a limiter that answers at once, and options that do, the verdict is a value and no
  * promise is made.
  *
- * Keys come from clients, so nothing that they send is an error: a key that is missing, empty or not
- * text is answered with a 400. What `limiter`, `key`, `cost` and `skip` throw is the adapter's to
- * pass on, as nothing was decided; a store that cannot decide is a 503. The other functions of the
- * options change no verdict by failing.
+ * Keys come from clients, so nothing that they send is an error: a key that is missing, empty or
+ * not text is answered with a 400. If `limiter`, `key`, `cost` or `skip` throws, nothing was
+ * decided, and the adapter passes the error on. A store that cannot decide is a 503. If another
+ * function of the options fails, the verdict stays the same.
  */
 import { failureReport, guarded } from "../../../core/guarded.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
@@ -123,8 +123,8 @@ function deciderOf(
 }
 
 /**
- * Requires a way to tell clients apart where the runtime knows no addresses: otherwise every request
- * would be an error.
+ * Requires a way to tell clients apart where the runtime knows no addresses: otherwise every
+ * request would be an error.
  */
 function checkAddress({ key, address, unknownAddress, limits }: GateOptions): void {
   const given = key ?? address ?? unknownAddress;

@@ -1,8 +1,8 @@
 /*
- * Takes a request's units from all of its limits or from none. Limits of one store and clock are one
- * call of the store. Where there are several stores, all but the first are looked at before anything
- * is taken; then units are taken from one after the other, and given back if a later one refuses
- * after all, as another request was faster.
+ * Takes a request's units from all of its limits or from none. Limits that share a store and a
+ * clock are one call of that store. With several stores, all but the first are asked by a look
+ * before units are taken. Then units are taken from one store after the other. If another request
+ * was faster, and a later store refuses after all, the units taken are given back.
  */
 
 import type { Decision } from "../../../core/decision.ts";
@@ -43,12 +43,12 @@ type Action = "take" | "look" | "look at nothing";
 type Answers = readonly Answer[];
 
 /**
- * Takes a request's units: its charges, in the order of the limits. A request that is not in the shadow
- * waits out a delay, and gives its place back if it cannot.
+ * Takes a request's units: its charges, in the order of the limits. A request that is not in the
+ * shadow waits out a delay, and gives its place back if it cannot.
  *
  * @param maxDelay The longest delay that a charge may have, in milliseconds; may be `Infinity`.
- * @returns What each limiter answered, in order: if one refuses, those that would admit are answered
- * by a look, as `all` answers for its parts.
+ * @returns What each limiter answered, in order: if one refuses, those that would admit are
+ * answered by a look, as `all` answers for its parts.
  */
 export function chargeLimits(
   { plan, shadowed }: Charge,
@@ -137,8 +137,8 @@ export function releaseOf(answer: Answer): (() => MaybePromise<boolean>) | undef
 }
 
 /**
- * Finds the function that gives the units of an answer back as far as they still count; `undefined` if
- * there is nothing to be given back. Permits are released, not refunded.
+ * Finds the function that gives the units of an answer back as far as they still count; `undefined`
+ * if there is nothing to be given back. Permits are released, not refunded.
  */
 export function undoIn(answer: Answer): Undo | undefined {
   return "undo" in answer ? answer.undo : undefined;
@@ -162,7 +162,9 @@ function inOrder(groups: readonly LimiterGroup[], answers: readonly Answers[]): 
   return ordered;
 }
 
-/** Takes from limits of one store and clock, none of which delays: the charges are the operations. */
+/**
+ * Takes from limits of one store and clock, none of which delays: the charges are the operations.
+ */
 function takeTogether(
   limiters: readonly PlannedLimiter[],
   charges: readonly Charge[],
@@ -293,7 +295,10 @@ function operationOf(
     : { bound: takes!, key, argument: units };
 }
 
-/** The answer of an operation: a decision, that of an attempt, or one with what finds its units again. */
+/**
+ * The answer of an operation: a decision, that of an attempt, or one with what finds its units
+ * again.
+ */
 type Given = Decision | Attempt | Reserved;
 
 /** An answer, with what takes it back if the store said how. */

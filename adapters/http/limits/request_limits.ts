@@ -1,6 +1,6 @@
 /*
- * Limits as the gate uses them: what a request takes from each, what they decided, and what gives the
- * units back.
+ * Limits as the gate uses them: what a request takes from each, what they decided, and what gives
+ * the units back.
  */
 
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
@@ -108,7 +108,9 @@ function releaseAll(answers: readonly Answer[]): (() => void) | undefined {
   return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
 }
 
-/** Whether charges are at hand: a look at a field of their own, as one at `then` costs much more. */
+/**
+ * Whether it is no promise. It looks at `plan`, because a look at an absent `then` costs much more.
+ */
 function isAtHand(found: MaybePromise<Charge | undefined>): found is Charge | undefined {
   return (found as Charge | undefined)?.plan !== undefined;
 }

@@ -1,14 +1,16 @@
 /*
- * Claims, by which a caller that has lost races for a key makes the others leave it alone for a moment.
+ * Claims. A caller that has lost races for a key claims the key, and other processes leave it alone
+ * for a moment.
  *
- * The process nearest to Redis wins every race, so a distant process that shares a busy key would never
- * get through. A caller that has lost a few times appends a claim to the value: until when it holds,
- * by the server's clock, and whose it is. The others leave the key alone until the claimer has written
- * or that instant has passed. Several claims count in the order in which they came:
+ * Without claims, the process nearest to Redis would win every race for a busy key, and a distant
+ * one would never get through. A caller that has lost a few races appends a claim to the value. The
+ * claim says until when it holds, by the server's clock, and which store made it. Other stores
+ * leave the key alone until the claimer has written it or that instant has passed. Several claims
+ * count in the order in which they were appended:
  *
  *   t1 1795222155956 1795222150031.k3x9a0! 1795222150040.p81kq2!
  *
- * A value without claims costs no more than a look at its last character. compare_and_set.ts does the
+ * To see that a value has no claim takes a look at its last character. compare_and_set.ts does the
  * same inside the server.
  */
 
@@ -18,19 +20,21 @@ import type { Job } from "../../optimistic/job.ts";
 export interface ClaimedText {
   /** The text of the state; `undefined` for none. */
   readonly text: string | undefined;
-  /** The claims behind it, each with a space before it; most often an empty text. */
+  /** The claims behind it, each preceded by a space; usually an empty text. */
   readonly claims: string;
 }
 
-/** How many races a call must lose, and how many milliseconds must pass, before it claims its keys. */
+/**
+ * How many races a call must lose, and how many milliseconds must pass, before it claims its keys.
+ */
 const MIN_LOSSES = 2;
 const MIN_WAIT = 10;
-/** Milliseconds of a round trip from which on a store claims at once what it had to claim before. */
+/** The shortest round trip, in milliseconds, for which a store claims a contended key at once. */
 const DISTANT = 1;
-/** How many calls on such a key claim it at once, and how many such keys are remembered. */
+/** How many calls claim a contended key at once, and how many contended keys are remembered. */
 const CLAIMED_BATCHES = 16;
 const MAX_CONTENDED = 1_000;
-/** Milliseconds that a claim holds beyond three round trips, and the most. */
+/** A claim holds for three round trips and this many milliseconds, but at most `MAX_LIFE`. */
 const BASE_LIFE = 20;
 const MAX_LIFE = 250;
 
@@ -43,12 +47,12 @@ export function claimOwner(): string {
   return Math.random().toString(36).slice(2, 10);
 }
 
-/** A claim, as it stands behind the text of a state. */
+/** A claim as text, with the space that separates it from a state's text. */
 export function claimText(until: number, owner: string): string {
   return ` ${until}.${owner}!`;
 }
 
-/** Parts the claims from a value. */
+/** Separates a value's state from its claims. */
 export function partClaims(value: string | undefined): ClaimedText {
   if (value === undefined || value.charCodeAt(value.length - 1) !== END) {
     return { text: value, claims: "" };
@@ -58,7 +62,7 @@ export function partClaims(value: string | undefined): ClaimedText {
   return { text: value.slice(0, at) || undefined, claims: value.slice(at) };
 }
 
-/** Whether somebody else may write first: the first claim that still holds is not the owner's. */
+/** Whether another store may write first: the first claim that still holds is not this owner's. */
 export function isClaimed(claims: string, owner: string, now: number): boolean {
   if (claims === "") return false;
   const first = listOf(claims).find(({ until }) => until > now);
@@ -72,9 +76,11 @@ export function claimsOfOthers(claims: string, owner: string, now: number): stri
   return left.map((each) => claimText(each.until, each.owner)).join("");
 }
 
-/** Keys that a store has claimed of late: its next batches claim them at once. */
+/**
+ * Contended keys are those that a store has claimed recently: its next calls claim them at once.
+ */
 export interface ContendedKeys {
-  /** Whether a call is to claim its key: it has lost races for long enough, or the key is contended. */
+  /** Whether a call should claim its key: it has lost enough races, or the key is contended. */
   mustClaim(call: Job): boolean;
   /** Until when calls have claimed their keys, by the server's clock. */
   readonly claimedUntil: WeakMap<Job, number>;
@@ -93,7 +99,7 @@ export function contendedKeys(roundTrip: () => number): ContendedKeys {
       const { races, since } = job;
       const key = job.cell!.name;
       if (races >= MIN_LOSSES && performance.now() - since >= MIN_WAIT) {
-        // A process that is near wins again soon enough without a claim.
+        // A process near the server soon wins again without a claim.
         if (roundTrip() >= DISTANT) {
           if (left.size === MAX_CONTENDED) left.clear();
           left.set(key, CLAIMED_BATCHES);
@@ -111,9 +117,9 @@ export function contendedKeys(roundTrip: () => number): ContendedKeys {
 }
 
 /**
- * How long a claim is to hold, in ms.
+ * How long a claim holds, in milliseconds.
  *
- * @param roundTrip Milliseconds that one takes.
+ * @param roundTrip Milliseconds that a round trip takes.
  */
 export function claimLife(roundTrip: number): number {
   return Math.ceil(Math.min(BASE_LIFE + 3 * roundTrip, MAX_LIFE));

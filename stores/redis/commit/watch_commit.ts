@@ -1,18 +1,21 @@
 /*
- * The optimistic transaction, for a whole batch at once.
+ * One optimistic transaction for a whole batch, in two round trips:
  *
  *   APPEND k1 claim ...      only for keys that calls have lost races for: see claims.ts
- *   WATCH k1 k2 ...          one round trip: from here on the server takes note of changes,
- *   MGET k1 k2 ...           and these are the values, of one instant
- *   TIME
- *       (every call is stepped, those that came in the meantime too)
- *   MULTI                    a second one, unless nothing changed:
- *   SET k1 v PX t ...        it is carried out as a whole if no watched key was touched,
- *   EXEC                     and otherwise not at all
+ *   WATCH k1 k2 ...          from here on, the server notes changes of these keys
+ *   MGET k1 k2 ...           their values, all of one instant
+ *   TIME                     the instant at which the calls are decided
  *
- * The connection lives once and is used by one batch at a time, so that WATCH and EXEC belong
- * together (see connection.ts). What a refused call read was true when it was read, so that it needs
- * no EXEC; but a call that was refused because of others in the batch is committed with them.
+ *   (here every call is stepped, including those that arrived during the round trip)
+ *
+ *   MULTI                    the second round trip, unless no value changes
+ *   SET k1 v PX t ...        the new values
+ *   EXEC                     all of them are written if no watched key has changed, otherwise none
+ *
+ * A connection serves one batch at a time and never reconnects, so its EXEC belongs to its WATCH
+ * (see connection.ts). A call that was refused for the values read needs no EXEC, because they were
+ * true when they were read. A call that was refused because of other calls in the batch waits for
+ * their commit.
  */
 
 import { type Batch, cellsOf, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
@@ -28,7 +31,9 @@ import type { StoreContext } from "../store_context.ts";
 import { connectionLost } from "../../optimistic/batch_failure.ts";
 import { failureOfReply, firstError } from "../failures/reply_failure.ts";
 
-/** Runs a batch as one transaction; calls that need no other keys may join it until it is loaded. */
+/**
+ * Runs a batch as one transaction. Until its values have arrived, calls on its keys may join it.
+ */
 export async function watchCommit(
   node: CommitNode,
   batch: Batch,
@@ -64,7 +69,7 @@ export async function watchCommit(
     context.counters,
     claimed,
   );
-  // The claims that are left are our own: a write ends them.
+  // Only our own keys still have claims here: writing a key ends our claim on it.
   const changes = cells.filter((cell) => isReplaced(cell) || claims.has(cell));
   const [waiting, settled] = divide(decided, changes, cells);
   callbacks.answer(settled);
@@ -73,7 +78,7 @@ export async function watchCommit(
   }
 }
 
-/** Claims the keys of calls that have lost too often. */
+/** The commands that claim the keys of calls which have lost too many races. */
 function claimCommands(
   { jobs, cells }: Batch,
   { clock, owner, contended }: StoreContext,
@@ -91,8 +96,9 @@ function claimCommands(
 }
 
 /**
- * Calls on keys that others have claimed, and those that must not overtake them. Leaves of the claims
- * those of the other keys that are to stand behind what is written.
+ * The calls that must wait for other processes: those on keys that others have claimed, and later
+ * ones that share a key with them. Removes the claimed cells from `claims`; for each other cell it
+ * leaves the claims of others, which are to stand behind the value that is written.
  */
 function claimedJobs(
   { jobs, cells }: Batch,
@@ -118,7 +124,7 @@ function claimedJobs(
   return waiting;
 }
 
-/** Watches and reads. */
+/** The commands that watch and read the batch's keys. */
 function loadCommands({ watching }: CommitNode, { cells }: Batch): Command[] {
   const names = cells.all.map(({ name }) => name);
   return [
@@ -129,7 +135,10 @@ function loadCommands({ watching }: CommitNode, { cells }: Batch): Command[] {
   ];
 }
 
-/** Puts what was read into the cells; returns the instant to decide at. */
+/**
+ * Puts the values read into the cells, and their claims into `claims`; returns the instant to
+ * decide at.
+ */
 function load(
   cells: readonly Cell[],
   replies: readonly unknown[],
@@ -145,7 +154,7 @@ function load(
   return useServerTime ? Math.floor(timeOf(replies.at(-1))) : Date.now();
 }
 
-/** The calls whose answers depend on the commit, and the others. */
+/** Divides the calls into those whose answers depend on the commit, and the others. */
 function divide(
   decided: readonly Job[],
   changes: readonly Cell[],
@@ -162,7 +171,7 @@ function divide(
   return [waiting, settled];
 }
 
-/** Writes what changed, and answers the calls that depend on it. */
+/** Writes the changed values, and answers the calls that depend on them. */
 async function commit(
   node: CommitNode,
   changes: readonly Cell[],

@@ -1,28 +1,31 @@
 /*
- * Puts a new key into its bucket, only once, whoever else tries the same in another slot:
+ * Inserts a new key into its bucket. Two threads may bring the same key at once, and see different
+ * free slots. The bucket's intent makes sure that only one of them inserts it:
  *
- *   1. read the intent, then look through the bucket: the key is in none of its slots
+ *   1. read the intent, then scan the bucket: no slot holds the key
  *   2. swap the intent read in step 1 for one that names the slot to be filled
  *   3. swap that slot, expecting the word seen in step 1; then take the intent back
  *
- * Whoever finds another's intent in step 1 waits for some instants, then raises the version of the
- * slot that it names. From then on the other one's step 3 fails, or has been done and will be seen,
- * and the intent is taken back for it. So at most one insertion can succeed between anybody's steps
- * 1 and 3, and nobody waits for a thread that sleeps or has died. Since it is this thread's own swap
- * that fills the slot, it knows whether it did; the new key's block holds the state after the call,
- * and nothing need be undone. A scan looks at every slot of the bucket, as step 1 says, also where no
- * tag has led to a key.
+ * A thread that finds another's intent in step 1 looks at it for a while, then breaks it: it raises
+ * the version of the slot that the intent names. If the other thread has not done its step 3 by
+ * then, that step fails; if it has, the scan will see the key. Then the thread takes the intent
+ * back on the other's behalf. So at most one insertion succeeds between the steps 1 and 3 of any
+ * thread, and no thread waits for one that sleeps or has died. A thread fills the slot by its own
+ * swap, so it knows whether it succeeded. The new block already holds the state after the call, so
+ * nothing has to be undone. Tags are only hints, so a scan looks at every slot, even if no tag led
+ * to a key.
  *
- * Where all slots of the bucket are in use, the key goes into one of the next seven buckets: the chain.
- * It is the home's intent that guards it there, too, because its target names any slot of the chain. The
- * intent also says how far keys of this home may stand, its reach, and step 2 raises that before step 3
- * fills the slot. So whoever reads the intent in step 1 knows how far to look. Keys never move, so none
- * is in two places. The reach sinks again in step 2, when step 1 found none of the home's keys so far
- * out: the intent is unchanged in between, so none has come.
+ * If all slots of the home bucket are in use, the key goes into one of the next seven buckets of
+ * the chain. The intent of its home guards those slots too, because its target names any slot of
+ * the chain. The intent also holds the reach: how far from this home its keys may stand. Step 2
+ * raises the reach before step 3 fills the slot, so a thread that reads the intent in step 1 knows
+ * how far to look. Keys never move, so none stands in two slots. Step 2 lowers the reach again if
+ * step 1 found no key of this home so far out. The intent has not changed in between, so no such
+ * key has come.
  *
- * A place is taken between steps 2 and 3, so that of the threads that bring the same key one at a time
- * holds one. Whoever breaks an intent counts that, because its thread may have a place until it
- * notices: `places.ts`.
+ * The thread takes a place (`places.ts`) between steps 2 and 3. So if several threads bring the
+ * same key, one at a time holds a place for it. A thread that breaks an intent counts that, because
+ * the other thread may hold a place until it notices.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -49,9 +52,9 @@ import {
   wordAt,
 } from "./table.ts";
 
-/** The bits of an intent that name the slot to be filled, from 1; 0 for none. */
+/** The bits of an intent that name the slot to be filled, counted from 1; 0 names none. */
 const TARGET = (1 << REACH_SHIFT) - 1;
-/** How far an intent's count is shifted. */
+/** Where an intent's count begins, in bits. */
 const COUNT_SHIFT = REACH_SHIFT + 2;
 /** Reads of an intent before it is broken. */
 const INTENT_PATIENCE = 100;
@@ -68,9 +71,9 @@ export function keyInsertion(
   const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
     table;
   const { ints, bytes, blocks, blockMask } = memory;
-  // Results of the last scan: how far it looked, and how far out keys of the bucket stand. Two
-  // slots follow, 0 if not found: the nearest slot that is empty or whose key is fresh again, and
-  // the slot whose key gives away the least.
+  // Results of the last scan: the intent that it read, how far it looked, and how far out the
+  // bucket's keys stand. Then the nearest slots, with their words: an empty one, one whose key is
+  // fresh again, and the one whose key gives away the least; 0 if there is none.
   const seen = {
     bucket: 0,
     intent: 0,
@@ -85,7 +88,7 @@ export function keyInsertion(
     left: -1,
   };
 
-  /** Takes note of a slot that another key could be put into. */
+  /** Notes a slot into which a new key could be put. */
   function noteSlot(slot: number, word: number, now: number): void {
     const block = word & blockMask;
     if (block === 0) {
@@ -106,14 +109,16 @@ export function keyInsertion(
     }
   }
 
-  /** Whether a slot has been seen into which the key can be put without another one's leaving. */
+  /** Whether the scan has seen a slot for the new key that costs no other key its state. */
   function hasRoom(): boolean {
     return seen.emptySlot !== 0 || seen.freshSlot !== 0;
   }
 
   /**
-   * Looks through a bucket of the chain for a key, and takes note of its slots unless there is room
-   * nearer to the home; the key's block, announced, or 0.
+   * Scans a bucket of the chain for a key, and notes its slots unless there is room nearer to the
+   * home.
+   *
+   * @returns The key's block, announced; 0 if it is not there.
    */
   function scanBucket(distance: number, low: number, high: number, now: number): number {
     const bucket = bucketAfter(memory, seen.bucket, distance);
@@ -137,10 +142,10 @@ export function keyInsertion(
   }
 
   /**
-   * Makes sure that the insertion of `intent` does not go on, and takes the intent back, lest it be
-   * broken again and again.
+   * Breaks the intent that the scan has read: the insertion that it announces cannot succeed from
+   * now on. Takes the intent back, so that it is broken once.
    *
-   * @returns Whether that intent was still there.
+   * @returns Whether this thread took it back; if not, it has changed.
    */
   function breakIntent(): boolean {
     const { bucket, intent } = seen;
@@ -169,7 +174,10 @@ export function keyInsertion(
     return bucketAfter(memory, seen.bucket, distance) + target % SLOTS_PER_BUCKET;
   }
 
-  /** Step 2: the intent that names a slot of the chain, 0 if another thread was faster. */
+  /**
+   * Step 2: sets the intent for a slot of the chain, and returns it; 0 if another thread was
+   * faster.
+   */
   function claim(slot: number): number {
     const { bucket, intent } = seen;
     const place = slot % BUCKET;
@@ -182,13 +190,16 @@ export function keyInsertion(
     return Atomics.compareExchange(ints, bucket + INTENT, intent, mine) === intent ? mine : 0;
   }
 
-  /** Takes the intent back, or notices that it was broken; a place without a key was given back. */
+  /**
+   * Takes the intent back, or notices that it was broken. The caller has given back a place that it
+   * did not fill.
+   */
   function unclaim(mine: number): void {
     const before = Atomics.compareExchange(ints, seen.bucket + INTENT, mine, mine & ~TARGET);
     if (before !== mine) places.noteSettled();
   }
 
-  /** Step 3, under the intent; `isChanging`, and the intent, are left to the caller. */
+  /** Step 3, under the intent. The caller takes the intent back, and resets `isChanging`. */
   function fill(slot: number, word: number, high: number): boolean {
     const next = nextWord(memory, word & ~blockMask) | spares.spare();
     thread.isChanging = true;
@@ -205,7 +216,11 @@ export function keyInsertion(
     return true;
   }
 
-  /** Puts the new key in the place of another that is fresh at `now`, which is `counted`. */
+  /**
+   * Puts the new key into the slot of another key that is fresh at `now`.
+   *
+   * @param counted The counter of the event.
+   */
   function fillOver(
     slot: number,
     word: number,
@@ -215,7 +230,7 @@ export function keyInsertion(
   ): boolean {
     announce(thread, word);
     const old = word & blockMask;
-    // The word was not announced in between: by now it may belong to another key.
+    // The scan did not leave the word announced, so its block may belong to another key by now.
     if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
     const mine = claim(slot);
     if (mine === 0) return false;
@@ -229,7 +244,7 @@ export function keyInsertion(
     return true;
   }
 
-  /** Puts the new key into an empty slot, and takes a place for it. */
+  /** Takes a place, and puts the new key into an empty slot. */
   function fillEmpty(slot: number, word: number, high: number, now: number): boolean {
     announce(thread, word);
     if (wordAt(memory, slot) !== word) return false;
@@ -242,18 +257,18 @@ export function keyInsertion(
     return isFilled;
   }
 
-  /** Takes the place of another key; takes the intent back if no key can go. */
+  /** Removes another key and takes its place. If no key may go, it takes the intent back. */
   function makePlaceBeside(word: number, mine: number, now: number): boolean {
     let isMade = false;
-    // The word that is announced changes with the keys that are looked at.
+    // The search announces the words of the keys that it looks at, one after another.
     announceMore(thread, word);
     try {
-      // Whoever broke the intent may have taken the last place for this very key.
+      // A thread that broke the intent may have taken the last place for this very key.
       isMade = places.areTaken() && Atomics.load(ints, seen.bucket + INTENT) === mine &&
         makePlace(now);
     } finally {
       if (!isMade) unclaim(mine);
-      // Nobody is to wait for what a thread announces that pauses.
+      // This thread may pause now, and no other one should wait for the words that it announces.
       announce(thread, isMade ? word : 0);
       clearLast(thread);
     }
@@ -261,10 +276,7 @@ export function keyInsertion(
     return isMade;
   }
 
-  /**
-   * Puts the new key in the place of another key of its chain, when all slots of the chain are in
-   * use.
-   */
+  /** Puts the new key into the slot of another key of its chain: all 96 slots are in use. */
   function fillCrowded(high: number): boolean {
     const { leastSlot, leastWord } = seen;
     const isFull = Atomics.load(ints, header.keys) >= capacityOf(memory);
@@ -274,7 +286,7 @@ export function keyInsertion(
   }
 
   return {
-    /** The block of a key, announced; 0 if the key is in no slot that it may stand in. */
+    /** Step 1: scans for a key. Returns its block, announced; 0 if no slot holds the key. */
     scan(low: number, high: number, now: number): number {
       count(thread, counter.scans);
       const bucket = seen.bucket = bucketOf(memory, low);
@@ -295,14 +307,14 @@ export function keyInsertion(
       return 0;
     },
     /**
-     * Puts the spare block's key, which the last scan has not found, into the table.
+     * Inserts the key in the spare block, which the last scan has not found.
      *
-     * @returns Whether it went; if not, another thread was faster.
-     * @throws {StoreFullError} If there is no room and none may be made.
+     * @returns Whether it was inserted; if not, another thread was faster.
+     * @throws {StoreFullError} If there is no room, and no other key may go.
      */
     insert(high: number, now: number): boolean {
       const last = lastOfChain(memory);
-      // Beyond the reach there is no key of this home; 0 is no key's fingerprint.
+      // Beyond the reach there is no key of this home, so these scans only look for a free slot.
       while (!hasRoom() && seen.looked < last) scanBucket(seen.looked + 1, NO_KEY, 0, now);
       const { emptySlot, emptyWord, freshSlot, freshWord } = seen;
       const isFilled = freshSlot !== 0
@@ -317,7 +329,7 @@ export function keyInsertion(
   };
 }
 
-/** The low half of no fingerprint: those end in two bits of 0. */
+/** A low half that no fingerprint has: the last two bits of every fingerprint's are 0. */
 const NO_KEY = 1;
 
 function crowdedError(): StoreFullError {

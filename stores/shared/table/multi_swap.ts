@@ -1,26 +1,26 @@
 /*
- * Several slots changed at one instant: a compare-and-swap of many words, made of swaps of one.
+ * Changes several slots at one instant: a compare-and-swap of many words, built from swaps of one.
  *
  *   1. the thread writes into its record, for each slot, the word that it expects and the one that
  *      is to come, and sets its status to undecided
  *   2. it swaps each slot's expected word for a mark that names the record
  *   3. it swaps the status from undecided to committed: the instant at which all slots change
- *   4. it swaps each mark for the word to come; if the batch was aborted, for the word before
+ *   4. it swaps each mark for the word to come; if the batch was aborted, for the expected word
  *
  * Status: number of the batch << 2 | state.
  *
- *   1 undecided   marks may be set; whoever meets one may abort
+ *   1 undecided   marks may be set; a thread that meets one may abort the batch
  *   2 committed   every mark stands for the word to come
- *   3 aborted     every mark stands for the word before
+ *   3 aborted     every mark stands for the expected word
  *
- * Whoever meets a mark waits for some instants, then aborts the batch if it is undecided, and
- * swaps the mark itself. So a batch whose thread sleeps or has died stops nobody, is done as a
- * whole or not at all, and two batches that want each other's slots cannot lock each other out:
- * one aborts the other, which tries again after a random pause. A record's batch is written anew
- * only when none of its marks is left.
+ * A thread that meets a mark looks at it for a while, then aborts the batch if that is undecided,
+ * and swaps the mark itself. So a batch takes effect as a whole or not at all, and no thread waits
+ * for a batch whose thread sleeps or has died. Two batches that want each other's slots cannot lock
+ * each other out: one aborts the other, which tries again after a random pause. A record gets its
+ * next batch only when no mark of the last one is left.
  *
  * Source: T. Harris, K. Fraser, I. Pratt, "A practical multi-word compare-and-swap operation"
- * (2002); theirs helps where this one aborts.
+ * (2002). Theirs completes the batch that it meets; this one aborts it.
  */
 
 import { field, RECORD } from "../layout.ts";
@@ -50,7 +50,7 @@ export interface SlotSwap {
 export function swapAll(thread: Thread, changes: readonly SlotSwap[]): boolean {
   const { memory: { ints, blockMask, records, firstMark }, record } = thread;
   const mark = firstMark + (record - records) / RECORD;
-  // Always in the same order, so that two batches seldom meet in the middle.
+  // All batches mark slots in the same order, so two of them rarely hold slots that both want.
   const sorted = [...changes].sort((a, b) => a.slot - b.slot);
   const marks = sorted.map(({ before }) => raised(thread, (before & ~blockMask) | mark));
   const open = (((ints[record + field.status]! >>> 2) + 1) << 2) | UNDECIDED;
@@ -80,7 +80,7 @@ export function swapAll(thread: Thread, changes: readonly SlotSwap[]): boolean {
   return isCommitted;
 }
 
-/** Brings a slot that holds a mark to the word that the mark stands for. */
+/** Swaps a slot's mark for the word that it stands for, and aborts its batch first if need be. */
 export function settleMark(thread: Thread, slot: number, mark: number): void {
   const { ints, records, firstMark, blockMask } = thread.memory;
   for (let tries = 0; tries < PATIENCE; tries++) if (Atomics.load(ints, slot) !== mark) return;

@@ -1,32 +1,36 @@
 /*
- * Places for keys: the header counts those taken, and no more are taken than the capacity.
+ * Places: a store has as many as its capacity, and a thread takes one before it fills a slot with a
+ * new key. The header counts the places that are taken.
  *
- * A place belongs to a key, or to a thread that is about to fill a slot. By the intent of a home
- * (`insert.ts`) one thread at a time is about to put in a key of it. But whoever breaks an intent
- * cannot know whether its thread has a place by then. Until that thread notices, and gives the place
- * back, two may be taken for one key. So insertions that were broken off are counted until their
- * threads have noticed, in one word:
+ * The intent of a home (`insert.ts`) lets one thread at a time insert a key of that home, so a key
+ * needs one place. But a thread that breaks an intent cannot know whether the other thread has
+ * taken a place by then. Until the other thread notices, and gives the place back, two places may
+ * be taken for one key. So one word counts the broken insertions that their threads have not yet
+ * noticed:
  *
- *   changes << 16 | insertions broken off
+ *   changes of the word << 16 | broken insertions
  *
- * A thread counts one before it breaks the intent; the other thread takes it from the count after it
- * gave its place back. So if the word is the same before and after all places are seen taken, and
- * counts none, each place had a key of its own: only then is a key evicted or refused.
+ * A thread raises the count before it breaks an intent. The other thread lowers it after it has
+ * given its place back. So if the count is 0, and the word is the same before and after all places
+ * are seen taken, each place has a key of its own. Only then is a key evicted or refused.
  *
- * Otherwise the thread looks again, after a pause if that happens again and again. Nobody can tell a
- * thread that sleeps from one that has died: after `LOOKS`, this thread assumes the latter. It does
- * so at once from then on, as long as the count is no higher.
+ * Otherwise the thread looks again, and pauses if that goes on. Nobody can tell a thread that
+ * sleeps from one that has died. After `LOOKS` looks, this thread assumes that the broken
+ * insertions belong to dead threads. From then on it assumes so at once, as long as the count is no
+ * higher.
  */
 
 import { capacityOf, header, type Memory } from "../layout.ts";
 import { pause } from "../threads/pause.ts";
 
-/** Looks for a place before the threads that may have one are assumed dead, and those without a pause. */
+/**
+ * Looks before the threads of broken insertions are assumed dead; how many of them without a pause.
+ */
 const LOOKS = 36;
 const QUICK_LOOKS = 16;
 /** Milliseconds that a thread pauses, so that another one can go on. */
 const PAUSE = 1;
-/** How a change of the word of broken insertions is counted. */
+/** One change of the word of broken insertions. */
 const CHANGE = 1 << 16;
 
 /** The places of a store, as one thread takes them. */
@@ -35,12 +39,12 @@ export type Places = ReturnType<typeof openPlaces>;
 /** The places of a store, for one thread. */
 export function openPlaces(memory: Memory) {
   const { ints } = memory;
-  // Looks one after another: while insertions were broken off, and while threads had all the places.
+  // Looks in a row: while there were broken insertions, and while threads held all the places.
   let looksForBroken = 0;
   let looksForKeys = 0;
   // Whether to pause before the next one.
   let isPauseDue = false;
-  // Insertions broken off whose threads are assumed dead.
+  // Broken insertions whose threads are assumed dead.
   let abandoned = 0;
 
   /** Whether to look again, after so many looks. */
@@ -65,11 +69,13 @@ export function openPlaces(memory: Memory) {
     giveBack(): void {
       Atomics.sub(ints, header.keys, 1);
     },
-    /** Takes a place beyond the capacity: one of those taken is a dead thread's. */
+    /** Takes a place beyond the capacity, because a dead thread holds one of those taken. */
     takeAbandoned(): void {
       Atomics.add(ints, header.keys, 1);
     },
-    /** Whether all are taken, each for a key of its own; if not, the caller is to look again. */
+    /**
+     * Whether all places are taken, each for a key of its own; if not, the caller is to look again.
+     */
     areTaken(): boolean {
       const word = Atomics.load(ints, header.brokenInsertions);
       if (Atomics.load(ints, header.keys) < capacityOf(memory)) return false;
@@ -80,11 +86,11 @@ export function openPlaces(memory: Memory) {
       abandoned = broken;
       return true;
     },
-    /** Whether to look again for a key that may go, while threads that put keys in have all places. */
+    /** Whether to look again for a key that may go, while inserting threads hold all the places. */
     mayLookForKeys(): boolean {
       return isPatient(++looksForKeys);
     },
-    /** Ends such looks. */
+    /** Begins the count of these looks anew. */
     endLooks(): void {
       looksForKeys = 0;
     },
@@ -93,11 +99,13 @@ export function openPlaces(memory: Memory) {
       if (isPauseDue) pause(PAUSE);
       isPauseDue = false;
     },
-    /** Counts an insertion that is about to be broken off. */
+    /** Counts an insertion that this thread is about to break. */
     noteBroken(): void {
       Atomics.add(ints, header.brokenInsertions, CHANGE + 1);
     },
-    /** Counts it no longer: its thread has no place for it, or it was not broken off after all. */
+    /**
+     * Lowers the count: the insertion's thread has no place for it, or it was not broken after all.
+     */
     noteSettled(): void {
       Atomics.add(ints, header.brokenInsertions, CHANGE - 1);
     },

@@ -1,21 +1,21 @@
 /*
- * The words that threads announce while they work on them, so that nobody uses those again.
+ * The words that threads announce while they work on them, so that no other thread reuses them.
  *
  * A call works on a word that it has read from a slot, and swaps in another one by a single
  * compare-and-swap. That swap must fail if the slot has changed in between, even if it has changed
  * so often that its version has come round. So a thread announces the word, and then checks whether
- * it still stands in the slot. Nobody reuses a block while a word that names it is announced (M.
- * Michael, "Hazard Pointers", 2004). A word that names no block, or a mark, is not put into a slot
- * again while it is announced. Either the thread's check comes after the change, or the other
- * thread reads the announcements after this one was made: both are atomic.
+ * it still stands in the slot. No thread reuses a block while a word that names it is announced (M.
+ * Michael, "Hazard Pointers", 2004). No thread puts an announced word without a block, or with a
+ * mark, into a slot again. The check and the announcement are atomic, so one of two things holds:
+ * the check sees the change, or the thread that made the change sees the announcement.
  */
 
 import { field, header, type Memory, RECORD } from "../layout.ts";
 import type { Thread } from "./thread.ts";
 
-/** Announces the word that the thread works on, in place of the one before; its record is locked. */
+/** Announces the word that the thread works on, in place of the last one. The record is locked. */
 export function announce({ memory: { ints }, record }: Thread, word: number): void {
-  // A slot never used holds 0, which would unlock the record; it never comes back.
+  // A slot that was never used holds 0, which would unlock the record. No slot holds 0 again later.
   Atomics.store(ints, record + field.announced, word === 0 ? 1 : word);
 }
 
@@ -26,12 +26,12 @@ export function announceMore({ memory: { ints }, record }: Thread, word: number)
   Atomics.store(ints, record + field.seenSize, size + 1);
 }
 
-/** Announces the last one of these no longer. */
+/** Withdraws the last of these further words. */
 export function clearLast({ memory: { ints }, record }: Thread): void {
   Atomics.store(ints, record + field.seenSize, ints[record + field.seenSize]! - 1);
 }
 
-/** Leaves only the word that is worked on announced. */
+/** Withdraws all further words; the current one stays announced. */
 export function clearMore({ memory: { ints }, record }: Thread): void {
   Atomics.store(ints, record + field.seenSize, 0);
 }
@@ -52,7 +52,7 @@ export function nextWord({ blockMask }: Memory, word: number): number {
   return (word + blockMask + 1) | 0;
 }
 
-/** The first word after `word` that names the same block and that nobody announces. */
+/** The first word after `word` that names the same block and that no other thread announces. */
 export function raised(thread: Thread, word: number): number {
   let next = nextWord(thread.memory, word);
   const isNext = (announced: number) => announced === next;

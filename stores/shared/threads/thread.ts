@@ -1,15 +1,18 @@
 /*
- * The calling thread's record: where it announces what it works on, and what it has spare.
+ * The record of the calling thread. It holds the words that the thread announces, and its spare
+ * blocks and free nodes.
  *
- * A record is locked while somebody works with it: its word of announcement is 0, and becomes the
- * slot's word that a call works on by one compare-and-swap, or 1 before there is one. Nobody waits
- * for the lock. A thread that attaches takes a record that was given back, or a new one; or it locks
- * that of one which is in no call, puts its own number in the place of the owner's and unlocks it. A
- * thread that finds another's number in the record it has locked has lost it, and attaches anew.
+ * The word of announcement is also the record's lock. It is 0 between calls; a thread that wants to
+ * work with the record swaps it for 1, and later for the slot's word that its call works on. No
+ * thread waits for the lock. A thread that attaches takes a record that was given back, or a new
+ * one. If there is none, it locks the record of a thread that is in no call, writes its own number
+ * over the owner's, and unlocks the record. A thread that locks its record and finds another's
+ * number there has lost the record, and attaches anew.
  *
- * So any thread may lose its record between two calls, and a thread that dies there leaves it whole
- * to whoever takes it over. A thread that dies in the middle of a call leaves it locked for good.
- * Nothing rests on time: that only those are taken over which made no call for long is for speed.
+ * So a thread may lose its record between two calls. A thread that dies between calls leaves its
+ * record whole, and another one takes it over. A thread that dies in the middle of a call leaves
+ * its record locked forever. Correctness does not depend on time: threads prefer the records of
+ * those that have been quiet for long, but only because that is faster.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -41,12 +44,12 @@ export interface Thread {
   record: number;
   /** The number under which the record is this thread's; no other thread ever has it. */
   owner: number;
-  /** Whether it is in a call that locks its record, or was in one that was cut short. */
+  /** Whether the thread is in a call, which locks its record, or its last call was cut short. */
   isInCall: boolean;
   /**
-   * Whether a slot may have been swapped whose blocks and nodes are not yet accounted for. If the
-   * call ends there (the stack overflows, or a time limit of `node:vm` is reached), the record is
-   * given up like the record of a thread that dies.
+   * Whether a slot may have been swapped whose blocks and nodes are not yet accounted for. If a
+   * call is cut short there (the stack overflows, or a time limit of `node:vm` is reached), the
+   * record is given up, as if the thread had died.
    */
   isChanging: boolean;
   /** The blocks that others announce: an array that is filled anew each time. */
@@ -57,9 +60,13 @@ export interface Thread {
 const NEVER_USED = 0;
 const GIVEN_BACK = -1;
 const DETACHED = -2;
-/** Milliseconds in which a living thread is expected to make a call, when there are no records left. */
+/**
+ * Without records left: milliseconds in which a thread that is still in use is expected to call.
+ */
 const QUIET = 60;
-/** Seconds without a call after which a thread may lose its record although there are others left. */
+/**
+ * With records left: seconds without a call after which a thread may lose its record all the same.
+ */
 const LONG_QUIET = 10;
 /** How often a record is tried that another thread has locked for an instant. */
 const TRIES = 100;
@@ -75,7 +82,9 @@ export function attachThread(memory: Memory, now: number = Date.now()): Thread {
   return thread;
 }
 
-/** Gives the record back, cleared of a call that was cut short; not one that is no longer whole. */
+/**
+ * Gives the record back, unlocked even after a call that was cut short; never a record given up.
+ */
 export function detachThread(thread: Thread): void {
   const { memory: { ints }, record, owner, isInCall, isChanging } = thread;
   thread.owner = DETACHED;
@@ -199,7 +208,7 @@ function claimIdle(thread: Thread): boolean {
 
 let hasWarned = false;
 
-/** Says once that calls will wait: each looks right, and none fails. */
+/** Warns once: calls will wait, but none fails, so nobody would notice. */
 function warnOfThreads(threads: number): void {
   if (hasWarned) return;
   hasWarned = true;
@@ -209,7 +218,7 @@ function warnOfThreads(threads: number): void {
   );
 }
 
-/** Takes a record over, if its thread is in no call. */
+/** Takes a record over if its thread is in no call. */
 function takeOver(thread: Thread, record: number): boolean {
   const { ints } = thread.memory;
   const owner = Atomics.load(ints, record + field.owner);
@@ -220,7 +229,7 @@ function takeOver(thread: Thread, record: number): boolean {
   return isTaken;
 }
 
-/** Makes a record the thread's, if its owner is the one given. */
+/** Makes the thread the owner of a record, if its owner is still the given one. */
 function take(thread: Thread, record: number, owner: number): boolean {
   const { ints } = thread.memory;
   if (ints[record + field.owner] !== owner) return false;
