@@ -50,7 +50,7 @@ async function diagnose(url: URL, most: number, { print }: Tools): Promise<numbe
   }
   if (isShared === true) {
     print(
-      "a client of another address is refused as well: all share one limit, as the proxy is " +
+      "a client of another address is refused as well: all share one limit, because the proxy is " +
         "not trusted, or names no clients",
     );
   } else if (isShared === undefined) {

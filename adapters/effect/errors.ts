@@ -68,12 +68,12 @@ export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.Yie
   /** Says what was refused, and when it would be admitted. */
   override get message(): string {
     const when = Duration.isFinite(this.retryAfter)
-      ? `in ${Duration.toMillis(this.retryAfter)} ms`
-      : "never";
+      ? `be admitted in ${Duration.toMillis(this.retryAfter)} ms`
+      : "never be admitted";
     return `Cannot take ${this.cost} of ${formatValue(this.key)} under ${
       formatValue(this.prefix)
     } as the ` +
-      `limit must have room: it would come ${when}`;
+      `limit must have room: it would ${when}`;
   }
 };
 

@@ -129,7 +129,7 @@ function noticeTrustAll(request: ExpressRequest): void {
   if (app?.get?.("trust proxy") !== true) return;
   saidTrustAll = true;
   console.warn(
-    "Express's setting `trust proxy` is true, so that clients choose their own addresses, and no " +
+    "Express's setting `trust proxy` is true, so clients can choose their own addresses, and no " +
       "limit holds: name your proxies in it, or in trustedProxies",
   );
 }

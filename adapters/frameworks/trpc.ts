@@ -172,19 +172,19 @@ const CODES: Readonly<Record<number, string>> = {
   503: "SERVICE_UNAVAILABLE",
 };
 
-/** tRPC knows its errors by their name, so that there may be several copies of it. */
+/** tRPC knows its errors by their name, so several copies of it may be in use. */
 function refusedCall(path: string, status: number, decision: Decision | undefined): Error {
   const code = CODES[status] ?? "INTERNAL_SERVER_ERROR";
   const isUsedUp = status === 429 && decision !== undefined;
   const message = isUsedUp
     ? `Cannot call ${path} as its limit is used up: ${again(decision)}`
-    : `Cannot call ${path} as its limit must decide: ${REASONS[status] ?? "it does not"}`;
+    : `Cannot call ${path} as its limit must decide: ${REASONS[status] ?? "it cannot"}`;
   const cause = isUsedUp ? new RateLimitedError(message, decision) : undefined;
   return Object.assign(new Error(message, { cause }), { name: "TRPCError", code });
 }
 
 const REASONS: Readonly<Record<number, string>> = {
-  400: "the call has no key, or one that is no text",
+  400: "the call has no key, or its key is not text",
   403: "the address of the client is not known",
   431: "the key of the call is too long",
   499: "the client has gone away",

@@ -189,7 +189,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     );
   }
   if (settings.threads > 1 && settings.store !== undefined) {
-    throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
+    throw new TypeError("Cannot serve as a store of your own needs one thread");
   }
   checkSnapshot(settings);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
@@ -211,7 +211,7 @@ function checkSnapshot(
   if (snapshot === undefined) return;
   const isOwn = store === undefined || "dump" in store && "restore" in store;
   if (threads === 1 && outsideOf(settings) === undefined && isOwn) return;
-  throw new TypeError("Cannot serve as a snapshot needs one thread, and a memoryStore to write");
+  throw new TypeError("Cannot serve as a snapshot needs one thread, and a memory store");
 }
 
 function isGiven(option: unknown): boolean {
@@ -225,7 +225,7 @@ function checkSqlite(action: string, option: string, sqlite: unknown): void {
   });
   const { path } = sqlite as SqliteOptions;
   if (typeof path === "string" && path !== "") return;
-  throw new TypeError(errorMessage(action, `${option} must have the path of a file`, path));
+  throw new TypeError(errorMessage(action, `${option} must be the path of a file`, path));
 }
 
 function checkPostgres(action: string, option: string, postgres: unknown): void {

@@ -66,7 +66,7 @@ async function readSnapshot(store: SnapshotStore, path: string, log: Log): Promi
     const { restored, outdated, full, unreadable } = found;
     const isForeign = unreadable > 0 && restored + outdated + full === 0;
     const level = isForeign ? "error" : unreadable + full > 0 ? "warning" : "info";
-    const reason = "it holds no snapshot, and is not written over";
+    const reason = "it holds no snapshot, so it is not overwritten";
     log({ event: "snapshot-read", level, path, ...found, ...(isForeign && { reason }) });
     return !isForeign;
   } catch (error) {

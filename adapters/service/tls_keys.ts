@@ -97,7 +97,7 @@ async function readTlsKeys(files: TlsFiles): Promise<TlsKeys> {
   const own = readPart(files.cert, "a certificate", () => new X509Certificate(cert));
   const secret = readPart(
     files.key,
-    "a private key without a password",
+    "a private key that has no password",
     () => createPrivateKey(key),
   );
   if (ca !== undefined) readPart(files.ca!, "certificates", () => new X509Certificate(ca));
@@ -113,7 +113,9 @@ async function readTlsKeys(files: TlsFiles): Promise<TlsKeys> {
   try {
     createSecureContext(secureOptions(keys));
   } catch (cause) {
-    throw new Error(`Cannot serve TLS as ${files.cert} must hold what TLS accepts`, { cause });
+    throw new Error(`Cannot serve TLS as ${files.cert} must hold a certificate that TLS accepts`, {
+      cause,
+    });
   }
   return keys;
 }

@@ -64,7 +64,7 @@ let fixtures = 0;
  * ```
  */
 export function driverLaws(makeDriver: MakeDriver): readonly Law[] {
-  checkFunction("make driverLaws", "what makes a driver", makeDriver);
+  checkFunction("make driverLaws", "makeDriver", makeDriver);
   return Object.entries(CHECKS).map(([name, check]) => check(name, makeDriver));
 }
 

@@ -45,7 +45,7 @@ export function limiterLaws(
   makeLimiter: MakeLimiter,
   options: LimiterLawsOptions = {},
 ): readonly Law[] {
-  checkFunction("make limiterLaws", "what makes a limiter", makeLimiter);
+  checkFunction("make limiterLaws", "makeLimiter", makeLimiter);
   checkOptions<LimiterLawsOptions>("make limiterLaws", options, { subjects: true, acquire: true });
   const { subjects = algorithms(), acquire = true } = options;
   const arbitrary = subjectArbitrary(subjects);

@@ -47,7 +47,7 @@ export interface StoreLawsOptions {
  * ```
  */
 export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}): readonly Law[] {
-  checkFunction("make storeLaws", "what makes a store", makeStore);
+  checkFunction("make storeLaws", "makeStore", makeStore);
   checkOptions<StoreLawsOptions>("make storeLaws", options, {
     reuse: true,
     subjects: true,

@@ -28,7 +28,7 @@ export function warnOfProcesses(
   warned = true;
   console.warn(
     "tidegate: this process is one of several, and a memory store counts for it alone, so each of " +
-      "them admits the whole limit. Use redisStore from tidegate/redis for a limit that they share, " +
+      "them admits the whole limit. Use sqliteStore or redisStore for a limit that they share, " +
       "or memoryStore({ perProcess: true }) if a limit for each is meant.",
   );
 }

@@ -94,8 +94,8 @@ export function failContended({ context }: Reconnector, job: Job): void {
   job.settled = true;
   job.reject(
     new ContentionError(
-      `Cannot decide as nobody else may change its keys for one round trip: others were faster ` +
-        `${job.races} times`,
+      "Cannot decide as no other client may change its keys during one round trip: " +
+        `others were faster ${job.races} times`,
     ),
   );
 }

@@ -50,7 +50,7 @@ const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) =>
 /** The error of an answer that the function of this version does not give. */
 export function unreadableAnswer({ table, commit }: PostgresNames, cause: unknown): DriverError {
   const [, ruleOf] = RULES[0]!;
-  return new DriverError("The function answers something else", {
+  return new DriverError("The function gave an unexpected answer", {
     rule: ruleOf({ table, commit }),
     cause,
   });

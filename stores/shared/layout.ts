@@ -79,7 +79,7 @@ export const INTENT = 15;
 
 /** Why a handle may be empty: `process.send` empties it. */
 export const SAME_PROCESS =
-  "processes, such as those of node:cluster, share no memory, and use redisStore in its place";
+  "processes, such as those of node:cluster, share no memory: give each sqliteStore or redisStore";
 
 /** Words of a block: two of fingerprint, then 64-bit words: when it is fresh, and two of state. */
 export const BLOCK = 8;

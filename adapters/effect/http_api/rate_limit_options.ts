@@ -121,7 +121,7 @@ export function limitsOf<R>(options: RateLimitOptions<R>): readonly RequestLimit
     return [{ limit: limit!, key: options.key, cost: options.cost }];
   }
   if (limit !== undefined) {
-    throw typeError(ACTION, "limit must stand in the entries of limits", limit);
+    throw typeError(ACTION, "limit belongs to the entries of limits", limit);
   }
   const given = Array.isArray(limits)
     ? limits.map((entry: RequestLimit<R>) => {

@@ -83,7 +83,7 @@ export function forwardedField({ trustedProxies, forwardedHeader }: ForwardingOp
     throw typeError(action, rule, forwardedHeader);
   }
   if (trustedProxies === undefined) {
-    const rule = "forwardedHeader needs trustedProxies, whose word is believed";
+    const rule = "forwardedHeader needs trustedProxies: only they may report addresses";
     throw typeError(action, rule, trustedProxies);
   }
   return forwardedHeader.toLowerCase();

@@ -99,8 +99,8 @@ function forwardingNotice<Request, Info>(
     if (!source.header(request, "x-forwarded-for") || source.trustsProxies?.(request, info)) return;
     notice.looks = 0;
     console.warn(
-      "X-Forwarded-For is ignored, and clients are limited by the address of the socket, as no " +
-        "proxy is trusted: name yours in trustedProxies, or give [] if there are none",
+      "X-Forwarded-For is ignored, and clients are limited by the address of the socket, because " +
+        "no proxy is trusted: name yours in trustedProxies, or give [] if there are none",
     );
   }
   return notice;

@@ -174,6 +174,6 @@ function areKnown(lefts: readonly (Decision | undefined)[]): lefts is readonly D
 
 function respondLate(): never {
   throw new Error(
-    `Cannot answer a refused client by respond as it must answer within ${RESPOND_WITHIN} ms`,
+    `Cannot answer a refused client with respond as it must return within ${RESPOND_WITHIN} ms`,
   );
 }

@@ -19,7 +19,7 @@ export interface Refusal {
   readonly body: string;
 }
 
-const ACTION = "answer a refused client by respond";
+const ACTION = "answer a refused client with respond";
 
 /** The answer to a client whose address is not known, where that is a reason to refuse. */
 export const UNKNOWN_ADDRESS: Refusal = plainRefusal(403, "Forbidden");

@@ -42,7 +42,7 @@ export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void
     said = true;
     lasts.clear();
     console.warn(
-      "A limiter is made for each request, with a store of its own, so that nothing is limited: make " +
+      "A limiter is made for each request, with a store of its own, so nothing is limited: make " +
         "limiters once, or give policy: (request) => algorithm, which keeps use in one store",
     );
   };

@@ -130,7 +130,7 @@ export function limitsOf(action: string, options: GivenLimits): readonly GivenLi
   const beside = (["limiter", "policy", "store", "prefix", "clock", "replaces"] as const)
     .find((option) => options[option] !== undefined);
   if (beside !== undefined) {
-    throw typeError(action, `${beside} must stand in the entries of limits`, options[beside]);
+    throw typeError(action, `${beside} belongs to the entries of limits`, options[beside]);
   }
   return (limits as readonly GivenLimit[]).map((limit) => {
     checkOptions<GivenLimit>(action, limit, LIMIT_OPTIONS);

@@ -35,7 +35,7 @@ export function policyLimiter(
   function limiterOf(algorithm: Algorithm | undefined): AnyLimiter | undefined {
     if (algorithm === undefined) return undefined;
     if (typeof algorithm?.step !== "function") {
-      throw typeError(action, "policy must answer an algorithm, such as gcra(...)", algorithm);
+      throw typeError(action, "policy must return an algorithm, such as gcra(...)", algorithm);
     }
     // The name is no part of the id: it is what the header fields say.
     const name = `${algorithm.id}\0${algorithm.name}`;

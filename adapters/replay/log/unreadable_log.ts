@@ -126,11 +126,11 @@ function strangeKind(sample: Buffer): string | undefined {
   const known = KINDS.find(([bytes]) => start.startsWith(bytes));
   if (known !== undefined) return `it must be text: ${known[1]}`;
   if (/^\s*\[\s*[{\]]/.test(start)) {
-    return "it must have an object a line: it is a JSON array, whose items jq -c '.[]' FILE " +
+    return "it must have one object on each line: it is a JSON array, whose items jq -c '.[]' FILE " +
       "writes as lines";
   }
   if (/^\s*\{\s*\n/.test(start)) {
-    return "it must have an object a line: its objects go over several lines, which jq -c . FILE " +
+    return "it must have one object on each line: its objects span several lines, which jq -c . FILE " +
       "puts into one";
   }
   // deno-lint-ignore no-control-regex

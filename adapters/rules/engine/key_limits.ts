@@ -245,6 +245,6 @@ function ownAlgorithms(found: readonly LimitOptions[]): readonly Algorithm[] {
   const twin = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twin === undefined) return algorithms;
   throw new TypeError(
-    `Cannot use the limits of a key as they must differ: ${twin} is there twice`,
+    `Cannot use the limits of a key as they must differ: ${twin} is listed twice`,
   );
 }

@@ -85,7 +85,7 @@ function* valueWarnings(
   const bits = NETWORK_REGEXP.exec(value)?.[1];
   const isClient = value.includes(":") ? Number(bits) >= 32 : Number(bits) === 32;
   if (bits !== undefined && !isClient) {
-    const message = "a value is compared as text, so that no address in this network matches";
+    const message = "a value is compared as text, so no address in this network matches";
     yield { path: [...path, "value"], message };
   }
   const decides = limits !== undefined || unlimited === true || blocked === true;

@@ -41,7 +41,7 @@ export function pathPattern(
   const capitals = text.replaceAll(/%[\da-f]{2}/gi, (code) => code.toUpperCase());
   const source = sourceOf(capitals, names, emptyNames ? EMPTY_NAME : NAME);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new TypeError(`the name ${twice} is there twice`);
+  if (twice !== undefined) throw new TypeError(`the name ${twice} occurs twice`);
   const regexp = new RegExp(`^${source}$`, ignoreCase ? "sui" : "su");
   return (path) => {
     const match = regexp.exec(encodedPath(path));
@@ -59,7 +59,7 @@ function sourceOf(text: string, names: string[], ofName: string): string {
     if (group !== undefined) return `(?:${sourceOf(group, names, ofName)})${often}`;
     if (plain !== undefined) return literal(plain);
     if (name === undefined && bare === undefined && star === undefined) {
-      throw new TypeError(`the sign ${all} must follow a \\ here`);
+      throw new TypeError(`the character ${all} must follow a \\ here`);
     }
     names.push(name ?? String(names.filter((each) => /^\d+$/.test(each)).length));
     const repeats = times === "+" || times === "*";

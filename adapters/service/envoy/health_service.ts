@@ -78,7 +78,7 @@ export function healthService(
 
   function watch(stream: ServerWritableStream<HealthRequest, HealthResponse>): void {
     if (watchers.size >= MAX_WATCHERS) {
-      const error = Object.assign(new Error("too many watch"), { code: RESOURCE_EXHAUSTED });
+      const error = Object.assign(new Error("too many watchers"), { code: RESOURCE_EXHAUSTED });
       return void stream.emit("error", error);
     }
     const { service } = stream.request;

@@ -106,7 +106,7 @@ export function checkCall(
 /** Faults in the setup of the proxy that asks, as far as a request shows them. */
 const NOTICES = {
   untrusted:
-    "X-Forwarded-For is ignored as this peer is not trusted, and all its clients share the " +
+    "X-Forwarded-For is ignored because this peer is not trusted, and all its clients share the " +
     "limits of its address: name it with --trust",
   "no-client":
     "a trusted proxy names no client in X-Forwarded-For, and all such clients share the " +

@@ -55,7 +55,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     return problemAnswer(
       isStoreError(error)
         ? refusalOf(503, "the store does not answer", { "retry-after": "1" })
-        : refusalOf(500, "an error that is logged"),
+        : refusalOf(500, "an internal error, which is in the log"),
     );
   }
 

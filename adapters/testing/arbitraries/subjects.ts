@@ -144,7 +144,7 @@ function listed<State>(
     typeof one === "object" && one !== null && ("step" in one || "algorithm" in one);
   if (list.length > 0 && list.every(isOne)) return list;
   const rule = "it needs an algorithm, a subject, a list or an arbitrary of either";
-  throw new TypeError(errorMessage("put laws to the proof", rule, subjects));
+  throw new TypeError(errorMessage("check laws", rule, subjects));
 }
 
 function subjectOf<State>(drawn: Algorithm<State> | Subject<State>): Subject {

@@ -96,7 +96,9 @@ export function referenceStore(): ReferenceStore {
         const row = { now, cost: units, decision, key: `${verb} ${name}` };
         if (fitting.length === 0) {
           const expected = answers.map(({ answer }) => inWords(answer)).join(" or ");
-          throw new Error(`A store answers otherwise\n${table([...rows, { ...row, expected }])}`);
+          throw new Error(
+            `A store gives another answer\n${table([...rows, { ...row, expected }])}`,
+          );
         }
         rows.push(row);
         held.set(name, distinct(algorithm, fitting.map(({ state }) => state)));

@@ -84,10 +84,10 @@ describe("RateLimiter", () => {
       assert.deepEqual(error.retryAfter, Duration.seconds(30));
       assert.equal(error.decision.allowed, false);
       const never = yield* Effect.flip(limiter.consumeOrFail(api, "a", 3));
-      assert.match(never.message, /it would come never$/);
+      assert.match(never.message, /it would never be admitted$/);
       assert.equal(
         error.message,
-        'Cannot take 1 of "a" under "api" as the limit must have room: it would come in 30000 ms',
+        'Cannot take 1 of "a" under "api" as the limit must have room: it would be admitted in 30000 ms',
       );
     });
   });

@@ -109,6 +109,6 @@ describe("tidegate/express", () => {
       console.warn = warn;
     }
     assert.equal(said.length, 1);
-    assert.match(said[0]!, /^Express's setting `trust proxy` is true, so that clients choose/);
+    assert.match(said[0]!, /^Express's setting `trust proxy` is true, so clients can choose/);
   });
 });

@@ -33,7 +33,7 @@ test("serve takes one place for its counters", async () => {
     message: "Cannot serve as only one of store, redis, postgres and sqlite may be given",
   });
   await assert.rejects(async () => await serve({ rules, sqlite: { path: "" } }), {
-    message: /sqlite must have the path of a file/,
+    message: /sqlite must be the path of a file/,
   });
   await assert.rejects(async () => await serve({ rules, postgres: { url: "localhost" } }), {
     message: /postgres must have a url, postgres:..\.\.\.: /,

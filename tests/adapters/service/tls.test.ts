@@ -152,7 +152,7 @@ describe("a certificate that is renewed", () => {
           if (runtime() !== "bun") {
             writeFileSync(tls.cert, pairs.weak!.cert);
             writeFileSync(tls.key, pairs.weak!.key);
-            await refused(/must hold what TLS accepts: .*key too small/);
+            await refused(/must hold a certificate that TLS accepts: .*key too small/);
           }
           rmSync(tls.cert);
           assert.equal(await service.reload(), false);
@@ -178,12 +178,12 @@ test("a service does not start with files that cannot be used", async () => {
   const files = filesOf("start");
   const weak: [TlsFiles, RegExp] = [
     filesOf("weak", pairs.weak),
-    /weak\.pem .*must hold what TLS accepts/,
+    /weak\.pem .*must hold a certificate that TLS accepts/,
   ];
   const wrong: readonly [files: TlsFiles, message: RegExp][] = [
     [{ ...files, cert: join(folder, "nothing") }, /ENOENT/],
     [{ ...files, cert: files.key }, /must hold a certificate in PEM/],
-    [{ ...files, key: files.cert }, /must hold a private key without a password in PEM/],
+    [{ ...files, key: files.cert }, /must hold a private key that has no password in PEM/],
     [filesOf("expired", pairs.expired), /must not have expired/],
     ...(runtime() === "bun" ? [] : [weak]),
     [{ ...files, key: filesOf("other", pairs.second).key }, /must be the key of/],

@@ -11,7 +11,7 @@ test("laws name what they were given and what they need", () => {
   const wrong: readonly [() => unknown, string][] = [
     [
       () => algorithmLaws(untyped(gcra)),
-      "Cannot put laws to the proof as it needs an algorithm, a subject, a list or an arbitrary " +
+      "Cannot check laws as it needs an algorithm, a subject, a list or an arbitrary " +
       "of either: current value is a function",
     ],
     [() => algorithmLaws(untyped(undefined)), "current value is undefined"],
@@ -20,12 +20,12 @@ test("laws name what they were given and what they need", () => {
     [() => algorithmLaws(untyped(null)), "current value is null"],
     [
       () => storeLaws(untyped(memoryStore())),
-      "Cannot make storeLaws as what makes a store must be a function: current value is an object",
+      "Cannot make storeLaws as makeStore must be a function: current value is an object",
     ],
     [() => storeLaws(memoryStore, { subjects: untyped({}) }), "it needs an algorithm, a subject"],
     [
       () => limiterLaws(untyped(limiter(gcra({ limit: 1, period: 1 })))),
-      "Cannot make limiterLaws as what makes a limiter must be a function",
+      "Cannot make limiterLaws as makeLimiter must be a function",
     ],
   ];
   for (const [make, message] of wrong) {

@@ -132,7 +132,7 @@ describe("several limits of an HttpApi", () => {
     assert.throws(wrong({ limits: [] }), /limits must be a list of 1 to 16 limits/);
     assert.throws(wrong({ limits: "address" }), /limits must be a list of 1 to 16 limits/);
     assert.throws(wrong({ limits: [{}] }), /it needs a limit, such as limit\(\.\.\.\)/);
-    assert.throws(wrong({ limits, limit: ofUser }), /limit must stand in the entries of limits/);
+    assert.throws(wrong({ limits, limit: ofUser }), /limit belongs to the entries of limits/);
     assert.throws(wrong({ limits: [{ limit: ofUser, kye: () => "" }] }), /kye/);
     assert.throws(wrong({ limits: [{ limit: ofUser, cost: -1 }] }), /cost/);
     assert.throws(wrong({}), /it needs a limit/);

@@ -92,11 +92,11 @@ describe("on a server of node:http", () => {
   ];
   const unanswered = () => new Promise<never>(() => {});
   const responds: [what: string, respond: () => object, fault: RegExp][] = [
-    ["nothing within a second", unanswered, /^Error: Cannot answer .* by respond as it must/],
+    ["nothing within a second", unanswered, /^Error: Cannot answer .* with respond as it must/],
     ...unsendable.map((change): [string, () => object, RegExp] => [
       JSON.stringify(change),
       () => change,
-      /^TypeError: Cannot answer a refused client by respond as/,
+      /^TypeError: Cannot answer a refused client with respond as/,
     ]),
   ];
   for (const [what, respond, fault] of responds) {

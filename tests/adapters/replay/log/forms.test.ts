@@ -113,7 +113,7 @@ describe("a log of which too little is known", () => {
     [
       "a JSON array",
       JSON.stringify(objects),
-      /one object a line|an object a line: .*jq -c '\.\[\]'/,
+      /one object on each line: .*jq -c '\.\[\]'/,
     ],
     ["a JSON array of lines", JSON.stringify(objects, null, 1), /it is a JSON array/],
     ["objects over several lines", JSON.stringify(objects[0], null, 2), /jq -c \. FILE/],

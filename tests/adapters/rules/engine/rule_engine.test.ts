@@ -494,7 +494,7 @@ describe("limits of a key's own", () => {
     [
       "are the same twice",
       () => Promise.resolve([five, five]),
-      /gcra\/5\/60000\/5 is there twice$/,
+      /gcra\/5\/60000\/5 is listed twice$/,
     ],
     ["cannot be had", () => Promise.reject(new Error("source is down")), /^source is down$/],
     ["have a source that throws", () => {

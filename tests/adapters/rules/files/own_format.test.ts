@@ -299,7 +299,7 @@ describe("a warning, and the rules hold:", () => {
     [
       "a network as a value",
       "domain: shop\nrules:\n  - { key: a, value: 10.0.0.0/8, unlimited: true }\n  - { key: a, value: 10.0.0.1/32, unlimited: true }\n  - { key: a, value: '2001:db8::/64', unlimited: true }\n  - { key: a, value: '2001:db8::/32', unlimited: true }\n",
-      "rules.yaml:3:22: warning: rules[0].value: a value is compared as text, so that no address in this network matches",
+      "rules.yaml:3:22: warning: rules[0].value: a value is compared as text, so no address in this network matches",
     ],
     [
       "a parent that shadows the generic rule",
