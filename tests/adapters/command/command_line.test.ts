@@ -37,7 +37,7 @@ describe("tidegate lint", () => {
     assert.match(complaints, /misspelled_key.yaml:5:5: error: .*unknown key "ratelimit"/);
   });
 
-  test("says what is wrong with a file that is not there", async () => {
+  test("says what is wrong if the file does not exist", async () => {
     const { status, complaints } = await run("lint", "/nowhere.yaml");
     assert.equal(status, 1);
     assert.match(complaints, /^Cannot load rules from \/nowhere.yaml: .*ENOENT/);
@@ -117,7 +117,7 @@ withRedis("tidegate with Redis", (redis) => {
     client.destroy();
   });
 
-  test("ends where the rules cannot be had, and by a signal while it waits for them", async () => {
+  test("ends if the rules cannot be loaded, or if a signal comes while it waits for them", async () => {
     const client = await connected();
     await client.flushAll();
     client.destroy();
@@ -163,7 +163,7 @@ withRedis("tidegate with Redis", (redis) => {
 describe("tidegate says", () => {
   const commands = ["serve", "lint", "explain", "replay", "simulate", "doctor", "completions"];
 
-  test("which commands there are, and of each its options and what its exit status means", async () => {
+  test("which commands there are, and for each its options and the meaning of its exit status", async () => {
     const overview = await run("--help");
     assert.equal(overview.status, 0);
     assert.deepEqual(await run(), { ...overview, status: 2 });
@@ -176,7 +176,7 @@ describe("tidegate says", () => {
     }
   });
 
-  test("nothing in bold but on a terminal, and there unless NO_COLOR is set", () => {
+  test("nothing in bold except on a terminal where NO_COLOR is not set", () => {
     const terminal = { isTTY: true };
     assert.equal(boldOn({}, {})("a"), "a");
     assert.equal(boldOn(terminal, { NO_COLOR: "1" })("a"), "a");
@@ -184,7 +184,7 @@ describe("tidegate says", () => {
     assert.equal(boldOn(terminal, {})("a"), "\u001b[1ma\u001b[0m");
   });
 
-  test("in a line what to do about a file that is not there, or is a folder", async () => {
+  test("in one line what to do if the file does not exist, or is a folder", async () => {
     const config = await run("lint", EXAMPLE, "--config", "/nowhere.json");
     assert.equal(config.status, 1);
     assert.equal(
@@ -208,7 +208,7 @@ describe("tidegate says", () => {
     assert.match(log.complaints, /\/nowhere.log does not exist \(ENOENT\)/);
   });
 
-  test("in a line what to do about a port that is taken", async () => {
+  test("in one line what to do if the port is taken", async () => {
     const server = createServer();
     const port = await new Promise<number>((resolve) =>
       server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))

@@ -61,7 +61,7 @@ describe("tidegate replay", () => {
     assert.match(printed, /^gcra:2\/1m,burst=2 +2 +25\.0 +1 /m);
   });
 
-  test("takes the addresses of a network for one client, as the service does", async () => {
+  test("counts the addresses of a network as one client, as the service does", async () => {
     const rule = ["--rule", "fixedWindow:1/1m"];
     const { printed } = await run(six, ...rule);
     assert.match(printed, /^8 requests, 1 client in 3\.5 s$/m);

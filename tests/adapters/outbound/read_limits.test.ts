@@ -139,7 +139,7 @@ test("a long name of a field takes no longer than any other", () => {
   for (let call = 0; call < 1_000; call++) assert.deepEqual(readLimits(headers, 0).quotas, []);
 });
 
-test("a wait is never taken for a shorter one as it is very long, or a fraction", () => {
+test("a wait that is very long, or a fraction, is never taken for a shorter one", () => {
   const waits: [Record<string, string>, number][] = [
     [{ "Retry-After": "99999999999" }, 99_999_999_999_000],
     [{ "Retry-After": "30.25" }, 30_250],

@@ -14,7 +14,7 @@ const POLICIES = [
 
 for (const [onUnavailable, status, shown] of POLICIES) {
   test(
-    `an outage of Redis is seen from its begin to its end, where calls are to ${onUnavailable}`,
+    `an outage of Redis is reported from its beginning to its end, if calls are to ${onUnavailable}`,
     needs("redis-server"),
     async () => {
       const redis = await startRedis();

@@ -14,7 +14,7 @@ const LONG = SHORT + rule("b");
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
 for (const threads of [1, 2]) {
-  test(`rules are rolled back by a new file and by SIGHUP, and seen, on ${threads} threads`, () =>
+  test(`rules are rolled back by a new file and by SIGHUP, and readyz says so, on ${threads} threads`, () =>
     inFolder((folder) => {
       const file = join(folder, "rules.yaml");
       writeFileSync(file, LONG);

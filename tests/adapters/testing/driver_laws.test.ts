@@ -213,7 +213,7 @@ describe("each fault of a driver is found by name", () => {
   }
 });
 
-test("a driver in the place of what makes one is refused", () => {
+test("a driver in place of a function that makes one is refused", () => {
   const driver = mapDriver(new Map(), HONEST);
   assert.throws(() => driverLaws(driver as never), TypeError);
 });

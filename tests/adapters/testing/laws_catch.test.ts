@@ -89,7 +89,7 @@ describe("laws catch an algorithm", () => {
   }
 });
 
-test("the model catches what no other law does", async () => {
+test("the model catches a fault that no other law does", async () => {
   const subject: Subject = {
     algorithm: gcra({ limit: 3, period: 11 }) as Algorithm,
     rule: gcraRule({ limit: 3, period: 10 }) as AlgorithmRule,

@@ -57,7 +57,7 @@ test("pass lets promises settle between wakes", async () => {
   assert.equal(clock(), 35);
 });
 
-test("time that is let pass while time passes never runs back", async () => {
+test("nested passes of time never make it run back", async () => {
   const clock = virtualClock();
   clock.after(10, () => clock.advance(100));
   clock.advance(20);
@@ -70,7 +70,7 @@ test("time that is let pass while time passes never runs back", async () => {
   assert.equal(woken, 1, "once, and not again or later");
 });
 
-test("a virtual clock lets no time pass that is none", async () => {
+test("a virtual clock refuses a time that is not finite, or below 0", async () => {
   const clock = virtualClock(1_000);
   for (const milliseconds of [-1, NaN, Infinity]) {
     const fault = { name: "RangeError", message: /^Cannot let time pass as .*: current value is / };

@@ -119,7 +119,7 @@ describe("denyCache", () => {
     assert.deepEqual(reached(a, c), [0, 0]);
   });
 
-  test("remembers nothing of keys without end", () => {
+  test("remembers no key forever", () => {
     const { inner, api } = caching();
     for (const [length, calls] of [[1_024, 2], [1_025, 5]] as const) {
       const key = "k".repeat(length);
@@ -174,7 +174,7 @@ describe("denyCache", () => {
     assert.equal(inner.calls, before + 1);
   });
 
-  test("does not use a refusal whose instant is by another clock", () => {
+  test("does not use a refusal that was decided by another clock", () => {
     const inner = probe(atOnce);
     const options = { store: denyCache(inner.store), prefix: "a" };
     const later = limiter(hourly, { ...options, clock: () => 2_000_000_000_000 });
@@ -216,7 +216,7 @@ describe("denyCache", () => {
     assert.equal((await again).allowed, true);
   });
 
-  test("in its own time, asks a millisecond early, and says no wait that is too short", () => {
+  test("with its own time, asks a millisecond early, and never announces too short a wait", () => {
     inOwnTime((time) => {
       const inner = probe(atOnce);
       const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });

@@ -46,7 +46,7 @@ function waitingOn(
 
 for (const [kind, answers] of Object.entries(KINDS)) {
   describe(`waiting for a share of a limit that answers ${kind}`, () => {
-    test("refuses who asks for more than the share can ever hold, and serves those behind", async () => {
+    test("refuses a caller that asks for more than the share can hold, and serves those behind", async () => {
       const { clock, call } = waitingOn(answers);
       const calls = [
         call({ cost: 50 }),
@@ -63,7 +63,7 @@ for (const [kind, answers] of Object.entries(KINDS)) {
       ]);
     });
 
-    test("refuses at once who cannot be served in time at the share's pace", async () => {
+    test("refuses a caller at once that cannot be served in time at the share's pace", async () => {
       const { api, clock, call } = waitingOn(answers);
       await api.consume("k", 25);
       const calls = [
@@ -81,7 +81,7 @@ for (const [kind, answers] of Object.entries(KINDS)) {
       ]);
     });
 
-    test("goes on by the first store once that is back", async () => {
+    test("continues on the first store once that is back", async () => {
       const { api, clock, first, call } = waitingOn(answers);
       await api.consume("k", 25);
       const calls = [call({}), call({ cost: 50 })];

@@ -267,7 +267,7 @@ describe("lease", () => {
     assert.equal(held.count(), 0);
   });
 
-  test("where the store refuses a block, each of its calls asks once for its own units", async () => {
+  test("if the store refuses a block, each of its calls asks once for its own units", async () => {
     const { api, held } = leasingLater(gcra({ limit: 1, period: "1h", burst: 15 }));
     const calls = Array.from({ length: 30 }, () => api.consume("k"));
     assert.equal(held.count(), 3);
@@ -362,7 +362,7 @@ describe("lease", () => {
     );
   });
 
-  test("peek answers what consume would, of a block too", () => {
+  test("peek answers what consume would, also from a block", () => {
     const api = leased(memoryStore(), TEN, gcra({ limit: 1, period: "1h", burst: 10 }));
     api.consume("k");
     const look = api.peek("k", 2);
@@ -381,7 +381,7 @@ describe("lease", () => {
     assert.equal(limiter(hourly, { store: shared, prefix: "a" }).peek("k", 0).remaining, 90);
   });
 
-  test("holds nothing of keys without end", () => {
+  test("holds no key forever", () => {
     const { api, exact } = leasing();
     const left = [1_024, 1_025].map((length) => {
       api.consume("k".repeat(length));
@@ -390,12 +390,12 @@ describe("lease", () => {
     assert.deepEqual(left, [90, 99]);
   });
 
-  test("does not accept what gives calls their places in time", () => {
+  test("does not accept an algorithm that delays calls", () => {
     const queue = leakyQueue({ limit: 1, period: "1s", queue: 9 });
     assert.throws(() => leased(memoryStore(), TEN, queue), RangeError);
   });
 
-  test("does not accept what a block would lock", () => {
+  test("does not accept an algorithm that a block would lock", () => {
     const guesses = lockout({ limit: 5, period: "1m", lock: "1h" });
     for (const algorithm of [guesses, all(hourly, guesses)]) {
       assert.throws(() => leased(memoryStore(), TEN, algorithm), /must not be lockout/);

@@ -42,7 +42,7 @@ withRedis("lease over a real server", (redis) => {
       assert.deepEqual([admitted(answers), requests], [2_000, 100]);
     });
 
-    test(`by ${commit}, a crowd has all that there is, and not one unit more`, async () => {
+    test(`by ${commit}, a crowd gets all the units, and not one more`, async () => {
       const { answers, requests } = await crowd({ ...PATIENT, commit }, 1_010);
       assert.deepEqual([admitted(answers), requests], [1_010, 100 + 1_000]);
     });

@@ -40,7 +40,7 @@ describe("memoryStore is bounded", () => {
     assert.ok(evictions >= FLOOD - 10_000 - FLOOD / 1_000);
   });
 
-  test("as many keys as it may hold come and go", () => {
+  test("keys come and go, as many as it may hold", () => {
     const store = memoryStore({ maxKeys: MANY, maxBytes: 2 ** 33 });
     const algorithm = gcra({ limit: 1, period: "1h" });
     const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });

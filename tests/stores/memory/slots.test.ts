@@ -27,13 +27,13 @@ function outdated(maxKeys: number) {
 }
 
 describe("one call mends a few bounds, however many are outdated", () => {
-  test("as it looks for keys to drop", () => {
+  test("while it looks for keys to drop", () => {
     const { slots, table, movedBy } = outdated(KEYS);
     const moved = movedBy(() => replaceState(slots, table, 0, 3, 900_000, 100_000));
     assert.ok(moved <= 8, `${moved} were mended`);
   });
 
-  test("as it makes room for a new key", () => {
+  test("while it makes room for a new key", () => {
     const { slots, table, movedBy } = outdated(KEYS);
     const moved = movedBy(() => addKey(slots, table, "new", 1, 900_001, 500));
     assert.ok(moved <= 9, `${moved} were mended`); // and that of the new key

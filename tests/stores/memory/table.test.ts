@@ -12,7 +12,7 @@ import {
 } from "../../../stores/memory/table.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-test("a table of several maps is one map, and none of them is larger than it may be", () => {
+test("a table of several maps acts as one map, and none of them exceeds its bound", () => {
   const steps = fc.array(fc.tuple(fc.boolean(), fc.nat({ max: 20 })), { maxLength: 200 });
   fc.assert(
     fc.property(steps, (steps) => {

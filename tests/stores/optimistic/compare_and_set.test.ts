@@ -109,7 +109,7 @@ describe("a driver's failure", () => {
   });
 });
 
-test("a key that a database cannot hold fails alone", async () => {
+test("a call on a key that the database cannot hold fails alone", async () => {
   const store = compareAndSetStore(mapDriver());
   const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
   for (const key of ["\ud800", "x".repeat(2_000)]) {

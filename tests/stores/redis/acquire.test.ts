@@ -15,7 +15,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
     leakyQueue: leakyQueue({ limit: 1, period: "40ms", queue: 10 }),
   };
   for (const [name, algorithm] of Object.entries(ALGORITHMS)) {
-    test(`acquire by ${commit} of ${name}: each waits its turn, in the order of their coming`, () =>
+    test(`acquire by ${commit} of ${name}: callers wait their turns in the order in which they came`, () =>
       withFake({ commit }, async ({ store }) => {
         const api = limiter(algorithm, { store, prefix: "api" });
         const order: number[] = [];
@@ -29,7 +29,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
       }));
   }
 
-  test(`acquire by ${commit}: who would wait too long is refused, and charged nothing`, () =>
+  test(`acquire by ${commit}: a caller that would wait too long is refused, and charged nothing`, () =>
     withFake({ commit }, async ({ limiter: api }) => {
       assert.equal((await api.acquire("a", { cost: 10 })).remaining, 0);
       await assert.rejects(api.acquire("a", { maxWait: 1_000 }), RateLimitedError);

@@ -80,7 +80,7 @@ describe("keys of a full bucket", () => {
     assert.deepEqual(audit(store.handle), NOTHING);
   });
 
-  test("make it be searched no further than they stand, once those further out are gone", () => {
+  test("are searched for no further out than they stand, once those further out are gone", () => {
     const store = storeOf(130);
     const api = limiterOn(store, five);
     const [next, ...keys] = keysOfHome(store.handle, five, 3, 2 * SLOTS + 2) as [string];
@@ -115,7 +115,7 @@ describe("keys of a full bucket", () => {
     assert.equal(store.statistics().dropped, SLOTS);
   });
 
-  test("are dropped from wherever they stand as room in the arena is needed", () => {
+  test("are dropped wherever they stand when room in the arena is needed", () => {
     const log = slidingLog({ limit: 5, period: HOUR }) as Algorithm;
     const now = { value: NOW };
     const small = { capacity: 130, maxBytes: 20 * 128, threads: 2, onFull: "throw" } as const;
@@ -197,7 +197,7 @@ test("a key stands nowhere but in its chain with a chance below one in 10^18", (
 });
 
 for (const [where, held] of [["its bucket", 1], ["its full bucket", SLOTS]] as const) {
-  test(`a key that two threads bring comes in once, though another slot of ${where} becomes free`, () => {
+  test(`a key that two threads bring is inserted once, even if another slot of ${where} becomes free`, () => {
     whereWatched(() => {
       for (let stop = 0, steps = 1; stop < steps; stop++) {
         const store = storeOf(40);
@@ -242,7 +242,7 @@ function stoppedAt(
   return step;
 }
 
-describe("a thread that is stopped as it takes the last place", () => {
+describe("a thread that is stopped while it takes the last place", () => {
   test("while another fills the bucket: its key comes in, and none in use is forgotten", () => {
     whereWatched(() => {
       for (let stop = 0, steps = 1; stop < steps; stop++) {
@@ -268,7 +268,7 @@ describe("a thread that is stopped as it takes the last place", () => {
   });
 
   for (const onFull of ["throw", "evict"] as const) {
-    test(`while another brings the same key, which pauses before it goes without the place, ${onFull}`, () => {
+    test(`while another brings the same key, and pauses before it gives up the place, ${onFull}`, () => {
       const pauses = countedPauses();
       whereWatched(() => {
         let held = 0;
@@ -300,7 +300,7 @@ describe("a thread that is stopped as it takes the last place", () => {
   }
 });
 
-test("a thread that died as it took a place for a key that another brings is waited for once", () => {
+test("a thread that died while it took a place for another thread's key is waited for once", () => {
   const pauses = countedPauses();
   whereWatched(() => {
     let held = 0;

@@ -108,7 +108,7 @@ testOnce(
 );
 
 testOnce(
-  "workers killed as they put new keys in leave records that can be taken over",
+  "workers killed while they insert new keys leave records that can be taken over",
   async () => {
     const open = () => sharedStore({ capacity: 30_000, threads: 3 });
     let store = open();

@@ -481,17 +481,17 @@ describe("a handle", () => {
     assert.ok(JSON.stringify({ own }).includes("tidegate/shared"));
   });
 
-  test("that came to another process, where there is no memory of this one, is refused so", () => {
+  test("that was sent to another process is refused, because processes share no memory", () => {
     const sent = JSON.parse(JSON.stringify(store.handle)) as SharedStoreHandle;
     for (const handle of [sent, {} as SharedStoreHandle]) {
       assert.throws(
         () => attachSharedStore(handle),
-        /^TypeError: .* processes, such as those of node:cluster, share no memory, and use redisStore/,
+        /^TypeError: .* processes, such as those of node:cluster, share no memory: give each sqliteStore or redisStore/,
       );
     }
   });
 
-  test("of a thread that lost its record, when all others' died in calls, says so", () => {
+  test("of a thread that lost its record, when all others died in calls, says so", () => {
     const store = sharedStore({ capacity: 10, threads: 1 });
     const idle = limiterOn(store, small);
     attachSharedStore(store.handle);

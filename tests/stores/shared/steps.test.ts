@@ -227,7 +227,7 @@ describe("a thread that is killed at any step", () => {
     });
   });
 
-  test("as it puts a key in leaves a place too few, which fails calls on as many keys", () => {
+  test("of an insertion may leave one place too few, which costs room for one key", () => {
     eachKill(calls["a first call"]!, 2, (api, { handle }, step) => {
       if (audit(handle).places === 0) assert.equal(consumeKeys(api, "two", "three"), true, step);
       else assert.throws(() => consumeKeys(api, "two", "three"), StoreFullError, step);
@@ -235,7 +235,7 @@ describe("a thread that is killed at any step", () => {
     });
   });
 
-  test("of an insertion does not keep calls on two keys of its bucket from an end", () => {
+  test("of an insertion does not keep calls on two keys of its bucket from ending", () => {
     eachKill(calls["a first call"]!, 4, (api, _, step) => {
       assert.equal(consumeKeys(api, "one", "new"), true, step);
     });
@@ -278,7 +278,7 @@ describe("a thread that stands still at any step", () => {
     assert.deepEqual(audit(store.handle), NOTHING, step);
   }
 
-  test("reads of a block that is pooled meanwhile whose it was", () => {
+  test("still reads the key of a block that has gone to the pool", () => {
     whereWatched(() => {
       const store = storeOf(4, 2_000);
       const memory = attachMemory(store.handle.buffer);

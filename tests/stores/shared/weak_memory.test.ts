@@ -53,7 +53,7 @@ for (const isOrdered of [false, true]) {
     }
 
     for (const [name, [from, to]] of Object.entries(everyStop)) {
-      test(`${name}: holds wherever one stands still`, () => {
+      test(`${name}: holds wherever a thread stands still`, () => {
         const stops = share(upTo(to - from));
         const done = stops.filter((stop) =>
           explore(name, stoppedSchedule(from + stop, 1), isOrdered)

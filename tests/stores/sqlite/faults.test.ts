@@ -48,7 +48,7 @@ test("a table that is gone fails the call, and nothing else", () => {
   database.close();
 });
 
-test("a transaction of the caller's own fails the call, and goes on", () => {
+test("inside a transaction of the caller's, a call fails and the transaction goes on", () => {
   const database = openPath(":memory:");
   const store = sqliteStore(database);
   const api = limiter(slow(2), { store, prefix: "api" });

@@ -38,7 +38,7 @@ test("a call waits in short steps, and no longer than its timeout", () => {
   );
 });
 
-test("after a call that waited in vain others do not wait, until one succeeds", () => {
+test("after a call that waited in vain, others do not wait until one succeeds", () => {
   const { waiting, steps } = waitingWithin(2, 0);
   const first = waiting.start();
   while (first());

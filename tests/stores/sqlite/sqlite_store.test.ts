@@ -67,7 +67,7 @@ test("calls of a turn beyond maxPending are refused as overload", async () => {
   assert.deepEqual([refused!.allowed, refused!.source], [false, "policy"]);
 });
 
-test("what a turn has asked for is decided before the store is closed", async () => {
+test("calls of a turn are decided before the store is closed", async () => {
   const store = sqliteStore(":memory:", { batch: "turn" });
   const api = limiter(slow(1), { store, prefix: "api" });
   const [decision] = await Promise.all([api.consume("key"), store.close()]);

@@ -166,7 +166,7 @@ describe("the middleware of HttpApi", () => {
     assert.deepEqual(tenants, ["acme"]);
   });
 
-  test("takes limit, key, cost and skip of the request and the route", () => {
+  test("takes limit, key, cost and skip from the request and the route", () => {
     class Plan extends Context.Service<Plan, { readonly cost: number }>()("tests/Plan") {}
     const middleware = layerRateLimit({
       limit: (_request, { endpoint }) => endpoint.identifier === "list" ? api : undefined,

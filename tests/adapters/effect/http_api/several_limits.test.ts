@@ -108,7 +108,7 @@ describe("several limits of an HttpApi", () => {
     ]);
   });
 
-  test("each has its own cost, or that beside them; one that is chosen may not hold", async () => {
+  test("each has a cost of its own or the common one, and one that is chosen may be left out", async () => {
     const options: RateLimitOptions = {
       limits: [
         { limit: ofAddress, cost: () => Effect.succeed(3) },

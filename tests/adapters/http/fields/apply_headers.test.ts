@@ -39,7 +39,7 @@ describe("fields of two limits", () => {
     assert.equal(joined("9", "10", "X-RateLimit-Limit"), "10");
   });
 
-  test("look at each character of the first once, be it as long and as broken as it may", () => {
+  test("look at each character of the first once, however long and malformed it is", () => {
     const before = '"\\"\\'.repeat(50_000);
     assert.ok(joined(before, '"b";q=2') === `${before}, "b";q=2`);
   });

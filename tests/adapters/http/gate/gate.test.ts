@@ -261,7 +261,7 @@ describe("the gate", () => {
     });
   }
 
-  test("does not mind a refund that fails", async () => {
+  test("goes on if a refund fails", async () => {
     const failing = interceptedStore(
       asyncMemoryStore(),
       (calls, proceed) => calls[0]!.cost < 0 ? Promise.reject(new Error("gone")) : proceed(),
@@ -346,7 +346,7 @@ describe("the gate of a queue", () => {
     }
   }
 
-  test("within an all is waited out, though the other part admits but one call at once", async () => {
+  test("within an all is waited out, even if the other part admits one call at once", async () => {
     const both = all(queue, gcra({ limit: 1, period: 100 }));
     const { clock, started, arrive } = queued((clock) => limiter(both, { clock }));
     const calls = [arrive("a")];

@@ -45,7 +45,7 @@ test("a promise where none is meant shadows nobody", async () => {
   assert.equal((await decide()).refusal?.status, 429);
 });
 
-test("a header field can be the key or the address as it is, be it there or not", async () => {
+test("a header field can be the key or the address, whether or not the request has it", async () => {
   const api = apiLimiter();
   const byKey = rateLimit({ limiter: api, key: ({ headers }) => headers.get("x-key") });
   const byAddress = rateLimit({
@@ -155,7 +155,7 @@ describe("X-Forwarded-For where nobody is trusted", () => {
   });
 });
 
-test("a decision is reported before its delay, be the client there or not when that is over", async () => {
+test("a decision is reported before its delay, whether or not the client stays that long", async () => {
   const clock = testClock();
   const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });
   const seen: number[] = [];

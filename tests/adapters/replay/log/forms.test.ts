@@ -178,7 +178,7 @@ describe("a log that is damaged", () => {
   const zstd = (zlib as Partial<typeof zlib>).zstdCompressSync;
   const plain = (text: string) => new TextEncoder().encode(text.repeat(3));
   const forms = [[plain, 0], [zlib.gzipSync, 4], ...(zstd ? [[zstd, 4] as const] : [])] as const;
-  test("by bytes that are others, or at its end, is an error, or read as far as it goes", async () => {
+  test("by changed bytes or a missing end is an error, or is read as far as it goes", async () => {
     await fc.assert(
       fc.asyncProperty(
         ...[anyFixture, fc.constantFrom(...forms), anyDamage, fc.nat()] as const,
@@ -194,7 +194,7 @@ describe("a log that is damaged", () => {
     );
   });
 
-  test("of which most lines are none is read, and says so", async () => {
+  test("of which most lines are unreadable is read, and says so", async () => {
     const { log, requests } = await readTrace(`${"nonsense\n".repeat(900)}${FIXTURES[0]!.text}`);
     assert.deepEqual([requests, log?.unread], [2, 900]);
   });

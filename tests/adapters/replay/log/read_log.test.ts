@@ -42,7 +42,7 @@ describe("readLog", () => {
   const line = (second: number) =>
     `h\u00e9 - - [22/Dec/2016:22:32:${second} +0300] "GET / HTTP/1.1" 200 1\n`;
 
-  test("does not mind where the text is cut, be it inside a character or not", async () => {
+  test("reads text that is cut anywhere, even inside a character", async () => {
     const lines = [line(10), line(11).replace("h", "\u{1f40c}"), line(12).replace("GET", "\u20ac")];
     // Of more than two blocks, each of which ends elsewhere in a line.
     const text = lines.join("").repeat(800).trimEnd();
@@ -115,7 +115,7 @@ describe("readLog", () => {
     );
   });
 
-  test("refuses input that is no text, and lines of no length", async () => {
+  test("refuses input that is not text, and a maximum line length of 0", async () => {
     for (const text of [undefined, null, 5, {}]) {
       await assert.rejects(entriesOf(text as never), {
         name: "TypeError",

@@ -26,14 +26,14 @@ async function verdictsOf(options: RuleEngineOptions): Promise<boolean[]> {
 
 for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
   describe(`a callback that ${way}`, () => {
-    test("changes no verdict of an engine as onVerdict, and is printed once", async () => {
+    test("as onVerdict, changes no verdict of an engine, and is printed once", async () => {
       const printed = await printedBy(async () => {
         assert.deepEqual(await verdictsOf({ onVerdict: fail }), [true, false, false]);
       });
       assert.equal(printed.length, 1);
     });
 
-    test("changes no verdict of an engine as onLookupError, and is printed once", async () => {
+    test("as onLookupError, changes no verdict of an engine, and is printed once", async () => {
       const lookup = () => Promise.reject(new Error("the source is away"));
       const printed = await printedBy(async () => {
         const lookupCache = { onFailure: "default" } as const;
@@ -43,7 +43,7 @@ for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
       assert.equal(printed.length, 1);
     });
 
-    test("stops no reload as onEvent or onLimitsChanged", async () => {
+    test("as onEvent or onLimitsChanged, stops no reload", async () => {
       const source = objectSource(RULES);
       let limitsChanged = () => {};
       const watched: typeof source = {
@@ -71,12 +71,12 @@ for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
       assert.equal(printed.length, 1);
     });
 
-    test("refuses the rules as apply", async () => {
+    test("as apply, refuses the rules", async () => {
       const following = followRules(objectSource(RULES), { apply: fail });
       await assert.rejects(following, /Cannot load rules from .*: the database is down/);
     });
 
-    test("ends no service as log", async () => {
+    test("as log, does not end a service", async () => {
       const printed = await printedBy(async () => {
         const service = await serve({ rules: objectSource(RULES), port: 0, log: fail });
         await service.stop(0);

@@ -189,7 +189,7 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
   });
 }
 
-describe("what is no holding", () => {
+describe("bodies that are not holdings", () => {
   const engine = ruleEngine({ rules: RULES });
 
   test("calls that could not give permits back name hold", () => {

@@ -318,7 +318,7 @@ function changedLimits(storeOf: () => SyncStore): void {
     assert.equal(consume(asking(USER)).allowed, false);
   });
 
-  test("that is new in the place of one that moves takes over nothing of what that one replaced", () => {
+  test("that takes the place of a moved one takes over nothing that the moved one replaced", () => {
     const [first, second, added] = [
       { limit: 10, period: "1m" },
       { limit: 11, period: "1m" },
@@ -451,7 +451,7 @@ describe("limits of a key's own", () => {
     assert.equal(asked.length, 4);
   });
 
-  test("that are looked up anew keep what was used, and decide until the new ones are known", async () => {
+  test("that are looked up again keep what was used, and decide until the new ones are known", async () => {
     for (const kind of ["default", "wait"] as const) {
       let own: KeyLimits = [{ limit: 10, period: "1h" }];
       const lookup = () => Promise.resolve(own);
@@ -502,7 +502,7 @@ describe("limits of a key's own", () => {
     }, /^not now$/],
   ];
   for (const [name, lookup, expected] of failing) {
-    test(`that ${name} leave the decision to the rule, where that is said, for a second`, async () => {
+    test(`that ${name} leave the decision to the rule for a second, if the options say so`, async () => {
       const errors: string[] = [];
       const { engine, advance } = engineOf(file("wait"), {
         lookup,
@@ -520,7 +520,7 @@ describe("limits of a key's own", () => {
     });
   }
 
-  test("are looked up no more where thousands of lookups have no answer", async () => {
+  test("are not looked up any more once thousands of lookups have no answer", async () => {
     let asked = 0;
     const { engine, advance } = engineOf(file("default"), {
       lookup() {
@@ -537,7 +537,7 @@ describe("limits of a key's own", () => {
     assert.ok(asked <= 10_000, `${asked}`);
   });
 
-  test("that a rule waits for are never passed by, though the source is busy or away", async () => {
+  test("that a rule waits for are never skipped, even if the source is busy or away", async () => {
     let isAway = true;
     const { lookup: slow } = source();
     const { engine, advance } = engineOf(file("wait"), {
@@ -564,7 +564,7 @@ describe("limits of a key's own", () => {
     );
   });
 
-  test("that cannot be had of two keys reject once, and leave no rejection unhandled", async () => {
+  test("that cannot be looked up for two keys reject once, and leave no rejection unhandled", async () => {
     const unhandled: unknown[] = [];
     const record = (error: unknown) => void unhandled.push(error);
     process.on("unhandledRejection", record);
@@ -577,7 +577,7 @@ describe("limits of a key's own", () => {
     assert.deepEqual(unhandled, []);
   });
 
-  test("that are known decide on, though they can be had no more", async () => {
+  test("that are known go on deciding after their source has failed", async () => {
     let own: () => Promise<KeyLimits> = () => Promise.resolve("blocked");
     const { engine } = engineOf(file("wait"), { lookup: () => own() });
     assert.equal((await engine.consume(asking(USER))).allowed, false);

@@ -188,7 +188,7 @@ test("the example's paths match where the runtime has no patterns of its own", a
   }
 });
 
-describe("what would do harm is refused:", () => {
+describe("rules that would do harm are refused:", () => {
   const bomb = [
     "a: &a [x, x, x, x, x, x, x, x, x]",
     ...["b", "c", "d", "e", "f", "g"].map((name) => {

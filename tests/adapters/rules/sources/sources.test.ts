@@ -132,7 +132,7 @@ describe("a file", () => {
 
   const open = rulesOf(10).replace(/\.\.\.\s*$/, "");
 
-  test("that never had an end mark is not taken for shorter, until it says that it is meant", () => {
+  test("that never had an end mark is not accepted when shorter, until it says that this is meant", () => {
     const shorter = `${open}  - key: agent\n    blocked: true\n`;
     const whole = `${shorter}  - key: device\n    blocked: true\n`;
     return followingFile(whole, async ({ file, events, followed }) => {
@@ -146,14 +146,14 @@ describe("a file", () => {
     });
   });
 
-  test("that has a rule less in its middle is taken as it is", () =>
+  test("that lacks a rule in its middle is accepted", () =>
     followingFile(open, async ({ file, limit, followed }) => {
       writeFileSync(file, open.replace(/ {2}- key: user\n.*\n/, ""));
       assert.equal(await followed.reload(), true);
       assert.equal(limit(), undefined);
     }));
 
-  test("that is being written is not read by halves", () =>
+  test("that is being written is not read half-finished", () =>
     followingFile(
       open,
       async ({ file, events, limit, followed }) => {

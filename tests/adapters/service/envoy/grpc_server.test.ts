@@ -137,7 +137,7 @@ describe("Envoy's gRPC", () => {
       assert.deepEqual(left, [2, 2]);
     }, { grpcPort: 0 }));
 
-  test("has Envoy add the fields of the limit, where it is to", async () => {
+  test("has Envoy add the fields of the limit, if the options say so", async () => {
     const fields: Answer[] = [];
     for (const responseHeaders of [false, true]) {
       await withService(async (service) => {
@@ -181,7 +181,7 @@ describe("Envoy's gRPC", () => {
       ),
     }));
 
-  test("takes units for those who bring the token, where there is one", () =>
+  test("takes units only for callers with the token, if there is one", () =>
     withService(async (service) => {
       const [none] = await ask(service, [user("42")]);
       assert.deepEqual([none.error, none.details], [16, "send the token as metadata"]);

@@ -145,7 +145,7 @@ describe("the service refuses", () => {
       }
     }));
 
-  test("bodies that are none, by what is wrong with them", () =>
+  test("malformed bodies, by what is wrong with them", () =>
     withLlm(async (service) => {
       const { body: { receipt } } = await post(service, "/v1/reserve", call(100));
       const wrong: readonly [path: string, body: unknown, status: number, detail: RegExp][] = [

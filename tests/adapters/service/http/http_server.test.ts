@@ -49,7 +49,7 @@ function connection(port: number): { socket: Socket; read(): string; ended: Prom
 const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
 const HEAD = "POST / HTTP/1.1\r\nHost: a\r\n";
 
-test("a server waits for no client without end", () =>
+test("a server waits for no client forever", () =>
   withServer(async (port) => {
     const slow = [
       "",
@@ -73,7 +73,7 @@ test("a server waits for no client without end", () =>
     drips.forEach(clearInterval);
   }));
 
-test("a connection is kept for the next request, be the last one's body slow or not", () =>
+test("a connection is kept for the next request, even if the last one's body was slow", () =>
   withServer(async (port) => {
     const { socket, read, ended } = connection(port);
     const post = async (length: number) => {

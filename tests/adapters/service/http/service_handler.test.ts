@@ -536,7 +536,7 @@ describe("Envoy's JSON", () => {
     });
   }
 
-  test("may bring a limit of its own, and ask for what has none", () =>
+  test("may bring a limit of its own, and ask for a descriptor without a limit", () =>
     withService(async (service) => {
       const limit = { requestsPerUnit: 1, unit: "MINUTE" };
       const descriptors = [
@@ -648,7 +648,7 @@ describe("a check for a proxy", () => {
       assert.equal((await check(service, "/elsewhere")).status, 200);
     }));
 
-  test("meets the rule of its folder, though dots are written twice in percent codes", () =>
+  test("matches the rule of its folder, even if dots are percent-encoded twice", () =>
     withService(async (service) => {
       const paths = ["/api/%252e%252e/x", "/api/%252E./x", "/api/a/%25%32%65%252e/../%252e%252e/x"];
       for (const path of paths) {
@@ -659,7 +659,7 @@ describe("a check for a proxy", () => {
       rules: oneRule("route", 9, [{ path: "/api/*", descriptors: [{ route: "api" }] }]),
     }));
 
-  test("is about the request that the proxy tells of, whatever the client has written", () =>
+  test("is about the request that the proxy describes, whatever the client has written", () =>
     withService(async (service) => {
       const fields = (family: string, method: string, uri: string) => ({
         [`x-${family}-method`]: method,
@@ -763,7 +763,7 @@ describe("a check for a proxy", () => {
     await assert.rejects(statuses({ rules: rules(129) }), /ipv6Prefix: expected an integer/);
   });
 
-  test("asks for nothing that the request has not", () =>
+  test("asks for nothing that the request lacks", () =>
     withService(async (service) => {
       assert.equal((await check(service, "/heavy")).status, 200);
       const refused = await check(service, "/heavy", { "x-user": "42" });
@@ -863,7 +863,7 @@ test("a service stops though clients send half a call and no more", async () => 
   assert.deepEqual(errors, []);
 });
 
-test("what cannot be started leaves nothing behind, and says why", async () => {
+test("a service that cannot start leaves nothing behind, and says why", async () => {
   await withService(async (service) => {
     await assert.rejects(withService(() => Promise.resolve(), { port: service.port }));
   });

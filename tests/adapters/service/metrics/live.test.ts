@@ -140,7 +140,7 @@ describe("the last hour", () => {
     assert.equal(minutes("shop\0plan"), undefined);
   });
 
-  test("forgets what is older, and takes neither an older look nor a rule that is gone", () => {
+  test("forgets what is older, and counts neither an older snapshot nor a removed rule", () => {
     const { record, totals, minutes } = history(START);
     record(counted(10), START + MINUTE);
     record(counted(7), START + MINUTE - 1);

@@ -42,7 +42,7 @@ describe("a batch", () => {
     }));
 
   for (const commit of ["cas", "script"] as const) {
-    test(`by ${commit} is one, where nobody else writes`, () =>
+    test(`by ${commit} is one round trip if nobody else writes`, () =>
       withFake({ commit }, async ({ fake, limiter, store }) => {
         await limiter.consume("warm up");
         const { roundTrips } = store.statistics();

@@ -214,7 +214,7 @@ for (const commit of MODES) {
         assert.equal((await other.consume(keyIn(0, "api"))).remaining, 998);
       }));
 
-    test("closed in the middle of a question, it leaves nothing behind", () =>
+    test("closed in the middle of a request for slots, it leaves nothing behind", () =>
       withNodes(3, async ({ nodes, storeOf }) => {
         for (const wait of [0, 1, 2, 3, 5, 8]) {
           const store = storeOf({ commit });
@@ -252,7 +252,7 @@ test("a call that lost many races may still be sent to another node", () =>
   }));
 
 describe("a cluster of which no node answers", () => {
-  test("is dialled now and then, and not by every call", async () => {
+  test("is dialled from time to time, and not by every call", async () => {
     let dials = 0;
     const hangUp = (socket: Socket) => {
       dials++;
