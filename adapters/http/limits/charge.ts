@@ -1,6 +1,6 @@
 /*
- * The charges of a request on its limits: a list, which grows by one charge for each limit. The plan of a
- * charge is that of all limiters up to its own, so the last charge stands for the whole call.
+ * The charges of a request on its limits: a linked list with one charge for each limit. The plan of
+ * a charge covers its limiter and those before it, so the last charge stands for the whole list.
  */
 
 import type { Asked } from "../gate/decider.ts";
@@ -9,13 +9,15 @@ import type { AnyLimiter } from "./limit_options.ts";
 import type { LimitPlan, PlannedLimiter } from "./limit_plan.ts";
 
 /**
- * The charge of a request on one limit, and on those before it. Where limits of one store take units
- * together, it is the operation of its limit.
+ * The charge of a request on one limit, linked to the charges on the limits before it. It is also
+ * the operation that a store runs, where limits of one store are charged together.
  */
 export interface Charge extends Asked {
   readonly plan: LimitPlan;
   readonly limiter: AnyLimiter;
-  /** The verb that takes its units; `undefined` of a limiter that was not made by `limiter(...)`. */
+  /**
+   * The verb that takes its units; `undefined` of a limiter that was not made by `limiter(...)`.
+   */
   readonly bound: PlannedLimiter["takes"];
   readonly key: string;
   /** The units. */
@@ -54,7 +56,7 @@ export function chargesOf(last: Charge): readonly Charge[] {
   return before.before === undefined ? [before, last] : [...chargesOf(before), last];
 }
 
-/** Whether one of the charges is on this stored key. */
+/** Whether one of the charges is on the key that the limiter stores for `key`. */
 export function isCharged(last: Charge, limiter: AnyLimiter, key: string): boolean {
   let charge: Charge | undefined = last;
   for (; charge !== undefined; charge = charge.before) {
@@ -64,8 +66,8 @@ export function isCharged(last: Charge, limiter: AnyLimiter, key: string): boole
 }
 
 /**
- * The charges with more units on a stored key that is among them. Clients may choose their keys so that
- * two are the same.
+ * Adds units to the charge on a key that is charged already. Two keys of a request may be the same,
+ * because clients may choose their own.
  */
 export function withMore(last: Charge, limiter: AnyLimiter, key: string, units: number): Charge {
   return isOn(last, limiter, key)

@@ -27,28 +27,28 @@ import type { AnyLimiter } from "./limit_options.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
 import { startInTime } from "./start_in_time.ts";
 
-/** The answer of a limit of permits. */
+/** The answer of a limit that gives permits. */
 interface Held {
   readonly decision: Decision;
   /** The permit, if it is held. */
   readonly permit: Permit | undefined;
 }
 
-/** The answer of one limit: a decision, or one that can be taken back, or a permit. */
+/** The answer of one limit: a decision, a decision that can be undone, or a permit. */
 export type Answer = Decision | Acquired | Held;
 
-/** The verbs of limits. */
+/** What is asked of a group of limits. */
 type Action = "take" | "look" | "look at nothing";
 
 type Answers = readonly Answer[];
 
 /**
- * Takes a request's units: its charges, in the order of the limits. A request that is not in the
- * shadow waits out a delay, and gives its place back if it cannot.
+ * Takes the units of a request. Unless the request is in shadow mode, it waits out a delay, and
+ * gives its place back if it cannot wait.
  *
  * @param maxDelay The longest delay that a charge may have, in milliseconds; may be `Infinity`.
- * @returns What each limiter answered, in order: if one refuses, those that would admit are
- * answered by a look, as `all` answers for its parts.
+ * @returns The answers of the limits, in order. If one limit refuses, the others answer with a
+ * look, as the parts of an `all` do.
  */
 export function chargeLimits(
   { plan, shadowed }: Charge,
@@ -64,9 +64,9 @@ export function chargeLimits(
 
 /** How units are taken. */
 interface How {
-  /** The longest delay; `undefined` of a request that waits for none. */
+  /** The longest delay; `undefined` if the request does not wait. */
   readonly maxDelay: number | undefined;
-  /** Whether they may be given back. */
+  /** Whether the units may be given back. */
   readonly keeps: boolean;
 }
 
@@ -87,7 +87,9 @@ function chargeStores(
     });
   }
 
-  /** In order of the limits: those that did not refuse as they are, without the request. */
+  /**
+   * The answers to a refused request, in the order of the limits: all but the refusal are looks.
+   */
   function refused(by: LimiterGroup, answers: Answers): MaybePromise<Answers> {
     return andThen(giveBack(undos), () => {
       const all = groups.map((group) => group === by ? answers : run(group, "look at nothing"));
@@ -113,7 +115,9 @@ function chargeStores(
   });
 }
 
-/** Runs groups one after the other, until one refuses: the answers so far, the refusal last. */
+/**
+ * Runs groups one after the other until one refuses. Returns the answers so far, the refusal last.
+ */
 function untilRefused(
   groups: readonly LimiterGroup[],
   run: (group: LimiterGroup) => MaybePromise<Answers>,
@@ -149,7 +153,9 @@ export function decisionOf(answer: Answer): Decision {
   return "decision" in answer ? answer.decision : answer;
 }
 
-/** Gives back what was taken, once. What cannot be given back stays charged: the safe side. */
+/**
+ * Gives back what was taken, once. If that fails the units stay charged, which is the safe side.
+ */
 function giveBack(undos: Undo[]): MaybePromise<unknown> {
   return allOf(undos.splice(0).map((undo) => orElse<unknown>(undo, noOne)));
 }
@@ -163,7 +169,8 @@ function inOrder(groups: readonly LimiterGroup[], answers: readonly Answers[]): 
 }
 
 /**
- * Takes from limits of one store and clock, none of which delays: the charges are the operations.
+ * Charges limits that share a store and a clock, none of which delays. The charges themselves are
+ * the store's operations.
  */
 function takeTogether(
   limiters: readonly PlannedLimiter[],
@@ -180,7 +187,7 @@ function takeTogether(
     : reported(limiters, charges, answers as Answers);
 }
 
-/** Charges limits of one store and clock, or looks at them. */
+/** Charges limits that share a store and a clock, or looks at them. */
 function runGroup(
   group: LimiterGroup,
   charges: readonly Charge[],
@@ -215,7 +222,7 @@ function runGroup(
   });
 }
 
-/** Opens the permits that were asked for, if all limits admit: otherwise none of them is held. */
+/** Opens the permits that were asked for if all limits admit; otherwise none of them is held. */
 function heldOf(asked: readonly (AskedPermit | undefined)[], answers: Answers): Answers {
   const isHeld = answers.every(isAllowed);
   return answers.map((answer, index) => {
@@ -226,7 +233,7 @@ function heldOf(asked: readonly (AskedPermit | undefined)[], answers: Answers): 
   });
 }
 
-/** Reports what limits decided to their own `onDecision`. */
+/** Reports each limit's decision to its own `onDecision`. */
 function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answers): Answers {
   for (let index = 0; index < group.length; index++) {
     const { internals, place } = group[index]!;
@@ -236,7 +243,7 @@ function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answ
   return answers;
 }
 
-/** One limit: a single call on the store. */
+/** Charges a single limit, by one call of its store. */
 function runOne(
   planned: PlannedLimiter,
   charge: Charge,
@@ -263,7 +270,7 @@ function runOne(
   });
 }
 
-/** The same by a limiter that was not made by `limiter(...)`. */
+/** Charges a limiter that was not made by `limiter(...)`. */
 function reserved(limiter: AnyLimiter, key: string, units: number): MaybePromise<Acquired> {
   const answer: MaybePromise<Reservation> = limiter.reserve(key, units);
   return andThen(answer, ({ decision, receipt }) => ({
@@ -296,12 +303,12 @@ function operationOf(
 }
 
 /**
- * The answer of an operation: a decision, that of an attempt, or one with what finds its units
- * again.
+ * The answer of an operation: a decision, the answer of an attempt, or a decision with the receipt
+ * that finds its units again.
  */
 type Given = Decision | Attempt | Reserved;
 
-/** An answer, with what takes it back if the store said how. */
+/** An answer with the function that undoes it, if the store has given one. */
 function acquired(
   { limiter, internals }: PlannedLimiter,
   { key, argument: units }: Charge,

@@ -1,9 +1,9 @@
 /*
- * From a request to what it takes from one limit.
+ * Reads from a request what it takes from one limit: the limiter, the key and the cost.
  *
- * Each step calls an option's function, which may answer by a promise, and goes on with its answer.
- * One comes after the other: if two ran at once and both failed, nobody would handle the second
- * failure, and it would end the process.
+ * Each step calls a function of the options, which may return a promise. The steps run one after
+ * another. If two ran at once and both failed, nobody would handle the second failure, and it would
+ * end the process.
  */
 
 import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
@@ -18,7 +18,7 @@ import { policyLimiter } from "./policy_limiter.ts";
 
 /** How a gate reads what limits need of a request. */
 export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "signal"> {
-  /** The key of a request without an own one; `undefined` if it is not known. */
+  /** The key of a request if the options give none; `undefined` if it is not known. */
   clientKey(request: unknown, info: unknown): string | undefined;
 }
 
@@ -26,10 +26,10 @@ export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "sig
 export interface ReaderContext {
   readonly source: LimitsSource;
   readonly unknownAddress: UnknownAddress;
-  /** The plan of no limiter, and what finds the others. */
+  /** The plan without limiters, and the function that finds the plan with one more. */
   readonly empty: LimitPlan;
   readonly next: NextPlan;
-  /** Given the error of an unknown address in shadow mode. */
+  /** Receives the error of an unknown address in shadow mode. */
   notice(error: unknown, request: unknown): void;
 }
 
@@ -38,8 +38,8 @@ export interface ChargeReader {
   /** The limiter, unless it is chosen for each request. */
   readonly fixed: AnyLimiter | undefined;
   /**
-   * Adds what a request takes from the limit to what it takes from those before; nothing if the limit
-   * does not hold for it.
+   * Adds the charge on this limit to the charges before it, or returns those unchanged if the limit
+   * does not apply to the request.
    */
   read(
     request: unknown,

@@ -1,6 +1,6 @@
 /*
- * Notices a limiter that is made for each request: with a store of its own it knows nothing of the
- * requests before, and limits nothing.
+ * Notices a limiter that is made anew for each request. With a store of its own, it knows nothing
+ * of earlier requests, and limits nothing.
  */
 
 import { setBounded } from "../../../core/bounded_map.ts";
@@ -10,18 +10,18 @@ import type { AnyLimiter } from "./limit_options.ts";
 /** The most keys that are remembered. */
 const MAX_KEYS = 100;
 
-/** How often in a row a key must be given a new limiter: some are made when they are first needed. */
+/** How many new limiters in a row a key must get: a first one may be made when it is needed. */
 const TIMES = 3;
 
-/** The memory of a key. */
+/** The store of the last limiter that a key was given, and how many new ones came in a row. */
 interface LastLimiter {
   readonly store: WeakRef<Store>;
   readonly times: number;
 }
 
 /**
- * Makes the function that logs a line, once, if the same key is given limiter after limiter, each
- * with the same options and a new store.
+ * Makes the function that logs a line, once, if one key is given several new limiters in a row, all
+ * with the same options and each with a new store.
  */
 export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void {
   const seen = new WeakSet<AnyLimiter>();

@@ -7,15 +7,15 @@ import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { BAD_KEY, GONE, KEY_TOO_LONG, type Refusal, UNKNOWN_ADDRESS } from "../gate/refusal.ts";
 
-/** Stores keep text, and half a character is not text. */
+/** A lone surrogate: half a character, which stores cannot keep as text. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** The treatment of a request whose address is not known. */
 export type UnknownAddress = "refuse" | "admit" | undefined;
 
 /**
- * Finds what is wrong with a key: the refusal; `"admit"` if the request is to pass without a limit;
- * `undefined` if nothing is.
+ * Checks a key. Returns a refusal if the key cannot be used, `"admit"` if the request may pass
+ * without a limit, and `undefined` if the key is right.
  */
 export type KeyCheck = (
   key: string | null | undefined,
@@ -27,8 +27,8 @@ export type KeyCheck = (
 /**
  * Makes the function that answers requests whose keys cannot be used.
  *
- * @param isOwn Whether the keys are of an option, and no addresses.
- * @param notice Given the error of an unknown address in shadow mode.
+ * @param isOwn Whether the keys come from the option `key`, and are not addresses.
+ * @param notice Receives the error of an unknown address in shadow mode.
  */
 export function keyCheck(
   isOwn: boolean,
@@ -43,7 +43,7 @@ export function keyCheck(
   ): Refusal | "admit" {
     if (unknownAddress === "admit") return "admit";
     if (unknownAddress === "refuse") return UNKNOWN_ADDRESS;
-    // The address is gone with the connection, and nobody would read an answer.
+    // The client has left, and its address with it. Nobody would read an answer.
     if (source.signal(request, info)?.aborted) return GONE;
     const error = new TypeError(
       "Cannot limit the rate as the address of the client must be known: give `key`, `address` " +
@@ -60,7 +60,7 @@ export function keyCheck(
         ? BAD_KEY
         : ofUnknownAddress(request, info, shadowed);
     }
-    // A key of another type is the fault of the option, and the limiter says so.
+    // A key of another type is a fault of the option, and the limiter throws an error about it.
     if (!isOwn || typeof key !== "string") return undefined;
     if (key.length > LONGEST_KEY) return KEY_TOO_LONG;
     return LONE_SURROGATE.test(key) ? BAD_KEY : undefined;

@@ -24,7 +24,7 @@ import type { Store } from "../../../core/store.ts";
 /** A limiter on a store of either kind. */
 export type AnyLimiter = Limiter | AsyncLimiter;
 
-/** Whether requests may hold permits: a limiter that is chosen for each request may give them. */
+/** Whether requests may hold permits. A limiter that is chosen for each request might give them. */
 // deno-lint-ignore no-explicit-any
 export function mayHold({ limiter, policy, limits = [] }: RequestLimits<any, any>): boolean {
   if (typeof limiter === "function" || policy !== undefined || limits.some(mayHold)) return true;
@@ -34,13 +34,13 @@ export function mayHold({ limiter, policy, limits = [] }: RequestLimits<any, any
 /** A value, or a promise of it. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** The key whose units a request takes, and how many. */
+/** The key that a request is charged to, and how many units it costs. */
 export interface ChargeOptions<Request, Info = undefined> {
   /**
-   * The key: a function of the request; default the client's address. What a client says itself
-   * must be checked first: one that makes up a new key for each request has no limit. A request
-   * without a key (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is
-   * refused with a 400; one whose key is longer than 1,024 characters with a 431.
+   * The key: a function of the request; default the client's address. Check whatever the client
+   * itself sends: a client that makes up a new key for each request has no limit. A request without
+   * a key (`undefined`, `null` or empty), or whose key is not text (lone surrogates), is refused
+   * with a 400; a request whose key is longer than 1,024 characters with a 431.
    */
   readonly key?:
     | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
@@ -53,7 +53,8 @@ export interface ChargeOptions<Request, Info = undefined> {
 export interface RequestLimit<Request, Info = undefined> extends ChargeOptions<Request, Info> {
   /**
    * The limiter, or a function that chooses one for each request; `undefined` lets the request
-   * pass. Choose from limiters made beforehand: each has memory of its own.
+   * pass. Choose from limiters made beforehand, because each new limiter begins with a memory of
+   * its own.
    */
   readonly limiter?:
     | AnyLimiter
@@ -61,8 +62,8 @@ export interface RequestLimit<Request, Info = undefined> extends ChargeOptions<R
     | undefined;
   /**
    * In place of `limiter`: the algorithm for each request, such as that of the caller's plan;
-   * `undefined` lets the request pass. All of them are on one store, which keeps what a key has used
-   * by algorithm.
+   * `undefined` lets the request pass. All algorithms share one store, in which a key's use is kept
+   * separately for each algorithm.
    */
   readonly policy?:
     | ((request: Request, info: Info) => Awaitable<Algorithm | undefined>)
@@ -80,10 +81,10 @@ export interface RequestLimit<Request, Info = undefined> extends ChargeOptions<R
 /** The limits of a request: one, or several. */
 export interface RequestLimits<Request, Info = undefined> extends RequestLimit<Request, Info> {
   /**
-   * In place of `limiter`: up to 16 limits, such as one for an address and one for a user, charged all
-   * or none. Limits of one store and clock are charged at one instant; of several stores they are
-   * looked at first, and given back if one of them refuses after all. An entry without `key` or `cost`
-   * has those beside `limits`.
+   * In place of `limiter`: up to 16 limits, such as one for an address and one for a user, of which
+   * all are charged or none. Limits that share a store and a clock are charged at one instant. With
+   * several stores, the limits are looked at first, and units are given back if a store refuses
+   * after all. An entry without `key` or `cost` has those beside `limits`.
    */
   readonly limits?: readonly RequestLimit<Request, Info>[] | undefined;
 }
@@ -98,7 +99,7 @@ const checkUnits: OptionCheck = (action, _option, value) => {
   if (typeof value !== "function") checkCost(action, value as number, 0);
 };
 
-/** The options of one limit, with the checks of those that are checked nowhere else. */
+/** The options of one limit, with the checks of options that are not checked elsewhere. */
 export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
   limiter: true,
   policy: checkFunction,
@@ -114,9 +115,9 @@ export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
 const MAX_LIMITS = 16;
 
 /**
- * The limits that options ask for, each with its own key and cost or those beside them.
+ * The limits that options ask for, each with its own key and cost, or with those beside `limits`.
  *
- * @throws {TypeError} If there is none, or one that lacks its limiter.
+ * @throws {TypeError} If there is no limit, or if one lacks its limiter.
  */
 export function limitsOf(action: string, options: GivenLimits): readonly GivenLimit[] {
   const { limits, key, cost } = options;

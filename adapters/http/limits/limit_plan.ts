@@ -1,7 +1,7 @@
 /*
- * The facts that are worked out once for the limiters that meet in a request. Limiters may be
- * chosen for each request, so plans form a tree: each limiter leads from the plan of those before
- * it to the next.
+ * A plan holds what is worked out once for the list of limiters that a request is charged to.
+ * Limiters may be chosen for each request, so the plans form a tree: from the plan of some
+ * limiters, each further limiter leads to the plan that includes it.
  */
 
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
@@ -21,17 +21,17 @@ import type { PolicyPlan } from "../gate/decider.ts";
 import { quotaExceeded } from "../gate/refusal.ts";
 import type { AnyLimiter } from "./limit_options.ts";
 
-/** A limiter, at its place among those of a request. */
+/** A limiter, with its place in the list of a request. */
 export interface PlannedLimiter {
   readonly limiter: AnyLimiter;
-  /** `undefined` of a limiter that was not made by `limiter(...)`. */
+  /** `undefined` for a limiter that was not made by `limiter(...)`. */
   readonly internals: LimiterInternals | undefined;
-  /** The verb that takes units of it together with others: it consumes them, or holds a permit. */
+  /** The verb for charging several limits together: it consumes units, or holds a permit. */
   // deno-lint-ignore no-explicit-any
   readonly takes: BoundVerb<any, any> | undefined;
   /** The verb that takes units which may be given back. */
   readonly reserves: BoundVerb<ReserveArgument, Reserved> | undefined;
-  /** Asks for the permit of a request; `undefined` of a limiter that has none. */
+  /** Asks for the permit of a request; `undefined` for a limiter that gives no permits. */
   readonly ask: PermitDesk["ask"];
   /** Whether its admitted calls may have to wait, and their places can be given back. */
   readonly delays: boolean;
@@ -43,33 +43,33 @@ export interface PlannedLimiter {
 /** Limiters of one store and one clock, which are charged at one instant. */
 export type LimiterGroup = readonly PlannedLimiter[];
 
-/** The plan of some limiters. */
+/** The plan of a list of limiters. */
 export interface LimitPlan {
   readonly limiters: readonly PlannedLimiter[];
   readonly groups: readonly LimiterGroup[];
   readonly delays: boolean;
-  /** Whether some of them give permits, which are to be released when the response has ended. */
+  /** Whether one of them gives permits, which are released when the response has ended. */
   readonly holds: boolean;
   /**
-   * Whether units may be given back: when the request has ended, or where a limit of another store
+   * Whether units may have to be given back, when the request has ended or when another store
    * refuses. Only then are they taken with receipts.
    */
   readonly keeps: boolean;
   /** The largest cost that all of them admit. */
   readonly capacity: number;
   readonly policies: PolicyPlan;
-  /** Whether all of them are charged by one call of their store that answers with decisions. */
+  /** Whether one call of one store charges all of them, and answers with plain decisions. */
   readonly together: boolean;
   /** Whether each of them has a single policy. */
   readonly simple: boolean;
-  /** The limiter that leads here. */
+  /** The last limiter of the list. */
   readonly last: PlannedLimiter | undefined;
-  /** The plan that came next the last time. */
+  /** The next plan that was asked for last, which is usually asked for again. */
   recent: LimitPlan | undefined;
   readonly nexts: WeakMap<AnyLimiter, LimitPlan>;
 }
 
-/** Finds the plan of one limiter more. */
+/** Finds the plan with one more limiter. */
 export type NextPlan = (plan: LimitPlan, limiter: AnyLimiter) => LimitPlan;
 
 /** The options on which plans depend. */
@@ -78,7 +78,7 @@ export interface PlanOptions extends HeaderWriterOptions {
   readonly refunds?: boolean;
 }
 
-/** The plan of no limiter. */
+/** The plan without limiters, at the root of the tree. */
 export function emptyPlan(options: PlanOptions): LimitPlan {
   return planOf([], options);
 }
@@ -86,8 +86,8 @@ export function emptyPlan(options: PlanOptions): LimitPlan {
 /**
  * Makes the function that finds plans.
  *
- * @returns A function that throws a `RangeError` if a policy cannot stand in header fields, such as a
- * name with a line break, or the store cannot charge as many limits at once.
+ * @returns A function that throws a `RangeError` if a policy cannot stand in header fields, such as
+ * a name with a line break, or the store cannot charge as many limits at once.
  */
 export function nextPlan(options: PlanOptions): NextPlan {
   return function next(plan, limiter) {
@@ -151,7 +151,7 @@ export function policyPlan(
     write: headerWriter(policies, options),
     timed: readHeaderForms("create rateLimit", options.headers).includes("legacy") ||
       policies.some(({ periodAt }) => periodAt !== undefined),
-    // Most limiters refuse by decisions with this text alone; JSON takes a fifth of the time of refusing.
+    // Most refusals have this very text, and writing it as JSON takes a fifth of their time.
     refusal: quotaExceeded(names),
   };
 }

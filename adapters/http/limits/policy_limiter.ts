@@ -1,7 +1,8 @@
 /*
- * Limits that depend on who calls: an algorithm for each request, all of them on one store under one
- * prefix. Limiters are made once for each algorithm; what a key has used lies in the store under the
- * algorithm's id, so a limiter that is forgotten here loses nothing.
+ * Limits that depend on the caller: the option `policy` chooses an algorithm for each request, and
+ * all algorithms share one store and one prefix. A limiter is made once for each algorithm. The
+ * store keeps a key's use under the algorithm's id, so nothing is lost when a limiter is forgotten
+ * here.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -37,7 +38,7 @@ export function policyLimiter(
     if (typeof algorithm?.step !== "function") {
       throw typeError(action, "policy must return an algorithm, such as gcra(...)", algorithm);
     }
-    // The name is no part of the id: it is what the header fields say.
+    // The name is not part of the id, but header fields show it.
     const name = `${algorithm.id}\0${algorithm.name}`;
     let known = limiters.get(name);
     if (known === undefined) {

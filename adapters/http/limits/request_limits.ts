@@ -1,6 +1,6 @@
 /*
- * Limits as the gate uses them: what a request takes from each, what they decided, and what gives
- * the units back.
+ * Limits for the gate: reads what a request takes from each limit, charges them, and gives the
+ * units back when that is asked for.
  */
 
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
@@ -21,7 +21,9 @@ import { emptyPlan, nextPlan } from "./limit_plan.ts";
 export interface LimitsDecided extends Decided {
   /** Its charges on them. */
   readonly call: Charge;
-  /** The answer of each, in order; `undefined` if a single limit answered by the decision. */
+  /**
+   * The answers of the limits, in order; `undefined` if a single limit answered with a decision.
+   */
   readonly answers: readonly Answer[] | undefined;
 }
 
@@ -35,7 +37,7 @@ export interface RequestLimitsOptions extends GivenLimits, HeaderWriterOptions {
 /**
  * Makes the limits of a gate.
  *
- * @param notice Given the error of an unknown address in shadow mode.
+ * @param notice Receives the error of an unknown address in shadow mode.
  * @throws {TypeError} If there is no limit, or one of the wrong type.
  * @throws {RangeError} If a policy cannot stand in header fields.
  */
@@ -109,7 +111,8 @@ function releaseAll(answers: readonly Answer[]): (() => void) | undefined {
 }
 
 /**
- * Whether it is no promise. It looks at `plan`, because a look at an absent `then` costs much more.
+ * Whether the charge is there already, and not promised. This looks for `plan`, because looking for
+ * a `then` that is absent costs much more.
  */
 function isAtHand(found: MaybePromise<Charge | undefined>): found is Charge | undefined {
   return (found as Charge | undefined)?.plan !== undefined;
@@ -154,8 +157,8 @@ function clockOf({ limiter }: Charge): Decided["clock"] {
 }
 
 /**
- * The decision of each policy, in the order of the policies; an `all` within an `all` unfolded. The
- * failure policy's answers say nothing about the limit.
+ * The decision of each policy, in the order of the policies, with nested `all` flattened.
+ * `undefined` stands for an answer of the failure policy, which says nothing about the limit.
  */
 function flatParts(decision: Decision, policies: number): readonly (Decision | undefined)[] {
   if (decision.source === "policy") return new Array<undefined>(policies).fill(undefined);

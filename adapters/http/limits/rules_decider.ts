@@ -1,5 +1,5 @@
 /*
- * Rules as the gate uses them: from a request to what rules must know of it.
+ * Rules for the gate: reads from a request what rules need to know, and asks them.
  */
 
 import { setBounded } from "../../../core/bounded_map.ts";
@@ -26,7 +26,7 @@ interface RulesDecided extends Decided {
   readonly rules: RulesDecision;
 }
 
-/** The most combinations of policies whose writers are kept. */
+/** The most combinations of policies whose plans are kept. */
 const MAX_PLANS = 1_000;
 
 const OTHERS = [
@@ -45,7 +45,7 @@ const OTHERS = [
 /**
  * Makes the rules of a gate.
  *
- * @throws {TypeError} If the rules are none, or stand beside what they decide themselves.
+ * @throws {TypeError} If `rules` are not rules, or stand beside options that the rules decide.
  */
 export function rulesDecider(
   action: string,

@@ -1,7 +1,7 @@
 /*
- * The refusal of a request whose start would come too late. A server must say when to try again: not
- * when the start would have been, which is what callers in this process get, but when a place would be early
- * enough. That is later than the first place where a full queue refused.
+ * The refusal of a request that would start too late. Callers in this process learn when the start
+ * would have been. A client over HTTP needs another instant: the first one at which a request would
+ * get a place that is early enough. If the queue is full, that is later than its next free place.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -10,9 +10,9 @@ import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Attempt } from "../../../core/verbs/attempt.ts";
 
 /**
- * The answer to an attempt, where a refusal's `retryAfter` counts to the first millisecond at which the
- * call would be admitted and start within `maxDelay`, if nothing else happens. The parts of an `all`
- * that would delay it for longer refuse.
+ * The answer to an attempt. A refusal's `retryAfter` counts to the first millisecond at which the
+ * call would be admitted and start within `maxDelay`, if nothing else happens. A part of an `all`
+ * that would delay the call for longer counts as refusing.
  *
  * @param units The cost of the call.
  * @param maxDelay The longest delay, in milliseconds; may be `Infinity`.
@@ -34,7 +34,10 @@ export function startInTime(
   return { decision: untilInTime(decision, admitted, wait, Math.floor(maxDelay)), sight };
 }
 
-/** A refusal, until a place is in time: delays are whole milliseconds, and shrink by one in each. */
+/**
+ * A refusal that ends when a place is early enough. Delays are whole milliseconds, and each
+ * millisecond of waiting shortens them by one.
+ */
 function untilInTime(
   refused: Decision,
   admitted: Decision,
