@@ -11,7 +11,7 @@ import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { type NotedLayout, noteHolder, writeBlock } from "./states/block_layout.ts";
-import { freshAtWith, type Shares, sharesOf } from "./states/fresh_at.ts";
+import { type Shares, sharesOf, STEPS, stepsLeft } from "./states/fresh_at.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
@@ -94,7 +94,7 @@ export function decideIn(view: ThreadView): DecideOn {
     const decision = decisionOf(answer);
     const freshAt = next === initial
       ? 0
-      : freshAtWith(now + keptFor(algorithm, next, now, decision), decision, shares);
+      : now + keptFor(algorithm, next, now, decision) - stepsLeft(decision, shares) / STEPS;
     writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
     if (block === 0 ? insert(high, now) : replace()) return answer;
     nodes.abandon();
@@ -125,8 +125,9 @@ export function decideIn(view: ThreadView): DecideOn {
 /**
  * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present,
  * written out as one function that is closed over all it needs, because that is fastest. Everything
- * else is left to `decideOn`: refunds, a new key, a key that a batch holds, a key with notes unless
- * the verb leaves some itself, a thread without a record, a lack of nodes, a lost race.
+ * else is left to `decideOn`: refunds, a new key, a key outside its home bucket, a key that a batch
+ * holds, a key with notes unless the verb leaves some itself, a thread without a record, a lack of
+ * nodes, a lost race.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes when keys are reset.
  */
@@ -204,12 +205,12 @@ export function singleCall<Argument, Answer>(
             : ints[record + field.ring + (head & (RING_SIZE - 1))]!;
           const to = blocks + spare * BLOCK;
           ints[to + 1] = high;
-          floats[(to >> 1) + 1] = next === initial ? 0 : freshAtWith(
-            now +
-              (plain === undefined ? keptFor(algorithm, next, now, decision) : decision.resetAfter),
-            decision,
-            shares,
-          );
+          const kept = plain === undefined
+            ? keptFor(algorithm, next, now, decision)
+            : decision.resetAfter;
+          floats[(to >> 1) + 1] = next === initial
+            ? 0
+            : now + kept - stepsLeft(decision, shares) / STEPS;
           if (isNumber) {
             ints[to] = low;
             floats[(to >> 1) + 2] = next as number;

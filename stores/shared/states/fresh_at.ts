@@ -14,8 +14,8 @@ import type { Decision } from "../../../core/decision.ts";
 
 /** The result of `leftOf` for a key that is used up; for a key in debt the result is smaller. */
 export const NOTHING_LEFT = 1;
-/** So many to a millisecond. */
-const STEPS = 32;
+/** The steps of a millisecond. */
+export const STEPS = 32;
 
 /** The whole that a decision's units are a share of. */
 export interface Shares {
@@ -30,13 +30,17 @@ export function sharesOf({ capacity, internals }: Algorithm): Shares {
   return { perUnit: 8 / capacity, parts: internals?.parts?.map(sharesOf) };
 }
 
-/** When a key is fresh, with the share of its capacity that a decision says is left. */
-export function freshAtWith(freshAt: number, decision: Decision, shares: Shares): number {
-  if (decision.debt > 0) return freshAt;
+/**
+ * The steps that go off the instant at which a key is fresh, for the share of its capacity that a
+ * decision says is left. A small whole number, because engines allocate fractions that a function
+ * returns.
+ */
+export function stepsLeft(decision: Decision, shares: Shares): number {
+  if (decision.debt > 0) return 0;
   const left = shares.parts === undefined
     ? decision.remaining * shares.perUnit
     : leastLeft(decision, shares);
-  return freshAt - (left > 0 ? 2 + (left | 0) : NOTHING_LEFT) / STEPS;
+  return left > 0 ? 2 + (left | 0) : NOTHING_LEFT;
 }
 
 /** How much of a key its last write left: a whole number that only compares. */

@@ -224,22 +224,17 @@ export function lastOfChain({ bucketMask }: Memory): number {
 }
 
 /**
- * The first slot in a key's bucket, or in the buckets within reach, that has its tag; 0 if no slot
- * has it.
+ * The first slot in a key's bucket that has its tag; 0 if none has: the key may then stand in a bucket
+ * behind it.
  */
 export function slotByTag(memory: Memory, low: number, high: number): number {
-  const { ints, bytes } = memory;
-  const home = bucketOf(memory, low);
+  const bucket = bucketOf(memory, low);
+  const tags = bucket * 4 + TAGS;
   const tag = tagOf(high);
-  let bucket = home;
-  for (let distance = 1;; distance++) {
-    const tags = bucket * 4 + TAGS;
-    for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
-      if (bytes[tags + index] === tag) return bucket + index;
-    }
-    if (distance > reachOf(memory, ints[home + INTENT]!)) return 0;
-    bucket = bucketAfter(memory, home, distance);
+  for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
+    if (memory.bytes[tags + index] === tag) return bucket + index;
   }
+  return 0;
 }
 
 /** The tag of a fingerprint: never 0. */
