@@ -28,6 +28,9 @@ interface Case {
   run(server: Server, name: string, milliseconds: number): Promise<Run>;
 }
 
+/** The columns of the table in docs/redis.md. */
+const COLUMNS = ["script", "cas", "watch", "lua", "rate-limiter-flexible", "rate-limit-redis"];
+
 /** The figures of a contestant in one round. */
 interface Figures {
   readonly perSecond: number;
@@ -91,7 +94,13 @@ async function alone(
   return { ...run, processor };
 }
 
-async function show(server: Server, one: Case, rounds: number, milliseconds: number) {
+/** Prints the figures of a case. Returns its row of the table in docs/redis.md. */
+async function show(
+  server: Server,
+  one: Case,
+  rounds: number,
+  milliseconds: number,
+): Promise<string> {
   const names = one.names.filter(canTakePart);
   const standard = names.includes(one.standard) ? one.standard : "lua";
   const all = new Map<string, Figures[]>(names.map((name) => [name, []]));
@@ -108,6 +117,7 @@ async function show(server: Server, one: Case, rounds: number, milliseconds: num
       });
     }
   }
+  const [main] = one.title.split(", 64 in flight");
   const middle = (name: string, of: (figures: Figures) => number) => median(all.get(name)!.map(of));
   const rate = (name: string) => middle(name, (figures) => figures.perSecond);
   const slow = (name: string) => middle(name, (figures) => figures.p99);
@@ -121,6 +131,16 @@ async function show(server: Server, one: Case, rounds: number, milliseconds: num
     "client us": round(middle(name, (figures) => figures.client)),
     "Redis us": round(middle(name, (figures) => figures.microseconds)) || "-",
   }])));
+  return `| ${main} | ${
+    COLUMNS.map((name) => {
+      if (!names.includes(name)) return "";
+      const time = (of: (figures: Figures) => number) => round(middle(name, of), 1);
+      const server = time(({ microseconds }) => microseconds);
+      const cost = server > 0 ? `${time(({ client }) => client)} + ${server}` : "";
+      const ratio = round(rate(name) / rate(standard), 1);
+      return `${ratio} (${round(slow(name) / slow(standard), 1)}) ${cost}`.trim();
+    }).join(" | ")
+  } |`;
 }
 
 function round(value: number, digits = 2): number {
@@ -135,14 +155,16 @@ const absent = CONTESTANTS.filter((name) => !canTakePart(name));
 if (absent.length > 0) {
   console.log(`Left out: ${absent.join(", ")} (npm install --prefix bench/peers)`);
 }
+const rows = [`|  | ${COLUMNS.join(" | ")} |`, `| --- |${" --- |".repeat(COLUMNS.length)}`];
 try {
   for (const [index, one] of CASES.entries()) {
     if (only !== undefined && !only.includes(String(index))) continue;
-    await show(server, one, short ? 3 : 5, short ? 300 : 900);
+    rows.push(await show(server, one, short ? 3 : 5, short ? 300 : 900));
   }
   if (only === undefined || only.includes("verbs")) {
     await verbsOnRedis(server, short ? 3 : 5, short ? 200 : 600);
   }
+  console.log(`\nThe table of docs/redis.md:\n\n${rows.join("\n")}`);
 } finally {
   await server.stop();
 }
