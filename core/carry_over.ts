@@ -10,7 +10,9 @@ import { splitReducer } from "./algorithms/split_reducer.ts";
 import { plainState } from "./receipts/noted.ts";
 import type { FamilySpec, ReplaceMode } from "./store.ts";
 
-/** Whether one algorithm can take over from another: neither is an `all`, or both have like parts. */
+/**
+ * Whether one algorithm can take over from another: neither is an `all`, or both have like parts.
+ */
 export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
   const parts = one.internals?.parts;
   const others = other.internals?.parts;
@@ -28,10 +30,11 @@ export interface TakenOver {
 }
 
 /**
- * The state that a key without one takes over from older options: from the first of them under which
- * it holds use. Nothing is taken over from, or by, an algorithm with permits.
+ * The state that a key without a state takes over from older options. It takes over from the first
+ * of them under which the key holds use. Algorithms with permits neither take over nor pass on.
  *
- * @param heldUnder The state under the older options of an index; `undefined` if there is none.
+ * @param heldUnder Finds the key's state under the older options with an index; `undefined` if it
+ * has none there.
  */
 export function takeOver(
   { algorithm, older }: FamilySpec,
@@ -52,7 +55,8 @@ export function takeOver(
 }
 
 /**
- * The state with as much use, and as much debt, as another one has under older options.
+ * The state under the new options that has as much use, and as much debt, as a state under older
+ * ones.
  *
  * Where only one of the two is an `all`, the use of the whole is carried over.
  */
@@ -105,7 +109,7 @@ function keepInstants(older: Algorithm, algorithm: Algorithm): boolean {
   return older.internals?.uses !== undefined && besideLimit(older) === besideLimit(algorithm);
 }
 
-/** So many units at the instants of earlier use, the newest first, because the oldest are dropped. */
+/** Spreads units over the instants of earlier use, newest first, because the oldest drop out. */
 function divide(
   uses: readonly UnitsAt[],
   total: number,
@@ -125,13 +129,13 @@ function divide(
     taken += share;
     given += Math.ceil(share * part - 1e-9);
   }
-  // A larger lock, and what rounding up leaves.
+  // Units may be left: of a longer lock, or because of rounding up.
   if (divided.length === 0) return [{ at: now, units: total }];
   divided[0]!.units += Math.max(0, total - given);
   return divided.reverse();
 }
 
-/** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */
+/** used * capacity / oldCapacity, rounded up. The product may exceed what floats hold exactly. */
 function sameShare(used: number, oldCapacity: number, capacity: number): number {
   const old = BigInt(oldCapacity);
   return Number((BigInt(used) * BigInt(capacity) + old - 1n) / old);

@@ -1,6 +1,7 @@
 /**
- * The program of a worker: a file beside another one; the built package holds both as JavaScript. From JSR
- * the code comes by HTTPS, where a worker takes only files and data.
+ * The URL of a worker's program, a file beside the one at `url`. Both are TypeScript or, in the
+ * built package, JavaScript. Code from JSR is loaded over HTTPS, from which a worker cannot be
+ * started, so the program is then a small module in a `data:` URL that imports it.
  */
 export function workerProgram(url: string, name: string): URL {
   const program = new URL(`./${name}.${url.endsWith(".ts") ? "ts" : "js"}`, url);

@@ -1,6 +1,6 @@
 /*
- * One layer for each kind of store. A program depends only on the `RateLimiter` service, so where
- * its counters live is chosen where it is run.
+ * One layer for each kind of store. A program depends only on the `RateLimiter` service. Whoever
+ * runs it provides a layer, and so chooses where its counters live.
  */
 
 import * as Context from "effect/Context";
@@ -23,7 +23,7 @@ import {
 import { makeRateLimiter, RateLimiter } from "./rate_limiter.ts";
 
 /**
- * The service on a store of any kind that the caller has made, and also closes.
+ * The service on a store of any kind, which the caller has made and has to close.
  *
  * @example
  * ```ts
@@ -70,8 +70,8 @@ export const SharedHandle: Context.Service<SharedHandle, SharedHandle> = Context
 >("tidegate/effect/SharedHandle");
 
 /**
- * The service on a new store in shared memory: one for all threads. The others attach to it by
- * `layerAttached`, with the handle that this layer provides too.
+ * The service on a new store in shared memory, for all threads of the process. Other threads attach
+ * to it with `layerAttached` and the handle, which this layer provides as `SharedHandle`.
  *
  * @param options Those of `sharedStore`; a bad one is a defect.
  *
@@ -109,7 +109,7 @@ export function layerShared(
 /**
  * The service on a store in shared memory that another thread made.
  *
- * @param handle The store's handle, as it came by a message; anything else is a defect.
+ * @param handle The store's handle, received in a message; anything else is a defect.
  */
 export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimiter> {
   return layerStoreScoped(Effect.sync(() => attachSharedStore(handle)));

@@ -1,6 +1,6 @@
 /*
- * Stores may answer with any object that has a `then`; servers and frameworks expect promises of
- * the runtime's own.
+ * Stores may answer with any object that has a `then`. Servers and frameworks expect native
+ * promises, so answers are converted.
  */
 
 import { isPromise, type MaybePromise } from "../../core/maybe_promise.ts";

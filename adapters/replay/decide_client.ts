@@ -13,7 +13,7 @@ export interface Tally {
   deniedUnits: number;
   delayed: number;
   delay: number;
-  /** Since when it cannot get in; -1 if its last request was admitted. */
+  /** The instant of its first refusal in a row; -1 if its last request was admitted. */
   since: number;
   /** When the client may come again, according to its last refusal. */
   until: number;
@@ -35,7 +35,7 @@ export function addRefusal(tally: Tally, now: number, cost: number, retryAfter: 
   tally.until = now + retryAfter;
 }
 
-/** Ends a lock-out; the time that a client stays away longer than it must does not count. */
+/** Ends a lock-out. Time that the client stays away for longer than it had to does not count. */
 export function endLockOut(tally: Tally, now: number): void {
   if (tally.since < 0) return;
   tally.lockOut = Math.max(tally.lockOut, Math.min(now, tally.until) - tally.since);
@@ -44,9 +44,9 @@ export function endLockOut(tally: Tally, now: number): void {
 
 /** Decides a client's requests. */
 export interface ClientDecider {
-  /** Says in `verdicts`, for each request, whether it is refused: 1, else 0. */
+  /** Decides all requests. Writes 1 into `verdicts` for each one that is refused, else 0. */
   decide(requests: ClientRequests, verdicts: Uint8Array): Tally;
-  /** How many of them are refused; counts no further than `most`. */
+  /** How many requests are refused; it stops counting at `most`. */
   refusals(requests: ClientRequests, most: number): number;
 }
 
@@ -64,7 +64,7 @@ export function clientDecider(algorithm: Algorithm): ClientDecider {
         const now = at[row]!;
         const units = cost === undefined ? 1 : cost[row]!;
         const next = take(state, now, units);
-        // A refusal keeps the state; so does an algorithm that has none.
+        // The state is the same after a refusal, but also under an algorithm without a state.
         const refusal = next === state ? decide(state, next, now, units) : undefined;
         if (refusal !== undefined && !refusal.allowed) {
           verdicts[row] = 1;

@@ -2,8 +2,8 @@ import type { Algorithm } from "../algorithm.ts";
 import { isNoted, withNotes } from "../receipts/noted.ts";
 
 /**
- * A state that holds after the store has answered. A store may pass a view of memory that others
- * write. States of numbers are values, so only timelines are copied.
+ * A copy of a state that stays valid after the store has answered. A store may pass states that are
+ * views of memory which others write. Only timelines can be such views, so only they are copied.
  */
 export function detachState(algorithm: Algorithm, state: unknown): unknown {
   const { parts, detach } = algorithm.internals ?? {};

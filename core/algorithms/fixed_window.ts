@@ -30,8 +30,8 @@ export interface FixedWindowOptions extends RateOptions {
 }
 
 /**
- * Where windows lie. A window is known by its place, a number: its index, or its first millisecond
- * where windows do not lie in a row.
+ * Where windows lie. A number, its place, identifies a window: its index if windows follow one
+ * another, otherwise its first millisecond.
  */
 export interface Windows {
   /** The window that a call at `now` falls in, if its key was last used in the one at `place`. */
@@ -47,8 +47,9 @@ export interface Windows {
  *
  * It admits `cost` when the window's count + cost <= limit. Its known weakness: around the end of
  * a window up to 2 * limit units pass within one period, and refused callers all come back at the
- * same instant; `gcra`, `slidingLog` and `slidingCounter` have neither. A clock that steps back
- * into an earlier window counts on in the later one. The state is one number where that is exact.
+ * same instant; `gcra`, `slidingLog` and `slidingCounter` have neither weakness. If the clock steps
+ * back into an earlier window, calls go on counting in the later one. The state is one number where
+ * that is exact.
  *
  * Every call takes constant time. Source: J. Carlson, "Introduction to rate limiting with
  * Redis" (2011).
@@ -81,7 +82,7 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm {
   const { place, used } = form;
   return buildAlgorithm<FixedWindowState>({
     ...windowArithmetic(limit, windows, form),
-    // Other windows end when they do, whenever they were first used.
+    // Windows at fixed places end at the same instant, whenever they were first used.
     ...(anchor === "first" && {
       uses: (use) => [{ at: place(use), units: used(use, place(use)) }],
     }),
@@ -155,7 +156,7 @@ export function inRow(period: number, shift: number): Windows {
   };
 }
 
-/** Windows that a call opens; a place is the first millisecond of a window. */
+/** Windows that open with a call; a place is the first millisecond of a window. */
 export function opened(period: number): Windows {
   return {
     current: (now, place) => now < place + period ? place : now,
@@ -164,7 +165,7 @@ export function opened(period: number): Windows {
   };
 }
 
-/** `"first"`, or by how much windows are shifted: at least 0 and less than a period. */
+/** Reads `anchor`: `"first"`, or the shift of the windows, at least 0 and less than a period. */
 function readAnchor(
   anchor: NonNullable<FixedWindowOptions["anchor"]>,
   period: number,

@@ -1,5 +1,5 @@
 /*
- * Makes a store of a driver that compares and sets.
+ * A store on a database whose driver compares and sets.
  */
 
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
@@ -22,11 +22,11 @@ import { valueCache } from "./value_cache.ts";
 export interface DriverStoreStatistics {
   /** Calls that the database decided. */
   readonly decisions: number;
-  /** Batches that they went in, those included that lost a race. */
+  /** Batches of calls, including batches that lost a race. */
   readonly batches: number;
-  /** Commits of the driver. */
+  /** Calls of the driver's `commit`. */
   readonly commits: number;
-  /** Seconds that they took together. */
+  /** Seconds that these took in total. */
   readonly commitSeconds: number;
   /** How often a call had to be tried again because others had changed its key. */
   readonly conflicts: number;
@@ -36,9 +36,9 @@ export interface DriverStoreStatistics {
   readonly unavailable: number;
   /** Calls that came while too many waited. */
   readonly overloaded: number;
-  /** How often the database was found to answer, after the start or a failure. */
+  /** How often the database answered for the first time after the start or a failure. */
   readonly connections: number;
-  /** Values that were no states of their algorithm: each was treated as absent. */
+  /** Values that were not states of their algorithm; each was treated as absent. */
   readonly unreadable: number;
 }
 
@@ -49,8 +49,8 @@ export interface DriverStore extends AsyncStore {
 }
 
 /**
- * Makes a store of a driver that compares and sets. Calls that arrive while a commit is under way
- * share the next one, and many callers of one key are one write. A refusal writes nothing.
+ * Makes a store on a driver that compares and sets. Calls that arrive while a commit is under way
+ * share the next one. Many calls on one key are one write, and a refusal writes nothing.
  *
  * @param driver How a database compares and sets; the store closes it.
  * @param options Time limits and what to do at failures.

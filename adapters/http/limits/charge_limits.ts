@@ -37,7 +37,7 @@ interface Held {
 /** The answer of one limit: a decision, a decision that can be undone, or a permit. */
 export type Answer = Decision | Acquired | Held;
 
-/** What is asked of a group of limits. */
+/** The kinds of calls to a group of limits. */
 type Action = "take" | "look" | "look at nothing";
 
 type Answers = readonly Answer[];

@@ -5,7 +5,7 @@
 
 import { errorText } from "../log.ts";
 
-/** The end of a port: a worker, as its owner has it, or the worker's own `parentPort`. */
+/** One end of a port: the `Worker` in the thread that owns it, or `parentPort` in the worker. */
 interface Port {
   postMessage(message: unknown): void;
   on(event: "message", listener: (message: Message) => void): unknown;
@@ -20,8 +20,8 @@ type Message =
 type Functions<Names> = { readonly [Name in keyof Names]: (...args: never[]) => unknown };
 
 /**
- * Calls a function of the other end by its name; rejects with the message of what it throws, and if the
- * other end is a worker that ends before it has answered.
+ * Calls a function of the other end by its name. Rejects with the message of the error that the
+ * function throws, or if the other end is a worker that ends before it has answered.
  */
 export type PortCall<Other extends Functions<Other>> = <Name extends keyof Other & string>(
   name: Name,
@@ -49,7 +49,10 @@ export function portCalls<Other extends Functions<Other>>(
     }
   }
 
-  /** Makes the answer where a call waits for it: nobody would handle the rejection of another. */
+  /**
+   * Settles the call with this id. The answer is made only if the call still waits, because
+   * otherwise nobody would handle a rejection.
+   */
   function settle(id: number, answer: () => unknown): void {
     pending.get(id)?.(answer());
     pending.delete(id);

@@ -1,26 +1,26 @@
 /*
- * The options of connections that the store makes by a client's options:
+ * The store opens connections of its own with the options of the caller's client, except for these:
  *
  * | option | why |
  * |---|---|
- * | `reconnectStrategy: false` | a connection lives once: see connection.ts |
- * | `disableOfflineQueue` | nothing is kept for later |
- * | `commandOptions: { timeout: 0 }` | its timeout ends when a command is sent, and costs a signal each |
- * | no `socketTimeout` | writing puts it off, and an idle connection would be closed by it |
- * | `maintNotifications: "disabled"` | they put a new socket under a live client, where nothing is watched |
- * | no client-side cache | every value read is about to change |
- * | a longer `connectTimeout` | the store's own counts only the time in which the process ran |
+ * | `reconnectStrategy: false` | a connection never reconnects: see connection.ts |
+ * | `disableOfflineQueue` | no command waits for a later connection |
+ * | `commandOptions: { timeout: 0 }` | the client's timeout ends once a command is sent, and costs a signal for each |
+ * | no `socketTimeout` | each write would postpone it, and it would close idle connections |
+ * | `maintNotifications: "disabled"` | they would give a live client a new socket, on which nothing is watched |
+ * | no client-side cache | every value that is read is about to change |
+ * | a longer `connectTimeout` | the store has its own, which counts only time in which the process ran |
  */
 
 import { LONGEST_TIMER } from "../../../core/clock.ts";
 
 /**
- * How many milliseconds later the timers of clients go off: theirs go by the clock, and a process that
- * was held up would take itself for a dead server.
+ * Milliseconds by which a client's time limit exceeds the store's. A client goes by the clock, so
+ * after a pause of the process it would take the server for dead.
  */
 const GRACE = 2_000;
 
-/** The options of the table above, in place of a client's own. */
+/** The options of the table above. */
 export function dedicatedOptions(socket: object | undefined, timeout: number): object {
   return {
     socket: onceOnly(socket, timeout, undefined),
@@ -35,7 +35,7 @@ export function dedicatedOptions(socket: object | undefined, timeout: number): o
   };
 }
 
-/** The options of a socket that is opened once, and lives once. */
+/** The options of a socket that never reconnects. */
 export function onceOnly(
   socket: object | undefined,
   connectTimeout: number,
@@ -49,7 +49,7 @@ export function onceOnly(
   };
 }
 
-/** The time limit of a client, where the store has one of so many milliseconds. */
+/** The client's time limit that goes with a time limit of the store. */
 export function withGrace(timeout: number): number {
   return Math.min(timeout + GRACE, LONGEST_TIMER);
 }
