@@ -131,7 +131,9 @@ function overNetwork(algorithm: Algorithm, store: SyncStore, seed: number) {
   }
 
   for (; fates.steps < STEPS; fates.steps++) {
-    sendBadly(undefined, 1 + random(4), random(50));
+    // A step handles one message, and a reservation leads to a second one: with one in each step, ever
+    // more messages would queue, and nearly all settlements would come after their time to live.
+    if (random(5) < 2) sendBadly(undefined, 1 + random(4), random(50));
     const message = messages.shift();
     now = Math.max(now + random(120), message?.at ?? 0);
     runTimers();
@@ -153,8 +155,8 @@ describe("reservations over a bad network are those of a timer model", () => {
     ALGORITHMS.forEach((algorithm, index) => {
       test(`${name}: ${algorithm.id}`, (context) => {
         const fates = overNetwork(algorithm, make(), seed() + 1 + index);
-        const fewest = isLong() ? 1 : 0;
-        assert.ok(fates.settled > 0 && fates.lost > 0, JSON.stringify(fates));
+        const fewest = isLong() ? STEPS / 1_000 : 0;
+        assert.ok(fates.settled > 100 * fewest && fates.lost > 0, JSON.stringify(fates));
         assert.ok(fates.expired >= fewest && fates.unknown >= fewest, JSON.stringify(fates));
         if (isLong()) (context as TestContext).diagnostic(JSON.stringify(fates));
       });
