@@ -4,6 +4,7 @@
  * `TIDEGATE_OTHER=<tree>` the reducers are those of another build.
  */
 
+import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -11,11 +12,13 @@ import { pathToFileURL } from "node:url";
 import * as own from "../../mod.ts";
 import { memoryStore, type Store } from "../../mod.ts";
 import { sharedStore } from "../../stores/shared/shared_store.ts";
-import { equalCalls, type Policy } from "../support/equal_calls.ts";
+import { equalCalls, FORGOTTEN, type Policy } from "../support/equal_calls.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
 import { seed } from "../support/seed.ts";
 
 const CALLS = Number(process.env.TIDEGATE_CALLS ?? 500);
+/** A store is full only after some hundred calls. */
+const FORGETFUL_CALLS = Math.max(CALLS, 1_500);
 const other: typeof own = process.env.TIDEGATE_OTHER === undefined
   ? own
   : await import(`${pathToFileURL(process.env.TIDEGATE_OTHER)}/mod.ts`);
@@ -43,16 +46,37 @@ const POLICIES: readonly Policy[] = Object.entries(MAKE).map(([name, make]) => (
   { name, algorithm: make(own), reducer: make(other) }
 ));
 
+const ALGORITHMS = POLICIES.map(({ algorithm }) => algorithm);
+
 const STORES: Readonly<Record<string, () => Store>> = {
   memory: () => memoryStore(),
-  shared: () => sharedStore({ capacity: 8_192, for: POLICIES.map(({ algorithm }) => algorithm) }),
+  shared: () => sharedStore({ capacity: 8_192, for: ALGORITHMS }),
 };
+/** Stores that hold about half of the keys in use. */
+const SMALL = {
+  memory: () => memoryStore({ maxKeys: 250 }),
+  "memory by bytes": () => memoryStore({ maxBytes: 50_000 }),
+  shared: () => sharedStore({ capacity: 250, for: ALGORITHMS }),
+  "shared with a small arena": () => sharedStore({ capacity: 8_192, maxBytes: 14_000 }),
+} as const;
 
 describe("answers are those of the reducers", () => {
   for (const [name, make] of Object.entries(STORES)) {
     test(`on ${name}`, async () => {
       await using store = make();
       show(name, await equalCalls(store, name, POLICIES, CALLS, seed()));
+    });
+  }
+});
+
+describe("answers are those of the reducers where a full store forgets keys", () => {
+  for (const [name, make] of Object.entries(SMALL)) {
+    test(`on ${name}`, async () => {
+      await using store = make();
+      const evictions = () => store.statistics().evictions;
+      const counts = await equalCalls(store, name, POLICIES, FORGETFUL_CALLS, seed(), evictions);
+      show(`${name}, which forgets`, counts);
+      assert.ok(counts.get(FORGOTTEN)! > 0, "no key was forgotten");
     });
   }
 });
@@ -67,6 +91,6 @@ withRedis("answers on Redis are those of the reducers", (_redis, { storeOf }) =>
 
 function show(name: string, counts: ReadonlyMap<string, number>): void {
   if (process.env.TIDEGATE_CALLS === undefined) return;
-  const calls = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const calls = [...counts].reduce((sum, [of, count]) => of === FORGOTTEN ? sum : sum + count, 0);
   console.log(`${name}: ${calls} calls, ${JSON.stringify(Object.fromEntries(counts))}`);
 }

@@ -3,8 +3,12 @@
  *
  * Calls come in rounds, each at one instant and on keys that differ, so that a store may combine them
  * in batches. Plain verbs are compared with a fold of the reducers, which may be those of another build.
- * Verbs that no reducer has (receipts and blocks) are compared with the memory store, on keys of
- * their own.
+ * Verbs that no reducer has (receipts and blocks) are compared with the memory store, and permits with
+ * ids in a list, on keys of their own.
+ *
+ * A store that is too small forgets keys. Its calls then come one by one. Whenever it has counted an
+ * eviction, a look at every key tells which one it was, and the reference forgets that one as well: so
+ * nothing is assumed of the choice, and a key that is lost without being counted is a difference.
  */
 
 import assert from "node:assert/strict";
@@ -23,6 +27,7 @@ import {
   type Receipt,
   type Store,
 } from "../../mod.ts";
+import { permitKeys } from "./equal_permits.ts";
 
 /** An algorithm, and the reducer to compare its decisions with. */
 export interface Policy {
@@ -44,6 +49,9 @@ const NOTED_KEYS = 8;
 /** The verbs of a plain key, several at once apart. */
 const VERBS = ["consume", "consume", "peek", "refund", "charge", "acquire", "reset"] as const;
 
+/** The name of the keys in use that a store has forgotten, among the counts. */
+export const FORGOTTEN = "forgotten";
+
 /** How many calls of each verb were compared. */
 export type Counts = Map<string, number>;
 
@@ -53,7 +61,8 @@ export type Counts = Map<string, number>;
  * @param name Of the store: keys of several stores on one server differ by it.
  * @param calls At least so many.
  * @param seed Of the calls.
- * @returns The number of calls by verb.
+ * @param evictions How many keys in use the store has forgotten; only where it may forget some.
+ * @returns The number of calls by verb, and of the keys that were seen to be forgotten.
  */
 export async function equalCalls(
   store: Store,
@@ -61,6 +70,7 @@ export async function equalCalls(
   policies: readonly Policy[],
   calls: number,
   seed: number,
+  evictions?: () => number,
 ): Promise<Counts> {
   const random = randomFrom(seed);
   const counts: Counts = new Map();
@@ -78,22 +88,39 @@ export async function equalCalls(
     const api = on(algorithm, store, `noted ${name}`);
     return { name, reference, api, receipts: [] };
   });
+  const permits = permitKeys(store, name, random);
   let done = 0;
   const count = (verb: string, by = 1) => {
     counts.set(verb, (counts.get(verb) ?? 0) + by);
     done += by;
   };
+  /** Lets the references forget what the store has forgotten. */
+  let seen = 0;
+  const forget = async () => {
+    const counted = evictions!();
+    if (counted === seen) return;
+    let lost = permits.forget(now);
+    for (const one of plain) lost += await forgetPlain(one, now);
+    for (const pair of pairs) lost += await forgetNoted(pair);
+    assert.ok(
+      lost <= counted - seen,
+      `${lost} keys forgotten, ${counted - seen} evictions counted`,
+    );
+    counts.set(FORGOTTEN, (counts.get(FORGOTTEN) ?? 0) + lost);
+    seen = counted;
+  };
 
   while (done < calls) {
     now += random() < 0.1 ? whole(random, 90_000) : whole(random, 3_000);
-    const checks: Promise<void>[] = [];
+    const checks: (() => Promise<void>)[] = [];
     const free = plain.map(() => shuffledKeys(random));
     for (let index = 0; index < plain.length; index++) {
       const keys = free[index]!;
       for (let left = whole(random, 12); left > 0; left--) {
         const verb = VERBS[whole(random, VERBS.length)]!;
         count(verb);
-        checks.push(plainCall(plain[index]!, verb, keys.pop()!, units(random), now));
+        const [key, cost] = [keys.pop()!, units(random)];
+        checks.push(() => plainCall(plain[index]!, verb, key, cost, now));
       }
     }
     for (let left = 6; left > 0; left--) {
@@ -103,14 +130,24 @@ export async function equalCalls(
         return { of: plain[index]!, key: free[index]!.pop()!, cost: units(random), charges };
       });
       count("consumeAll");
-      checks.push(together(several, now));
+      checks.push(() => together(several, now));
     }
     for (const pair of pairs) {
       if (random() < 0.5) continue;
       count("receipts");
-      checks.push(notedCall(pair, random));
+      checks.push(() => notedCall(pair, random));
     }
-    await Promise.all(checks);
+    for (const { act, call } of permits.calls(now)) {
+      count(act);
+      checks.push(call);
+    }
+    if (evictions === undefined) await Promise.all(checks.map((check) => check()));
+    else {
+      for (const check of checks) {
+        await check();
+        await forget();
+      }
+    }
   }
   return counts;
 }
@@ -234,6 +271,44 @@ async function notedCall(pair: Pair, random: Random): Promise<void> {
   });
   assert.deepEqual(answer, expected, `settling by ${kind}, ${name}`);
   if (isLast) receipts.splice(receipts.indexOf(receipt), 1);
+}
+
+/** Forgets the plain keys in use that the store answers for as for new ones; how many. */
+async function forgetPlain({ api, reducer, states }: Plain, now: number): Promise<number> {
+  let lost = 0;
+  for (const [key, state] of states) {
+    const expected = reducer.step(state, now, 0)[0];
+    if (expected.resetAfter === 0 || isSame(await api.peek(key, 0), expected, key)) continue;
+    states.delete(key);
+    lost++;
+  }
+  return lost;
+}
+
+/** The same of keys with receipts. A fresh one may have notes, which no look shows: it begins anew. */
+async function forgetNoted({ api, reference }: Pair): Promise<number> {
+  let lost = 0;
+  for (let index = 0; index < NOTED_KEYS; index++) {
+    const key = `noted ${index}`;
+    const expected = await reference.peek(key, 0);
+    const answer = await api.peek(key, 0);
+    if (expected.resetAfter === 0) await api.reset(key);
+    if (isSame(answer, expected, key) && expected.resetAfter > 0) continue;
+    await reference.reset(key);
+    if (expected.resetAfter > 0) lost++;
+  }
+  return lost;
+}
+
+/** Whether a key is as expected, which is in use; otherwise it must be as a new one. */
+function isSame(answer: Decision, expected: Decision, key: string): boolean {
+  if (answer.resetAfter === 0 && expected.resetAfter > 0) return false;
+  const isEqual = answer.resetAfter === expected.resetAfter &&
+    answer.nextAfter === expected.nextAfter && answer.remaining === expected.remaining &&
+    answer.debt === expected.debt;
+  // The comparison of all fields takes long, and there is one for each key and eviction.
+  if (!isEqual) assert.deepEqual(answer, expected, `${key} after an eviction`);
+  return true;
 }
 
 function shuffledKeys(random: Random): string[] {
