@@ -29,7 +29,7 @@ export function startCaddy(service: string, name = "Caddyfile"): Promise<Proxy> 
   return startProxy("caddy", "SIGTERM", (folder, port) => {
     const file = join(folder, "Caddyfile");
     const options = "{\nadmin off\nauto_https off\n}\n";
-    const text = readText(`examples/deploy/${name}`)
+    const text = patient(readText(`examples/deploy/${name}`))
       .replace(":80 {", `http://127.0.0.1:${port} {`)
       .replace("limits:8080", new URL(service).host)
       .replace("/usr/share/caddy", folder);
@@ -51,7 +51,7 @@ export function startDeployedNginx(
   change = (text: string) => text,
 ): Promise<Proxy> {
   return startProxy("nginx", "SIGQUIT", (folder, port) => {
-    const text = readText("examples/deploy/nginx.conf")
+    const text = patient(readText("examples/deploy/nginx.conf"))
       .replace(/ *server limits-b.*\n/, "")
       .replace("limits-a:8080", new URL(service).host)
       .replace("listen 80;", `listen 127.0.0.1:${port};`)
@@ -63,6 +63,11 @@ export function startDeployedNginx(
     writeFileSync(file, nginxFrame(folder, change(text)));
     return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
   });
+}
+
+/** Lets the proxy wait longer for an answer than a busy machine takes: the file says less than a second. */
+function patient(text: string): string {
+  return text.replaceAll(/\b\d+ms\b/g, "20s");
 }
 
 /** What nginx needs around its servers, to run in a folder. */
@@ -109,16 +114,16 @@ export function startNginx(
 /**
  * Starts a program in a folder of its own; `configure` answers its arguments.
  *
- * @param own The port that it listens on, where that is known before.
+ * @param own The ports that it listens on, where they are known before: a server may open them in any order.
  */
 export async function startProxy(
   name: ProgramName,
   signal: NodeJS.Signals,
   configure: (folder: string, port: number) => readonly string[],
-  own?: number,
+  own: readonly number[] = [],
 ): Promise<Proxy> {
   const { command, env } = requireProgram(name);
-  const port = own ?? await freePort();
+  const port = own[0] ?? await freePort();
   const folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
   const args = configure(folder, port);
   const folders = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
@@ -126,7 +131,7 @@ export async function startProxy(
     spawn(command, args, { env: { ...process.env, ...env, ...folders }, stdio: "ignore" });
   let child = start();
   // A connection of another test may have one of the ports for a moment.
-  for (let tries = 0; !await answers(port, child); tries++) {
+  for (let tries = 0; !await answersAll([port, ...own], child); tries++) {
     if (tries === 20) throw new Error(`The server ended with ${child.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
     child = start();
@@ -141,6 +146,12 @@ export async function startProxy(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits until a server takes connections on each of its ports; answers whether it does, or has ended. */
+async function answersAll(ports: readonly number[], child: ChildProcess): Promise<boolean> {
+  for (const port of ports) if (!await answers(port, child)) return false;
+  return true;
 }
 
 /** Waits until a server that was started takes connections; answers whether it does, or has ended. */
