@@ -118,6 +118,7 @@ function enter(
       projection: undefined,
       giveBack: undefined,
       cancelled: false,
+      start: undefined,
       wake() {},
       resolve: (admitted) => (end(), resolve(admitted)),
       reject: (reason) => (end(), reject(reason)),
@@ -296,8 +297,8 @@ function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, admitted: Attempt)
   const { decision, sight } = admitted;
   waiter.giveBack = undoOf(limiter, key, cost, decision, sight?.mark);
   waiter.wake = limiter.after(decision.delay, () => {
-    startDelayed(waiter);
-    waiter.resolve(admitted);
+    waiter.start = () => waiter.resolve(admitted);
+    startDelayed(queue);
     advance(queue);
   });
 }
@@ -325,5 +326,6 @@ async function cancelStart(
     // Units that could not be given back stay charged: the safe side.
   }
   waiter.reject(reason);
+  startDelayed(queue);
   advance(queue);
 }

@@ -94,6 +94,8 @@ export interface Waiter extends WaitRequest, Links<Waiter> {
   giveBack: (() => MaybePromise<unknown>) | undefined;
   /** Whether it has left its place, which could not be given back yet. */
   cancelled: boolean;
+  /** Once its delay has passed: what starts it. */
+  start: (() => void) | undefined;
   /** Cancels its sleep until it starts. */
   wake(): void;
   /** Ends the wait: it may start, or too many wait (`undefined`). */
@@ -256,7 +258,7 @@ export function admitHead(head: Waiter, { decision, sight }: Attempt): boolean {
     if (projectedTo === head) queue.projectedTo = undefined;
   }
   unlink(head);
-  if (sight === undefined || decision.delay === 0) {
+  if (sight === undefined || (decision.delay === 0 && queue.delayed.first === undefined)) {
     uncount(head);
     return false;
   }
@@ -265,14 +267,30 @@ export function admitHead(head: Waiter, { decision, sight }: Attempt): boolean {
   return true;
 }
 
-/** Takes the one that starts out of those with a delay; those before it have started or left. */
-export function startDelayed(waiter: Waiter): void {
-  const { delayed } = waiter.queue;
-  while (waiter.list === delayed) {
-    const first = delayed.first!;
-    remove(first);
-    uncount(first);
+/**
+ * Starts those whose delay has passed, except behind one that still sleeps: an answer that came late
+ * makes its caller sleep for longer than those who came after it.
+ */
+export function startDelayed({ delayed }: WaitingQueue): void {
+  for (
+    let first = firstStaying(delayed);
+    first?.start !== undefined;
+    first = firstStaying(delayed)
+  ) {
+    // Whoever is before it has left.
+    while (first.list === delayed) {
+      const gone = delayed.first!;
+      remove(gone);
+      uncount(gone);
+    }
+    first.start();
   }
+}
+
+function firstStaying({ first }: LinkedList<Waiter>): Waiter | undefined {
+  let waiter = first;
+  while (waiter?.cancelled) waiter = waiter.next;
+  return waiter;
 }
 
 /** Counts a waiter among those of its limiter. */

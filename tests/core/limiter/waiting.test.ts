@@ -57,6 +57,31 @@ describe("acquire on a store that answers later", () => {
     }
   });
 
+  test("callers with a delay start in the order of their places, whenever the answers came", async () => {
+    const queue = leakyQueue({ limit: 1, period: 40, queue: 5 });
+    const { api, clock, hold, release } = slowLimiter(queue);
+    await api.acquire("key");
+    const order: string[] = [];
+    const enter = (name: string, signal?: AbortSignal) =>
+      outcome(api.acquire("key", signal === undefined ? {} : { signal }))
+        .then((end) => void order.push(`${name} ${end}`));
+    const gone = new AbortController();
+    hold();
+    const calls = [enter("first"), enter("second", gone.signal), enter("third"), enter("fourth")];
+    // The first has the place at 40, and learns it at 100; the others learn theirs in time.
+    await clock.pass(100);
+    await release();
+    gone.abort();
+    for (let at = 0; at < 200; at += 10) await clock.pass(10);
+    await Promise.all(calls);
+    assert.deepEqual(order, [
+      "second AbortError",
+      "first admitted",
+      "third admitted",
+      "fourth admitted",
+    ]);
+  });
+
   test("who comes while somebody leaves waits for those who are left", async () => {
     const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
     await api.consume("key");
