@@ -53,15 +53,15 @@ describe("a snapshot of a memoryStore", () => {
           const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
           now = Math.max(now, Math.min(now + waitOf(wait, guide, now, undefined), 2 ** 42));
           const units = Math.max(0, costOf(cost, guide, undefined));
-          if (charge) first.charge("k}%", units);
-          else first.consume("k}%", units);
+          if (charge) first.charge("{k}%", units);
+          else first.consume("{k}%", units);
         }
         const again = memoryStore();
         const early = isOpen ? limiter(algorithm, { ...options, store: again }) : undefined;
         const { unreadable, full } = again.restore(store.dump(), { now });
         assert.deepEqual([unreadable, full], [0, 0]);
         const second = early ?? limiter(algorithm, { ...options, store: again });
-        assert.deepEqual(second.peek("k}%", 1), first.peek("k}%", 1));
+        assert.deepEqual(second.peek("{k}%", 1), first.peek("{k}%", 1));
         assert.deepEqual([...again.dump()].length, again.statistics().keys);
       },
     );
