@@ -87,6 +87,28 @@ describe("permits of a lease", () => {
     }
   });
 
+  test("are none of the units that are being given back", async () => {
+    const inner = memoryStore();
+    const { store, held } = promised(inner);
+    const limit = concurrency({ limit: 20, ttl: LONG });
+    const jobs: AsyncLimiter = limiter(limit, {
+      store: lease(store, { units: 4, ttl: "1m" }),
+      prefix: "a",
+    });
+    const others = limiter(limit, { store: inner, prefix: "a" });
+    const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
+      const timer = setInterval(() => held.release(), 1);
+      return await call.finally(() => clearInterval(timer));
+    };
+    const { permit } = await answered(jobs.hold("key"));
+    // The store learns at once that two of the five units are enough; its answer is under way.
+    permit!.release();
+    assert.equal(held.count(), 1);
+    const next = jobs.hold("key", { cost: 4 });
+    assert.equal(others.hold("key", { cost: 18 }).decision.allowed, true);
+    assert.equal((await answered(next)).decision.allowed, false);
+  });
+
   test("of a process that is cut off are lost before the store gives them to others", async () => {
     const clock = virtualClock(1_000_000);
     const { store, held: answers } = promised(memoryStore());
