@@ -10,6 +10,8 @@ import {
   subjects,
 } from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
+import { withNotes } from "../../core/receipts/noted.ts";
+import { all, gcra } from "../../mod.ts";
 import { boundedState, isAhead, longestReset, MOST_AHEAD } from "../../core/bounded_state.ts";
 import { fcOptions } from "../support/seed.ts";
 
@@ -58,3 +60,34 @@ for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof s
     });
   });
 }
+
+describe("a state that is too far ahead", () => {
+  const minute = gcra({ limit: 10, period: "1m" });
+  const hour = gcra({ limit: 10, period: "1h" });
+  const NOW = 1_000_000_000;
+  /** How far the clock is set back: beyond a minute, and within the hour. */
+  const BACK = 600_000;
+  const taken = <State>(algorithm: Algorithm<State>, cost: number) =>
+    algorithm.step(algorithm.initial, NOW, cost)[1];
+
+  test("is the furthest of that instant, and keeps its notes", () => {
+    const furthest = minute.internals!.furthest!(NOW - BACK);
+    const state = taken(minute, 10);
+    assert.equal(boundedState(minute, state, NOW - BACK), furthest);
+    const entries = { open: [], settled: [7] };
+    const noted = boundedState(minute, withNotes(state, 3, entries), NOW - BACK);
+    assert.deepEqual(noted, withNotes(furthest, 3, entries));
+  });
+
+  test("is so in one part of several, and the others stay as they are", () => {
+    const both = all(minute, hour);
+    assert.equal(longestReset(both), longestReset(hour));
+    const state = taken(both, 1);
+    const [, ofHour] = state as readonly unknown[];
+    assert.equal(isAhead(both, state, NOW - BACK, MOST_AHEAD), true);
+    assert.deepEqual(boundedState(both, state, NOW - BACK), [
+      minute.internals!.furthest!(NOW - BACK),
+      ofHour,
+    ]);
+  });
+});

@@ -70,4 +70,22 @@ export const TIME_FAULTS: readonly Fault[] = [
       "No snapshot at the end": "    {~~return write();~>~~}\n  };",
     },
   ),
+  ...faultsIn("core/bounded_state.ts", ["tests/core/bounded_state.test.ts"], {
+    "The longest reset is that of the middle of a window":
+      "return {~~Math.max(now, resetOf(algorithm, furthest(now), now))~>now~~};",
+    "The longest reset of several limits is that of the shortest":
+      "return Math.{~~max~>min~~}(...parts.map(longestReset));",
+    "A state with notes is never ahead":
+      "const plain = isNoted(state) ? {~~state.state~>algorithm.initial~~} : state;",
+    "Several limits are ahead only if all are":
+      "return parts.{~~some~>every~~}((part, index) => isAhead(",
+    "A clock that is slower by less than processes may differ is one set back":
+      "return resetOf(algorithm, plain, now) > longest{~~ + by~>~~};",
+    "A state that is too far ahead is a fresh one":
+      "if (parts === undefined) return {~~furthest!(now)~>algorithm.initial~~};",
+    "A state that is too far ahead is one of another instant":
+      "if (parts === undefined) return furthest!({~~now~>now + MOST_AHEAD~~});",
+    "A state with notes loses them":
+      "return {~~withNotes(boundedState(algorithm, state.state, now), state.back, state.entries)~>boundedState(algorithm, state.state, now)~~};",
+  }),
 ];
