@@ -19,6 +19,9 @@
  * One more pure function decides several calls: `transact` (`core/transact.ts`). Stores differ in where
  * states are, and in whether they answer at once or by promises. Text for a key is made only
  * where text is stored or shown: `Family.nameOf`.
+ *
+ * To follow a call, begin where a store binds verbs: `stores/memory/memory_family.ts`,
+ * `stores/shared/shared_family.ts`, and `stores/optimistic/families.ts` for Redis and databases.
  */
 
 import type { Algorithm } from "./algorithm.ts";
@@ -26,14 +29,15 @@ import type { Decision, DecisionSource } from "./decision.ts";
 
 /**
  * The effect of a verb, for code that need not know the verb itself: `"take"` takes units
- * if they are free, `"charge"` takes them in any case, `"free"` gives units back, `"look"` changes
- * nothing.
+ * if they are free, `"charge"` takes them in any case, `"free"` gives units back (`refund`, `settle`
+ * and `release` do), `"look"` changes nothing.
  */
 export type VerbKind = "take" | "charge" | "free" | "look";
 
 /**
  * The transition of an algorithm that a verb makes: of `units` that are taken if they are free, given
- * back, or taken in any case. A store that computes these itself, as Redis does, can run the verb.
+ * back (`refund`), or taken in any case. A store that computes these itself, as Redis does by a script,
+ * can run the verb; other verbs that free units have no transition, because they need notes.
  */
 export type Transition = "take" | "giveBack" | "charge";
 
@@ -45,7 +49,10 @@ export type Transition = "take" | "giveBack" | "charge";
  * @typeParam Answer What a call receives.
  */
 export interface Steps<Argument, Answer> {
-  /** The state after the call: the same one (`===`) if nothing changes, `initial` if no use is left. */
+  /**
+   * The state after the call: the same one (`===`) if nothing changes, `algorithm.initial` if no use is
+   * left. A store passes `algorithm.initial` for a key that it does not hold.
+   */
   next(state: unknown, now: number, argument: Argument): unknown;
   /**
    * The answer to the call, from the state before it and the state after it. It must not keep
@@ -53,8 +60,8 @@ export interface Steps<Argument, Answer> {
    */
   answer(state: unknown, next: unknown, now: number, argument: Argument): Answer;
   /**
-   * Both at once, of a verb whose halves share work: a store whose call is not repeated may call it in
-   * their place.
+   * Both at once, for a verb whose halves share work: a store that never repeats a call, as the memory
+   * store, may call it instead of the two.
    */
   step?(state: unknown, now: number, argument: Argument): readonly [answer: Answer, next: unknown];
   /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
@@ -98,7 +105,7 @@ export interface Verb<Argument, Answer> {
   transition(algorithm: Algorithm): Transition | undefined;
   /**
    * For a verb on units that an earlier call took: who admitted that call, if not the limiter's own
-   * store. A store made of stores asks the one that holds the units. Absent of other verbs.
+   * store. A store made of stores asks the one that holds the units. Other verbs lack it.
    */
   sourceOf?(argument: Argument): DecisionSource | undefined;
 }
@@ -164,8 +171,8 @@ export interface Family<Mode extends StoreMode = StoreMode> {
 }
 
 /**
- * A key that is watched: calls `wake`, once and not at once, if units were given back since it was
- * watched, or when the store is closed. Returns a function that cancels that.
+ * The watch on a key, a function: it calls `wake`, once and never before it returns, if units were given
+ * back since the watch began, or when the store is closed. It returns a function that cancels the call.
  */
 export type WatchedKey = (wake: () => void) => () => void;
 
