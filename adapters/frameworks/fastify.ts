@@ -33,21 +33,21 @@ import {
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
-/** The part of Fastify's request that is needed. */
+/** The parts of Fastify's request that this adapter uses. */
 export interface FastifyRequestLike {
   /** Node's request. */
   readonly raw: IncomingMessage;
   /** The header fields. */
   readonly headers: IncomingHttpHeaders;
-  /** The client's address, by the server's option `trustProxy`. */
+  /** The client's address, resolved by the server's option `trustProxy`. */
   readonly ip: string;
 }
 
-/** The part of Fastify's reply that is needed. */
+/** The parts of Fastify's reply that this adapter uses. */
 export interface FastifyReplyLike {
   /** Node's response. */
   readonly raw: ServerResponse;
-  /** Whether somebody has answered. */
+  /** Whether a response has been sent. */
   readonly sent: boolean;
   /** Sets a header field. */
   header(name: string, value: string): unknown;
@@ -55,7 +55,7 @@ export interface FastifyReplyLike {
   getHeader(name: string): number | string | string[] | undefined;
   /** Sets the status. */
   code(status: number): unknown;
-  /** Answers. */
+  /** Sends the response with this body. */
   send(body: Uint8Array): unknown;
 }
 
@@ -66,13 +66,13 @@ export type FastifyHook<Request extends FastifyRequestLike> = (
   done: (error?: Error) => void,
 ) => void;
 
-/** The part of a Fastify server that is needed. */
+/** The parts of a Fastify server that this adapter uses. */
 export interface FastifyInstanceLike {
   /** Whether requests have a property of this name. */
   hasRequestDecorator(name: string): boolean;
   /** Gives requests a property. */
   decorateRequest(name: string): unknown;
-  /** Calls the hook for every request. */
+  /** Registers a hook that runs on every request. */
   // deno-lint-ignore no-explicit-any
   addHook(name: "onRequest", hook: (...args: any[]) => void): unknown;
 }
@@ -88,9 +88,9 @@ export type FastifyRateLimit = (
  * Makes a plugin that limits the rate of the routes of the server, or of the scope, that it is
  * registered in.
  *
- * The client's address is that of the socket, unless the server's option `trustProxy` names
- * proxies, or `trustedProxies` does, which then counts alone. The decision is at
- * `request.rateLimit`, and `decisionOf(request)` has its type.
+ * The client's address is that of the socket. If the server's option `trustProxy` names proxies, it is
+ * Fastify's `request.ip`; `trustedProxies` overrides `trustProxy`. The decision is stored in
+ * `request.rateLimit`, and `decisionOf(request)` returns it with its type.
  *
  * @param options Only `limiter` is required. The functions among them are given the request and
  * the reply.
@@ -108,7 +108,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
     done();
   }
 
-  // As fastify-plugin sets it: the hook is for the scope that registers, not one of its own.
+  // Like fastify-plugin: the hook applies to the scope that registers it, without encapsulation.
   return Object.assign(limitRate, {
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: "tidegate",
@@ -146,10 +146,10 @@ export function decisionOf(request: object): Decision | undefined {
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key` function, on which a key of your own can build.
  *
- * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ * @param options Which proxies to trust, as in `rateLimit`.
+ * @returns A function that returns the client's address, or `undefined` if it is unknown.
  */
 export function clientKey<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: ClientKeyOptions<Request, FastifyReplyLike> = {},
@@ -161,13 +161,13 @@ export function clientKey<Request extends FastifyRequestLike = FastifyRequestLik
 export interface FastifyRateLimitStore {
   /** Counts a hit; times are in milliseconds. */
   incr(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
-  /** Reads how many there are. */
+  /** Reads the number of hits without adding to it. */
   read(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
-  /** The store of a route with a limit of its own, or of a limiter that belongs to no route. */
+  /** The store of a route with a limit of its own, or of a limiter made by `createRateLimit`. */
   child(route: object): FastifyRateLimitStore;
 }
 
-/** Receives how often a key was hit, and for how long that counts. */
+/** Receives the number of hits of a key, and the milliseconds until it starts anew. */
 export type FastifyRateLimitDone = (
   error: Error | null,
   result?: { current: number; ttl: number },
@@ -185,7 +185,7 @@ interface StoreParameters {
  *
  * Each route with a limit of its own has its own counters. So has each limiter that
  * `fastify.rateLimit` or `fastify.createRateLimit` makes with options: these are numbered, so
- * threads and machines must make them in the same order. The plugin does not close the store below.
+ * threads and machines must make them in the same order. The plugin does not close the underlying store.
  *
  * @param options Where to count.
  * @returns The option `store` of @fastify/rate-limit, which calls it with `new`. It throws a
@@ -228,13 +228,13 @@ export function fastifyRateLimitStore(
       child(route: StoreParameters) {
         const { method, url } = route.routeInfo ?? {};
         if (url === undefined) return storeOf(route, `#${++nameless} `);
-        // Without spaces of its own, so that nobody's key is taken for another route's.
+        // A space separates route and key, so spaces in the route are dropped.
         return storeOf(route, `${method} ${encodeURI(url)} `);
       },
     };
   }
 
-  // A constructor that returns an object answers that object to `new`.
+  // `new` yields the object that a constructor returns.
   function Store(parameters: StoreParameters): FastifyRateLimitStore {
     return storeOf(parameters, "* ");
   }
@@ -254,7 +254,7 @@ const replies: NodeReplies<object, FastifyReplyLike> = {
     if (reply.sent) return;
     reply.code(status);
     reply.header("Content-Type", contentType);
-    // Fastify adds a character set to the type of a string.
+    // Fastify would append a character set to the content type of a string.
     reply.send(Buffer.from(body));
   },
   raw: ({ raw }) => raw,
@@ -263,7 +263,7 @@ const replies: NodeReplies<object, FastifyReplyLike> = {
 const source: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   address: ({ raw }) => raw.socket.remoteAddress,
   trustedAddress: ({ ip }) => ip,
-  // Without the option `trustProxy` there are none.
+  // `request.ips` is defined only with the option `trustProxy`.
   trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
   header: ({ raw }, name) => nodeHeader(raw, name),
   signal: (_request, { raw }) => closingOf(raw),

@@ -46,10 +46,10 @@ export interface TrpcCall<Context> {
  * The options of `rateLimit`, which mean what they mean in every HTTP adapter; the functions among them
  * are given the call.
  *
- * A limit is required, and `key`, or a `key` of each of several `limits`, unless `rules` decide. To
- * rules a call is a request of its type in capitals (`QUERY`, `MUTATION`) to `/` and the procedure's
- * path; its address is what `address` finds, if that is given. An error of the procedure counts as a
- * status of 500 where `refund` asks for one.
+ * Give `limiter` and `key`, or `limits` that each have a `key`, or `rules`. Rules see a call as a request
+ * whose method is its type in upper case (`QUERY`, `MUTATION`), and whose path is `/` and the procedure's
+ * path; its address is what `address` finds, if that is given. `refund` sees a procedure that failed as
+ * the status 500.
  */
 export interface TrpcRateLimitOptions<Call> extends
   Pick<
@@ -76,13 +76,13 @@ export interface TrpcRateLimitOptions<Call> extends
     | "unknownAddress"
   > {}
 
-/** The variables that the middleware puts on the context; the context's own type names it, to be read. */
+/** The variables that the middleware adds to the context: extend the type of your context with them. */
 export interface TrpcRateLimitContext {
   /** The decision about the call; `undefined` if it was not limited. */
   readonly rateLimit?: Decision | undefined;
 }
 
-/** The function that the middleware calls to go on. */
+/** The function that the middleware calls to continue the chain. */
 export type TrpcNext<Result> = (
   options: { readonly ctx: TrpcRateLimitContext },
 ) => Promise<Result>;
@@ -106,7 +106,7 @@ const {
 // deno-lint-ignore no-explicit-any
 type AnyCall = TrpcCall<any>;
 
-/** How calls are read. */
+/** Reads what a limit needs from a call. */
 const callSource: RequestSource<AnyCall> = {
   address: () => undefined,
   header: () => undefined,
@@ -117,8 +117,8 @@ const callSource: RequestSource<AnyCall> = {
 
 /**
  * Makes a middleware that limits the rate. A refused call fails with the code `TOO_MANY_REQUESTS`,
- * whose `cause` is a `RateLimitedError` with the decision; one that cannot be decided with
- * `SERVICE_UNAVAILABLE`, one whose key cannot be used with `BAD_REQUEST`.
+ * whose `cause` is a `RateLimitedError` with the decision. If no decision can be made, the call fails
+ * with `SERVICE_UNAVAILABLE`; if its key cannot be used, with `BAD_REQUEST`.
  *
  * @throws {TypeError} If an option is of the wrong type, or a limit or its key is missing.
  * @throws {RangeError} If `cost` is no integer of at least 0.
@@ -172,7 +172,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: "SERVICE_UNAVAILABLE",
 };
 
-/** tRPC knows its errors by their name, so several copies of it may be in use. */
+/** tRPC identifies its errors by their name, so this works with several copies of tRPC loaded. */
 function refusedCall(path: string, status: number, decision: Decision | undefined): Error {
   const code = CODES[status] ?? "INTERNAL_SERVER_ERROR";
   const isUsedUp = status === 429 && decision !== undefined;

@@ -7,11 +7,10 @@ export function holdsPermits({ internals }: Algorithm): boolean {
 }
 
 /**
- * Requires an algorithm whose units belong to nobody: those of permits are held, and given back by
- * whoever holds them.
+ * Requires an algorithm without permits: units of permits are held, and released by their holder.
  *
  * @param verb The name of the call, for the error.
- * @throws {TypeError} That names `hold`.
+ * @throws {TypeError} If it has permits; the message names `hold`.
  */
 export function requireNoPermits(verb: string, algorithm: Algorithm): void {
   if (!holdsPermits(algorithm)) return;

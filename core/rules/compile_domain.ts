@@ -1,6 +1,6 @@
 /*
- * The rules of a domain, from how they are written to a tree by the keys and values of descriptors,
- * in which a request finds its rule without a search.
+ * Compiles the rules of a domain into a tree by the keys and values of descriptors, so that a request
+ * finds its rule by lookup instead of a search.
  */
 
 import type { ReplaceMode } from "../store.ts";
@@ -14,9 +14,9 @@ import { type Wildcard, wildcardOf } from "./wildcard.ts";
 export interface RuleNode {
   /** The rule that holds if the descriptor ends here. */
   readonly rule: Rule;
-  /** The entry's part of the counter's key when all values share it; otherwise `undefined`. */
+  /** The entry's part of the counter's key if all its values share one counter; otherwise `undefined`. */
   readonly shared: string | undefined;
-  /** The entry's part of the counter's key, up to its value: `user=`. */
+  /** The entry's part of the counter's key before its value, such as `user=`. */
   readonly start: string;
   /** The rules for the entry that follows. */
   readonly children: RuleLevel | undefined;
@@ -39,9 +39,9 @@ export type RuleLevel = ReadonlyMap<string, KeyRules>;
 export interface Domain {
   /** The name that requests give. */
   readonly name: string;
-  /** Whether the rules of a request are charged all or none. */
+  /** Whether the rules of a request are charged all or nothing. */
   readonly charge: ChargeMode;
-  /** How a changed limit treats what a key had used. */
+  /** The treatment of a key's use when its limit changes. */
   readonly changes: ReplaceMode | "reset";
   /** The rules for the first entry. */
   readonly level: RuleLevel;
@@ -76,7 +76,7 @@ interface KeyRulesDraft extends KeyRules {
  *
  * @param options The rules; their types are taken to be right.
  * @param firstIndex The index of the first rule.
- * @param makeLimit Makes a limit; whoever has made them before returns those.
+ * @param makeLimit Makes a limit; a caller that has made it before returns that one.
  */
 export function compileDomain(
   options: DomainOptions,

@@ -6,10 +6,10 @@
  * | committed | were answered |
  * | others changed a key | try again at the head of the queue, at most MAX_TRIES times |
  * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row they fail |
- * | the server takes no writes | those that only look try again, the others fail as not applied |
- * | no reply, or an error that is everybody's | fail as not applied, and so do all that wait |
+ * | the server takes no writes | those that only read try again, the others fail as not applied |
+ * | no reply, or an error that affects every call | fail as not applied, and so do all that wait |
  * | an error to a transaction of several keys | try again, each alone with calls on the same keys |
- * | the same to a call alone | fails as not applied |
+ * | the same to a call sent alone | fails as not applied |
  * | the writes were sent, and no reply came | fail as perhaps applied; they are not tried again |
  */
 
@@ -21,9 +21,9 @@ import { type BatchFailure, storeClosed } from "./batch_failure.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
 
-/** How often a call is tried before it fails by a `ContentionError`. */
+/** How often a call is tried before it fails with a `ContentionError`. */
 const MAX_TRIES = 256;
-/** After how many connections in a row that were lost without one answer the breaker opens. */
+/** The breaker opens after this many connections in a row were lost without one answer. */
 const MAX_EMPTY_CONNECTIONS = 3;
 
 /** The facts about the batches to one server, until all that are under way are back. */
@@ -35,9 +35,9 @@ export interface Outcomes {
   readonly moved: (jobs: readonly Job[], error: Error) => void;
   /** Calls that lost the race for a key: they are tried again together, in their order. */
   toRetry: Job[];
-  /** How many of them wait for others who have claimed a key. */
+  /** How many of `toRetry` wait for another process that has claimed a key. */
   waiting: number;
-  /** Whether a batch has failed: the failure of the others is the same one. */
+  /** Whether a batch has failed: later failures of batches under way belong to the same outage. */
   failing: boolean;
   /** Whether the connection is to be closed once all batches are back. */
   mustReconnect: boolean;
@@ -47,7 +47,7 @@ export interface Outcomes {
   emptyConnections: number;
 }
 
-/** Whether one more batch may go beside those under way: no failure, and no lost race. */
+/** Whether another batch may be sent beside those under way: only after no failure and no lost race. */
 export function canPipeline({ lostRaces, toRetry, failing }: Outcomes): boolean {
   return lostRaces === 0 && toRetry.length === 0 && !failing;
 }
@@ -57,7 +57,7 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
   const { breaker, context } = state.server;
   if (jobs.length > 0) {
     state.emptyConnections = 0;
-    // A look says nothing of a server that failed at writes.
+    // A read that succeeds does not show that writes work again.
     if (!breaker.answersLooks || !jobs.every(isReadOnly)) recordSuccess(breaker);
   }
   context.counters.decisions += jobs.length;
@@ -74,12 +74,12 @@ export function keepForRetry(state: Outcomes, jobs: readonly Job[]): void {
   state.toRetry.push(...jobs);
 }
 
-/** Keeps calls that others are let before, likewise. */
+/** Keeps calls that yield to another process that has claimed a key, likewise. */
 export function keepWaiting(state: Outcomes, jobs: readonly Job[]): void {
   for (const job of jobs) {
-    // No reason for a claim of its own: to write it would cost the others the race.
+    // Such a call makes no claim of its own: writing it would cost the claimant the race.
     job.races = Math.max(job.races, 1);
-    // Nor a try: it ends as the claim does, or the call.
+    // Nor does it count as a try: the wait ends with the claim, or with the call's time.
     job.tries--;
   }
   state.waiting += jobs.length;
@@ -121,7 +121,7 @@ function partition<Item>(
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
-/** Deals with what kept calls from their end; of several failures the first one opens the breaker. */
+/** Handles a batch that failed; of several failures, the first one is reported to the breaker. */
 export function handleFailure(
   state: Outcomes,
   jobs: readonly Job[],
@@ -132,14 +132,14 @@ export function handleFailure(
   if (applied === "unknown") failJobs(jobs, "unknown", error);
   const unapplied = applied === "no" ? jobs : [];
   if (kind === "rejected") {
-    // Whatever it has against these calls, the server answers.
+    // The server rejects these calls, but it is there.
     if (!server.breaker.answersLooks) recordSuccess(server.breaker);
     return handleRejection(state, unapplied, error);
   }
   if (kind === "moved") return state.moved(unapplied, error);
   const isFirst = !state.failing;
   state.failing = true;
-  // An error reply may still say of others under way that they were not applied.
+  // The connection stays until all are back: their replies may still say that they were not applied.
   if (kind === "refused" || kind === "unwritable") state.mustReconnect = true;
   else dropConnection(server);
   if (kind === "lost") {
@@ -148,10 +148,10 @@ export function handleFailure(
       return retry(state, unapplied, (job) => failJobs([job], "no", error));
     }
   }
-  // A silence was recorded when it began.
+  // The breaker knows of a silence since it began.
   if (isFirst && kind === "silent") postponeProbe(server.breaker);
   else if (isFirst) recordFailure(server.breaker, error, kind === "unwritable");
-  // Looks that wait have not failed.
+  // Reads that wait have not failed.
   const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
   const left = [...unapplied, ...takeRetries(state), ...waiting];
   if (kind !== "unwritable") return failJobs(left, "no", error);
@@ -159,7 +159,7 @@ export function handleFailure(
   retry(state, left.filter(isReadOnly), (job) => failJobs([job], "no", error));
 }
 
-/** Only what shares a transaction with a call that is rejected is tried again. */
+/** Tries the calls of a rejected transaction again, each apart; a call that was sent alone fails. */
 function handleRejection(state: Outcomes, jobs: readonly Job[], error: Error): void {
   const { failJobs } = state.server.context;
   if (new Set(jobs.map(keySet)).size === 1) return failJobs(jobs, "no", error);

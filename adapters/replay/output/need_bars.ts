@@ -1,5 +1,5 @@
 /*
- * The picture of advice for a terminal: how many clients need how much, and where the limit lies.
+ * Draws advice as bars for a terminal: how many clients need how much, and where the limit lies.
  */
 
 import type { NeedBin, PartAdvice } from "../advise/advice.ts";
@@ -7,7 +7,7 @@ import { count } from "./format_numbers.ts";
 
 const LONGEST = 40;
 
-/** A line for each doubling of the need, and one at the limit. */
+/** One row for each power of two of the need, and one at the limit. */
 export function needBars({ needs, limits }: PartAdvice): readonly string[] {
   const [{ limit, burst }] = limits as [PartAdvice["limits"][0]];
   const at = limit + burst;

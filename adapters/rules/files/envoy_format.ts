@@ -1,8 +1,8 @@
 /*
- * Envoy's rate limit configuration, read as the files are.
+ * Reads Envoy's rate limit configuration as envoyproxy/ratelimit does.
  *
- * The files are read with every scalar as the text it is, and turned into numbers and truth values
- * where they are wanted, in the way of the YAML 1.1 reader that the original uses: `value: 010` is
+ * Every scalar is read as text, and converted to a number or a boolean where one is needed, by the
+ * rules of the YAML 1.1 parser that the original uses: `value: 010` is
  * the text 010 and `requests_per_unit: 010` is 8.
  *
  * Source: envoyproxy/ratelimit at f2fb157, src/config/config_impl.go.
@@ -14,7 +14,7 @@ import type { RuleFile } from "./rule_file.ts";
 
 const TEXT: Schema = { type: "string" };
 
-/** The truth values of a descriptor, and what they are called in rules. */
+/** The boolean fields of a descriptor, and their names in rules. */
 const TRUTHS = {
   share_threshold: "share",
   shadow_mode: "shadow",
@@ -115,7 +115,7 @@ export function readEnvoy(
   return { file: { domain, charge: "each", changes: "keep", rules }, faults };
 }
 
-/** Drops keys without a value, which Envoy takes for absent ones. */
+/** Drops keys without a value, which Envoy treats as absent. */
 function withoutEmpty(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(withoutEmpty);
   if (typeof data !== "object" || data === null) return data;
@@ -202,8 +202,8 @@ function count(text: string, place: Place): number {
 }
 
 /**
- * The limit that Envoy's configuration and protocol write as requests per unit: its one algorithm,
- * the fixed window at multiples of the unit. None at all are "blocked".
+ * Makes the limit that Envoy's configuration and protocol write as requests per unit: a fixed window
+ * aligned to the unit, which is Envoy's only algorithm. Zero requests per unit give "blocked".
  *
  * @param unit One of `ENVOY_UNITS`, in any case.
  * @returns `undefined` if the unit is unknown.

@@ -1,13 +1,13 @@
 /*
  * The blocks that a thread writes into, in a ring:
  *
- *   [head, vetted)   free to use: no announcement named them when they had rested
- *   [vetted, tail)   given up by this thread, in order; looked through 32 at a time
+ *   [head, vetted)   free to use: after a rest, no thread announced them (as with hazard pointers)
+ *   [vetted, tail)   retired by this thread, in order; checked 32 at a time
  *
- * A swap spends one block and gives one up, so a ring mostly keeps its length, some 64. A key that
+ * A swap spends one block and retires one, so a ring mostly keeps its length, about 64. A key that
  * a thread removes makes its ring longer. Blocks beyond 96 go to the pool, and threads with an
  * empty ring take them from there. A thread checks that nobody announces a block of the pool before
- * it uses the block. So a thread never holds more than 96 blocks and those of its batch. Blocks are
+ * it uses the block. So a thread never holds more than 96 blocks, plus those of its current batch. Blocks are
  * lost only with a thread that dies in the middle of a call.
  *
  * The counts run on, modulo 2^32: only their differences matter.
@@ -19,11 +19,11 @@ import { announcedBlocks } from "../threads/announcements.ts";
 import type { Thread } from "../threads/thread.ts";
 import { MAX_CHAIN_ITEMS, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
 
-/** Blocks that rest before they are looked at. */
+/** The newest retired blocks, so many, are not checked yet. */
 const REST = 32;
 /** Most blocks in a ring at the end of a call. */
 const MAX_HELD = 96;
-/** How often a thread out of spare blocks looks again. */
+/** How often a thread without spare blocks tries again. */
 const PATIENCE = 1_000_000;
 
 /** The spare blocks of a thread. */
@@ -46,7 +46,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
     if (((ints[record + field.tail]! - ints[record + field.vetted]!) | 0) >= 2 * REST) vet(REST);
   }
 
-  /** Sets free what nobody announces of the blocks given up, all but the last `rest`. */
+  /** Frees the retired blocks that no thread announces, except the newest `rest`. */
   function vet(rest: number): void {
     const { record } = thread;
     const pinned = announcedBlocks(thread);
@@ -67,7 +67,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
     return ints[thread.record + field.head] === ints[thread.record + field.vetted];
   }
 
-  /** Sees to it that there is a free block. */
+  /** Ensures that there is a free block. */
   function refill(): void {
     vetRested();
     for (let tries = 0; isOut(); tries++) {
@@ -89,7 +89,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
       const { record } = thread;
       return ints[ringPlace(record, ints[record + field.head]!)]!;
     },
-    /** Takes the spare one as spent; `add` gives it back, or what came in its place. */
+    /** Marks the spare block as used: `add` then returns it, or the block whose place it took. */
     spent(): void {
       ints[thread.record + field.head]!++;
     },
@@ -118,7 +118,7 @@ function takeNew({ memory: { ints, lastBlock }, record }: Thread): void {
 /** Puts blocks into the pool if there are more than a thread should hold. */
 function passOn({ memory: { ints }, record }: Thread, pool: Pool): void {
   if (((ints[record + field.tail]! - ints[record + field.head]!) | 0) <= MAX_HELD) return;
-  // From the end: the first one may be written to already.
+  // From the tail: the caller may already be writing to the head.
   const end = ints[record + field.tail]! - MAX_CHAIN_ITEMS;
   ints[record + field.tail] = end;
   if (((end - ints[record + field.vetted]!) | 0) < 0) ints[record + field.vetted] = end;
