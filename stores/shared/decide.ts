@@ -1,6 +1,7 @@
 /*
  * A decision on one key: find the key, step its state, write the next state into a spare block, and
- * swap that in. If another thread was faster, start again.
+ * swap that in. If another thread was faster, start again. `decideOn` does so for any key; `singleCall`
+ * is the same written out for keys in their home bucket, and leaves the rest to it.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";

@@ -38,7 +38,11 @@ async function runProcess(task: SettlerTask): Promise<SettlerReport> {
 function runThread(task: SettlerTask): Promise<SettlerReport> {
   const worker = new Worker(SETTLER, { workerData: task });
   return new Promise((resolve, reject) => {
-    worker.once("message", (report: SettlerReport) => resolve(report));
+    worker.once("message", (report: SettlerReport) => {
+      // On Deno a thread cannot close its own port.
+      void worker.terminate();
+      resolve(report);
+    });
     worker.once("error", reject);
   });
 }

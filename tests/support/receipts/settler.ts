@@ -93,5 +93,4 @@ if (isMainThread) {
   }
 } else if (workerData !== null && typeof workerData === "object" && "rounds" in workerData) {
   parentPort!.postMessage(await work(workerData as SettlerTask));
-  parentPort!.close();
 }
