@@ -6,6 +6,9 @@ export interface GrpcAnswer {
   bytes: readonly number[];
 }
 
+/** A server that says nothing for so many milliseconds would not have the call. */
+const SILENCE = 20_000;
+
 /** Sends a message, whatever its bytes, to a method of gRPC. */
 export function rawGrpc(
   url: string,
@@ -21,6 +24,8 @@ export function rawGrpc(
       resolve(answer);
     };
     session.on("error", end);
+    // A client of Node may miss that the server has ended the connection right after the handshake.
+    session.setTimeout(SILENCE, end);
     const call = session.request({
       ":method": "POST",
       ":path": path,
