@@ -5,7 +5,8 @@
  * overtaken by small ones, and whoever leaves has taken nothing. The head sleeps for as long as its
  * refusal said, then tries again: one timer per queue, and one call to the store at a time. Whatever
  * changes a queue (a caller joins or leaves, an answer comes, a sleep ends, units are given back)
- * ends in `advance`, which sends the head's next call if there is one to send.
+ * ends in `advance`, which sends the head's next call if there is one to send, and starts callers whose
+ * delay has passed.
  *
  * Whoever leaves or is admitted costs the same however many wait; where thousands do so at one instant,
  * they do it in slices, each in a turn of the event loop, so that nobody else has to wait for them.
@@ -180,8 +181,9 @@ function leaveLine(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
   }
 }
 
-/** Sends the head's next call, unless one is under way or the head sleeps. */
+/** Starts those whose delay has passed, and sends the head's next call unless one is under way or it sleeps. */
 function advance(queue: WaitingQueue): void {
+  startDelayed(queue);
   let done = 0;
   while (queue.call === undefined && queue.sleep === undefined && !queue.isEnding) {
     const head = queue.waiting.first;
@@ -298,7 +300,6 @@ function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, admitted: Attempt)
   waiter.giveBack = undoOf(limiter, key, cost, decision, sight?.mark);
   waiter.wake = limiter.after(decision.delay, () => {
     waiter.start = () => waiter.resolve(admitted);
-    startDelayed(queue);
     advance(queue);
   });
 }
@@ -326,6 +327,5 @@ async function cancelStart(
     // Units that could not be given back stay charged: the safe side.
   }
   waiter.reject(reason);
-  startDelayed(queue);
   advance(queue);
 }

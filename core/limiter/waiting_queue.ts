@@ -133,6 +133,8 @@ export interface WaitingQueue {
   readonly waiting: LinkedList<Waiter>;
   /** Charged, and sleeping out their delay, in the order of their places. */
   readonly delayed: LinkedList<Waiter>;
+  /** The one of `delayed` before which all have left; only where somebody looked. */
+  staying: Waiter | undefined;
   /** The callers of `waiting` that have a deadline. */
   readonly deadlines: Deadlines<Waiter>;
   /** The state that the head's last refusal saw; undefined when it was not kept, or is out of date. */
@@ -174,6 +176,7 @@ export function openQueue({ byName }: WaitingQueues, stored: string): WaitingQue
   const queue: WaitingQueue = {
     waiting: linkedList(),
     delayed: linkedList(),
+    staying: undefined,
     deadlines: deadlines(),
     observed: undefined,
     projectedTo: undefined,
@@ -271,12 +274,9 @@ export function admitHead(head: Waiter, { decision, sight }: Attempt): boolean {
  * Starts those whose delay has passed, except behind one that still sleeps: an answer that came late
  * makes its caller sleep for longer than those who came after it.
  */
-export function startDelayed({ delayed }: WaitingQueue): void {
-  for (
-    let first = firstStaying(delayed);
-    first?.start !== undefined;
-    first = firstStaying(delayed)
-  ) {
+export function startDelayed(queue: WaitingQueue): void {
+  const { delayed } = queue;
+  for (let first = firstStaying(queue); first?.start !== undefined; first = firstStaying(queue)) {
     // Whoever is before it has left.
     while (first.list === delayed) {
       const gone = delayed.first!;
@@ -287,9 +287,12 @@ export function startDelayed({ delayed }: WaitingQueue): void {
   }
 }
 
-function firstStaying({ first }: LinkedList<Waiter>): Waiter | undefined {
-  let waiter = first;
+/** Goes on where it stopped, so that each of many who leave is passed over once. */
+function firstStaying(queue: WaitingQueue): Waiter | undefined {
+  const { delayed, staying } = queue;
+  let waiter = staying?.list === delayed ? staying : delayed.first;
   while (waiter?.cancelled) waiter = waiter.next;
+  queue.staying = waiter;
   return waiter;
 }
 

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
+import { append } from "../../../core/linked_list.ts";
+import { openQueue, startDelayed, type Waiter } from "../../../core/limiter/waiting_queue.ts";
 import { type Algorithm, gcra, leakyQueue, limiter, type SyncStore } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
@@ -156,6 +158,27 @@ describe("many who wait", () => {
     assert.deepEqual(new Set(await Promise.all(calls)), new Set(["AbortError"]));
     assert.ok(steps.count <= 9 * N, `${steps.count} steps`);
     assert.equal(api.peek("key").delay, 1_000, "all places are given back");
+  });
+
+  test("in the delay of a queue are not looked through by each that leaves", () => {
+    const queue = openQueue({ byName: new Map(), isClosed: false }, "key");
+    let looks = 0;
+    const waiters = Array.from({ length: N }, () => {
+      let hasLeft = false;
+      return {
+        leave: () => void (hasLeft = true),
+        get cancelled() {
+          looks++;
+          return hasLeft;
+        },
+      };
+    });
+    for (const waiter of waiters) append(queue.delayed, waiter as unknown as Waiter);
+    for (const waiter of waiters.slice(0, -1)) {
+      waiter.leave();
+      startDelayed(queue);
+    }
+    assert.ok(looks <= 3 * N, `${looks} looks`);
   });
 
   test("on a store that does not answer are failed at their deadline, with few calls", async () => {
