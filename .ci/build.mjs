@@ -11,9 +11,6 @@ import { install, root } from "./install.mjs";
 const CODE_ONLY = ["declaration", "declarationMap", "isolatedDeclarations"]
   .flatMap((option) => [`--${option}`, "false"]);
 
-/** One checker takes half the processor time and three quarters of the memory that four do. */
-export const ONE_CHECKER = ["--checkers", "1"];
-
 /**
  * Builds dist/ anew.
  * @param {readonly string[]} [options] More for the compiler.

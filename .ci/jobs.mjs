@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
-import { build, ONE_CHECKER } from "./build.mjs";
+import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 import { countFile } from "./junit.mjs";
@@ -12,7 +12,14 @@ import { checkGitInstall } from "./git_installs.mjs";
 import { checkInstalls } from "./installs.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 import { checkPublished } from "./published.mjs";
-import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
+import {
+  checkBareTypes,
+  checkTypes,
+  ONE_CHECKER,
+  systemNode,
+  tryPackage,
+  unpackPackage,
+} from "./package.mjs";
 import { writeSnippets } from "./snippets.mjs";
 
 /** The runtimes that run the whole suite. */

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 
-import { build, ONE_CHECKER } from "./build.mjs";
+import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
@@ -138,6 +138,9 @@ export function checkBareTypes() {
     return await tsc(bare, ["--lib", "es2022,dom", "--types", ""], "web.ts");
   });
 }
+
+/** One checker takes half the processor time and three quarters of the memory that four do. */
+export const ONE_CHECKER = ["--checkers", "1"];
 
 /** @param {string} cwd @param {string[]} options @param {string} file */
 function tsc(cwd, options, file) {

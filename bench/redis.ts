@@ -117,7 +117,6 @@ async function show(
       });
     }
   }
-  const [main] = one.title.split(", 64 in flight");
   const middle = (name: string, of: (figures: Figures) => number) => median(all.get(name)!.map(of));
   const rate = (name: string) => middle(name, (figures) => figures.perSecond);
   const slow = (name: string) => middle(name, (figures) => figures.p99);
@@ -131,16 +130,15 @@ async function show(
     "client us": round(middle(name, (figures) => figures.client)),
     "Redis us": round(middle(name, (figures) => figures.microseconds)) || "-",
   }])));
-  return `| ${main} | ${
-    COLUMNS.map((name) => {
-      if (!names.includes(name)) return "";
-      const time = (of: (figures: Figures) => number) => round(middle(name, of), 1);
-      const server = time(({ microseconds }) => microseconds);
-      const cost = server > 0 ? `${time(({ client }) => client)} + ${server}` : "";
-      const ratio = round(rate(name) / rate(standard), 1);
-      return `${ratio} (${round(slow(name) / slow(standard), 1)}) ${cost}`.trim();
-    }).join(" | ")
-  } |`;
+  const cellOf = (name: string) => {
+    if (!names.includes(name)) return "";
+    const redis = round(middle(name, ({ microseconds }) => microseconds), 1);
+    const cost = redis > 0 ? `${round(middle(name, ({ client }) => client), 1)} + ${redis}` : "";
+    const ratio = round(rate(name) / rate(standard), 1);
+    return `${ratio} (${round(slow(name) / slow(standard), 1)}) ${cost}`.trim();
+  };
+  const [situation] = one.title.split(", 64 in flight");
+  return `| ${situation} | ${COLUMNS.map(cellOf).join(" | ")} |`;
 }
 
 function round(value: number, digits = 2): number {

@@ -94,8 +94,8 @@ export async function equalCalls(
     counts.set(verb, (counts.get(verb) ?? 0) + by);
     done += by;
   };
-  /** Lets the references forget what the store has forgotten. */
   let seen = 0;
+  /** Lets the references forget what the store has forgotten. */
   const forget = async () => {
     const counted = evictions!();
     if (counted === seen) return;

@@ -27,7 +27,7 @@ const MAKERS: Readonly<Record<string, () => unknown>> = {
   ruleEngine: () => ruleEngine({ rules: RULES }),
   "store of hits": () => honoRateLimiterStore(),
   layerMemory: () => Effect.runPromise(Effect.provide(RateLimiter, layerMemory())),
-  "service": () =>
+  service: () =>
     serve({
       rules: objectSource(RULES),
       store: memoryStore({ perProcess: true }),

@@ -81,7 +81,7 @@ describe("where", () => {
     );
   });
 
-  test("refuses what is not a condition, and columns that do not exist", async () => {
+  test("rejects text other than a condition, and unknown columns", async () => {
     for (const where of ["path", "=1", "!=1", ""]) {
       await assert.rejects(readTrace(COMMON, { where }), /where must be like path=\/api\/\*/);
     }

@@ -123,7 +123,8 @@ export async function startProxy(
   own: readonly number[] = [],
 ): Promise<Proxy> {
   const { command, env } = requireProgram(name);
-  const port = own[0] ?? await freePort();
+  const ports = own.length > 0 ? own : [await freePort()];
+  const port = ports[0]!;
   const folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
   const args = configure(folder, port);
   const folders = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
@@ -131,7 +132,7 @@ export async function startProxy(
     spawn(command, args, { env: { ...process.env, ...env, ...folders }, stdio: "ignore" });
   let child = start();
   // A connection of another test may have one of the ports for a moment.
-  for (let tries = 0; !await answersAll([port, ...own], child); tries++) {
+  for (let tries = 0; !await answersAll(ports, child); tries++) {
     if (tries === 20) throw new Error(`The server ended with ${child.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
     child = start();
