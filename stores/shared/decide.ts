@@ -12,7 +12,7 @@ import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { type NotedLayout, noteHolder, writeBlock } from "./states/block_layout.ts";
-import { type Shares, sharesOf, STEPS, stepsLeft } from "./states/fresh_at.ts";
+import { freshAtWith, type Shares, sharesOf, STEPS, stepsLeft } from "./states/fresh_at.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
@@ -95,7 +95,7 @@ export function decideIn(view: ThreadView): DecideOn {
     const decision = decisionOf(answer);
     const freshAt = next === initial
       ? 0
-      : now + keptFor(algorithm, next, now, decision) - stepsLeft(decision, shares) / STEPS;
+      : freshAtWith(now + keptFor(algorithm, next, now, decision), decision, shares);
     writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
     if (block === 0 ? insert(high, now) : replace()) return answer;
     nodes.abandon();
@@ -211,6 +211,7 @@ export function singleCall<Argument, Answer>(
             : decision.resetAfter;
           floats[(to >> 1) + 1] = next === initial
             ? 0
+            // As freshAtWith, whose result an engine would allocate.
             : now + kept - stepsLeft(decision, shares) / STEPS;
           if (isNumber) {
             ints[to] = low;

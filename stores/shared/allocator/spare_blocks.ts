@@ -67,7 +67,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
     return ints[thread.record + field.head] === ints[thread.record + field.vetted];
   }
 
-  /** Ensures that there is a free block. */
+  /** Makes a block free to use, unless one is already. */
   function refill(): void {
     vetRested();
     for (let tries = 0; isOut(); tries++) {

@@ -43,6 +43,11 @@ export function stepsLeft(decision: Decision, shares: Shares): number {
   return left > 0 ? 2 + (left | 0) : NOTHING_LEFT;
 }
 
+/** When a key is fresh, with the share of its capacity that a decision says is left. */
+export function freshAtWith(freshAt: number, decision: Decision, shares: Shares): number {
+  return freshAt - stepsLeft(decision, shares) / STEPS;
+}
+
 /** How much of a key its last write left: a whole number that only compares. */
 export function leftOf(freshAt: number): number {
   return ((Math.ceil(freshAt) - freshAt) * STEPS) | 0;

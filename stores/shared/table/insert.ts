@@ -73,7 +73,7 @@ export function keyInsertion(
   const { ints, bytes, blocks, blockMask } = memory;
   // Results of the last scan: the intent that it read, how far it looked, and how far out the
   // bucket's keys stand. Then the nearest slots, with their words: an empty one, one whose key is
-  // fresh again, and the one whose key gives away the least; 0 if there is none.
+  // fresh again, and the one whose key gives away the least; each is 0 unless found.
   const seen = {
     bucket: 0,
     intent: 0,

@@ -5,7 +5,7 @@
  * The word of announcement is also the record's lock. It is 0 between calls; a thread that wants to
  * work with the record swaps it for 1, and later for the slot's word that its call works on. No
  * thread waits for the lock. A thread that attaches takes a record that was given back, or a new
- * one. If there is none, it locks the record of a thread that is in no call, writes its own number
+ * one. Unless such a record is left, it locks the record of a thread that is in no call, writes its own number
  * over the owner's, and unlocks the record. A thread that locks its record and finds another's
  * number there has lost the record, and attaches anew.
  *
