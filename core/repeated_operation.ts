@@ -3,7 +3,7 @@ import type { Operation } from "./store.ts";
 /** Up to this many operations, comparing each with each is faster than building text for their keys. */
 const FEW = 8;
 
-/** The first operation whose key an earlier operation has, too; `undefined` if there is none. */
+/** The first operation whose key an earlier operation already uses; `undefined` if all keys differ. */
 export function repeatedOperation(operations: readonly Operation[]): Operation | undefined {
   if (operations.length > FEW) return repeatedName(operations);
   for (let index = 1; index < operations.length; index++) {
