@@ -7,9 +7,9 @@ import { andThen, type MaybePromise } from "../../core/application_support.ts";
 import type { RuleEngine, Verdict } from "../rules/rules.ts";
 import { errorText, type Log } from "./log.ts";
 
-/** Whether the store answers. */
-export interface OutageWatch {
-  /** The engine, with an eye on what it answers. */
+/** The outages of an engine's store. */
+export interface Outages {
+  /** The engine, whose answers and errors now tell of outages. */
   readonly engine: RuleEngine;
   /** The start of the current outage, in milliseconds since the Unix epoch; 0 without an outage. */
   since(): number;
@@ -25,15 +25,15 @@ export function isByPolicy({ rules }: Verdict): boolean {
 }
 
 /**
- * Watches an engine, and logs when an outage of its store begins and when it has ended.
+ * Logs when an outage of an engine's store begins and when it has ended.
  *
  * @param clock Milliseconds since the Unix epoch.
  */
-export function watchOutages(
+export function logOutages(
   engine: RuleEngine,
   log: Log,
   clock: () => number = Date.now,
-): OutageWatch {
+): Outages {
   let began = 0;
   let last = 0;
 
@@ -59,7 +59,7 @@ export function watchOutages(
     return held;
   }
 
-  function watched<Value>(call: () => MaybePromise<Value>): Value | Promise<Value> {
+  function logged<Value>(call: () => MaybePromise<Value>): Value | Promise<Value> {
     const failed = (error: unknown): never => {
       if ((error as Partial<Error> | undefined)?.name === "StoreUnavailableError") {
         fail(errorText(error), undefined);
@@ -80,18 +80,18 @@ export function watchOutages(
       get rules() {
         return engine.rules;
       },
-      consume: (request) => watched(() => andThen(engine.consume(request), look)),
-      peek: (request) => watched(() => andThen(engine.peek(request), look)),
-      refund: (request) => watched(() => andThen(engine.refund(request), look)),
-      hold: (request, id) => watched(() => andThen(engine.hold(request, id), lookAt)),
-      renew: (permit) => watched(() => engine.renew(permit)),
+      consume: (request) => logged(() => andThen(engine.consume(request), look)),
+      peek: (request) => logged(() => andThen(engine.peek(request), look)),
+      refund: (request) => logged(() => andThen(engine.refund(request), look)),
+      hold: (request, id) => logged(() => andThen(engine.hold(request, id), lookAt)),
+      renew: (permit) => logged(() => engine.renew(permit)),
       reserve: (request, options) =>
-        watched(() => andThen(engine.reserve(request, options), lookAt)),
-      settle: (receipt, actual) => watched(() => engine.settle(receipt, actual)),
-      release: (held) => watched(() => engine.release(held)),
-      reset: (request) => watched(() => engine.reset(request)),
-      block: (request, duration) => watched(() => engine.block(request, duration)),
-      unblock: (request) => watched(() => engine.unblock(request)),
+        logged(() => andThen(engine.reserve(request, options), lookAt)),
+      settle: (receipt, actual) => logged(() => engine.settle(receipt, actual)),
+      release: (held) => logged(() => engine.release(held)),
+      reset: (request) => logged(() => engine.reset(request)),
+      block: (request, duration) => logged(() => engine.block(request, duration)),
+      unblock: (request) => logged(() => engine.unblock(request)),
     },
     since: () => began,
     isFresh: () => began !== 0 && clock() - last < FRESH,

@@ -2,7 +2,7 @@
  * A decision in memory, at 10 thousand keys: nanoseconds, beside others.
  *
  * Each contestant has a loop of its own, so that no engine's guesses about one are spoilt by
- * another, and has to say what it decided: a wrong verdict fails the run. Schedulers, which run what
+ * another, and has to say what it decided: a wrong outcome fails the run. Schedulers, which run what
  * they are given when its turn comes, have a thousand calls under way; all others are called as
  * their documentation shows: in turn, awaited where they answer by promises.
  */
@@ -30,10 +30,10 @@ interface Contestant {
   /**
    * `undefined` for a contestant that cannot refuse, or that decides elsewhere whether to admit.
    */
-  readonly loops: Readonly<Record<Verdict, Loop | undefined>>;
+  readonly loops: Readonly<Record<Outcome, Loop | undefined>>;
 }
 
-type Verdict = "admitted" | "refused";
+type Outcome = "admitted" | "refused";
 
 const DAY = 86_400_000;
 const KEYS = shuffled(Array.from({ length: 10_000 }, (_, index) => `user:${1_000_000 + index}`));
@@ -52,8 +52,8 @@ export async function memoryRows(isShort: boolean): Promise<Row[]> {
     const first = (round + 1) * 3 % contestants.length;
     const inTurn = [...contestants.slice(first), ...contestants.slice(0, first)];
     for (const { name, loops, share = 1 } of inTurn) {
-      for (const verdict of ["admitted", "refused"] as const) {
-        const loop = loops[verdict];
+      for (const outcome of ["admitted", "refused"] as const) {
+        const loop = loops[outcome];
         if (loop === undefined) continue;
         // The first round uses up the strict limit.
         const count = Math.max(KEYS.length, calls * share);
@@ -62,7 +62,7 @@ export async function memoryRows(isShort: boolean): Promise<Row[]> {
         const time = (performance.now() - start) * 1e6 / count;
         if (round < 0) times.set(loop, []);
         else times.get(loop)!.push(time);
-        if (round >= 0 && admitted !== (verdict === "admitted" ? count : 0)) {
+        if (round >= 0 && admitted !== (outcome === "admitted" ? count : 0)) {
           throw new Error(`Cannot compare ${name} as it admitted ${admitted} of ${count}`);
         }
       }

@@ -27,8 +27,8 @@ export const MIN_ANSWER_TIME = 250;
 /** Continues a queue whose head has failed. */
 type Advance = (queue: WaitingQueue) => void;
 
-/** Fails callers at their deadlines as long as the head's call is not answered. */
-export function watchSilence(queue: WaitingQueue, advance: Advance): void {
+/** Has callers fail at their deadlines as long as the head's call is not answered. */
+export function scheduleFailures(queue: WaitingQueue, advance: Advance): void {
   const { call } = queue;
   if (call === undefined) return;
   queue.silentSince ??= call.sentAt;
@@ -41,7 +41,7 @@ export function watchSilence(queue: WaitingQueue, advance: Advance): void {
 export function answered(queue: WaitingQueue, advance: Advance): void {
   stopTimer(queue);
   queue.silentSince = queue.call?.sentAt;
-  watchSilence(queue, advance);
+  scheduleFailures(queue, advance);
 }
 
 /** When the next caller fails, unless the store answers before. */
@@ -93,7 +93,7 @@ function failDue(queue: WaitingQueue, advance: Advance): void {
   if (head !== undefined) pushDeadline(deadlines, head);
   if (queue.waiting.first !== call.waiter) queue.call = undefined;
   if (queue.call === undefined) advance(queue);
-  else watchSilence(queue, advance);
+  else scheduleFailures(queue, advance);
 }
 
 function failUnanswered({ call }: WaitingQueue, waiter: Waiter): number {

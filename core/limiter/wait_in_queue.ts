@@ -25,7 +25,7 @@ import { undoOf } from "./undo.ts";
 import { type AbortGroups, abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
 import { storeClosed } from "./end_queues.ts";
 import { observeRefusal, refuseByProjection } from "./projections.ts";
-import { answered, watchSilence } from "./silence.ts";
+import { answered, scheduleFailures } from "./silence.ts";
 import {
   admitHead,
   countWaiting,
@@ -147,7 +147,7 @@ function join(queue: WaitingQueue, waiter: Waiter): void {
   if (queue.waiting.first!.counted) countWaiting(queue);
   if (waiter.deadline < Infinity && isWaiting(waiter)) {
     if (queue.call === undefined) projectAll(queue);
-    else watchSilence(queue, advance);
+    else scheduleFailures(queue, advance);
   }
   advance(queue);
 }
@@ -216,7 +216,7 @@ function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefin
     return sent === undefined ? undefined : advance(queue);
   }
   call.sentAt = limiter.passing();
-  watchSilence(queue, advance);
+  scheduleFailures(queue, advance);
   settled.then(() => {
     endCall(queue, call);
     advance(queue);

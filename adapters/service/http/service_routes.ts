@@ -8,7 +8,7 @@ import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
 import type { Log } from "../log.ts";
 import type { RulesVersion } from "../rules_version.ts";
-import type { OutageWatch } from "../outages.ts";
+import type { Outages } from "../outages.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
 import type { CallSettings } from "../serve_options.ts";
@@ -51,7 +51,7 @@ export interface RouteOptions
   readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
   /** Whether the service takes calls: no more once it is stopping. */
   readonly isReady: () => boolean;
-  readonly outages: Pick<OutageWatch, "since" | "isFresh">;
+  readonly outages: Pick<Outages, "since" | "isFresh">;
   readonly version: () => RulesVersion;
   readonly log: Log;
 }

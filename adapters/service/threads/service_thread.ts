@@ -22,7 +22,7 @@ import { type Figures, figures } from "../metrics/figures.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
-import { watchOutages } from "../outages.ts";
+import { logOutages } from "../outages.ts";
 import { NO_VERSION, type RulesVersion } from "../rules_version.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { TlsKeys } from "../tls_keys.ts";
@@ -100,7 +100,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     onLookupError: errorLog(log, "lookup-failed"),
     onVerdict: counted.verdict,
   });
-  const outages = watchOutages(rules, log);
+  const outages = logOutages(rules, log);
   const secret = options.token ?? "tidegate";
   const engine = countingLongValues(outages.engine, options.limits.maxText, secret);
   const counting = { figures: counted, isReady: () => !draining, onError: errorLog(log) };

@@ -19,7 +19,7 @@ import { audit, NOTHING } from "./support/audit.ts";
 import { homeOf, keysOfHome, withFixedHash } from "./support/homes.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
-import { whereWatched } from "./support/watched_memory.ts";
+import { whereObserved } from "./support/observed_memory.ts";
 
 const HOUR = 3_600_000;
 const five: Algorithm = fixedWindow({ limit: 5, period: HOUR, anchor: "first" }) as Algorithm;
@@ -198,7 +198,7 @@ test("a key stands nowhere but in its chain with a chance below one in 10^18", (
 
 for (const [where, held] of [["its bucket", 1], ["its full bucket", SLOTS]] as const) {
   test(`a key that two threads bring is inserted once, even if another slot of ${where} becomes free`, () => {
-    whereWatched(() => {
+    whereObserved(() => {
       for (let stop = 0, steps = 1; stop < steps; stop++) {
         const store = storeOf(40);
         const other = limiterOn(store, five);
@@ -244,7 +244,7 @@ function stoppedAt(
 
 describe("a thread that is stopped while it takes the last place", () => {
   test("while another fills the bucket: its key comes in, and none in use is forgotten", () => {
-    whereWatched(() => {
+    whereObserved(() => {
       for (let stop = 0, steps = 1; stop < steps; stop++) {
         const store = storeOf(13, "evict");
         const [mine, theirs, ...held] = keysOfHome(store.handle, five, 1, 13) as [string, string];
@@ -270,7 +270,7 @@ describe("a thread that is stopped while it takes the last place", () => {
   for (const onFull of ["throw", "evict"] as const) {
     test(`while another brings the same key, and pauses before it gives up the place, ${onFull}`, () => {
       const pauses = countedPauses();
-      whereWatched(() => {
+      whereObserved(() => {
         let held = 0;
         for (let stop = 0, steps = 1; stop < steps; stop++) {
           const store = storeOf(3, onFull);
@@ -302,7 +302,7 @@ describe("a thread that is stopped while it takes the last place", () => {
 
 test("a thread that died while it took a place for another thread's key is waited for once", () => {
   const pauses = countedPauses();
-  whereWatched(() => {
+  whereObserved(() => {
     let held = 0;
     for (let stop = 0; held < 2; stop++) {
       const store = storeOf(13);

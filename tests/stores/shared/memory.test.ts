@@ -26,7 +26,7 @@ const ROOMY = 262;
 const PER_THREAD = isLong() ? 6_000 : 1_500;
 
 /** Takes all there is of so many keys, and fails if it is not the limit. */
-function takeAll({ consume }: Limiter, name: string, keys: number, limit = 5): void {
+function exhaust({ consume }: Limiter, name: string, keys: number, limit = 5): void {
   for (let call = 0; call < limit + 2; call++) {
     for (let key = 0; key < keys; key++) {
       assert.equal(consume(`${name} ${key}`).allowed, call < limit, `${name} ${key}: ${call}`);
@@ -77,14 +77,14 @@ describe("counts that run on", () => {
     const memory = attachMemory(store.handle.buffer);
     for (const start of [2 ** 31 - 200, 2 ** 32 - 200]) {
       const api = limiterOn(store);
-      takeAll(api, "before", 20);
+      exhaust(api, "before", 20);
       const [record] = usedRecords(memory) as [number];
       const { ints } = memory;
       // The ring stands 128 entries round the same way.
       const turns = Math.round((start - (ints[record + field.head]! >>> 0)) / 128) * 128;
       for (const count of [field.head, field.vetted, field.tail]) ints[record + count]! += turns;
       for (let round = 0; round < 400; round++) {
-        takeAll(api, "after", 5);
+        exhaust(api, "after", 5);
         for (let key = 0; key < 5; key++) api.reset(`after ${key}`);
       }
       assert.deepEqual(audit(store.handle), NOTHING);

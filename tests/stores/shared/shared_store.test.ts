@@ -27,7 +27,7 @@ import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { isLong } from "../../support/seed.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
-import { whereWatched } from "./support/watched_memory.ts";
+import { whereObserved } from "./support/observed_memory.ts";
 import { testOnce } from "../../support/test_once.ts";
 
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
@@ -244,7 +244,7 @@ describe("grow", () => {
 testOnce(
   "room in the arena is made in some hundred steps, however many keys take none of it",
   () => {
-    whereWatched(() => {
+    whereObserved(() => {
       const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
       const numbers = limiterOn(store, small);
       for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
@@ -282,7 +282,7 @@ describe("statistics", () => {
   });
 
   test("take a few steps for each thread, whatever the capacity", () => {
-    whereWatched(() => {
+    whereObserved(() => {
       const steps = [10, 100_000].map((capacity) => {
         let taken = 0;
         const { handle } = sharedStore({ capacity, threads: 3, maxBytes: 0 });

@@ -27,7 +27,7 @@ import { share, upTo } from "../../support/seed.ts";
 import { audit, NOTHING } from "./support/audit.ts";
 import { consumeKeys, limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
-import { whereWatched } from "./support/watched_memory.ts";
+import { whereObserved } from "./support/observed_memory.ts";
 
 const LIMIT = 3;
 const KILLED = new Error("killed");
@@ -168,7 +168,7 @@ describe("a thread that is killed at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
       test(`of ${name}, ${form}: loses at most what is documented, and stops nobody`, () => {
-        whereWatched(() => {
+        whereObserved(() => {
           const steps = stepsOf(storeOf(1), algorithm, work);
           for (const last of share(upTo(steps))) {
             for (const threads of [1, 2]) {
@@ -185,7 +185,7 @@ describe("a thread that is killed at any step", () => {
 
       for (const [how, cut] of Object.entries(cuts)) {
         test(`of ${name}, ${form}, ${how}, and lives on: the same`, () => {
-          whereWatched(() => {
+          whereObserved(() => {
             const steps = stepsOf(storeOf(1), algorithm, work);
             for (const last of share(upTo(steps))) {
               const store = storeOf(2);
@@ -209,7 +209,7 @@ describe("a thread that is killed at any step", () => {
     capacity: number,
     check: (api: Limiter, store: SharedStore, step: string) => void,
   ): void {
-    whereWatched(() => {
+    whereObserved(() => {
       const steps = stepsOf(storeOf(2, capacity), number, work);
       for (let last = 0; last < steps; last++) {
         const store = storeOf(2, capacity);
@@ -246,7 +246,7 @@ describe("a thread that stands still at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
       test(`of ${name}, ${form}: goes on as if nothing had been`, () => {
-        whereWatched(() => {
+        whereObserved(() => {
           for (const threads of [1, 2]) {
             // The other thread's calls may add a few steps.
             let steps = stepsOf(storeOf(threads), algorithm, work);
@@ -279,7 +279,7 @@ describe("a thread that stands still at any step", () => {
   }
 
   test("still reads the key of a block that has gone to the pool", () => {
-    whereWatched(() => {
+    whereObserved(() => {
       const store = storeOf(4, 2_000);
       const memory = attachMemory(store.handle.buffer);
       let api: Limiter | undefined;
@@ -318,7 +318,7 @@ describe("a thread that stands still at any step", () => {
   });
 
   test("of attaching gets a record, whatever others that attach and call have taken meanwhile", () => {
-    whereWatched(() => {
+    whereObserved(() => {
       for (let stop = 0, isDone = false; !isDone; stop++) {
         const store = sharedStore({ capacity: 12, threads: 3, maxBytes: 0 });
         const callers = [limiterOn(store, number)];
@@ -340,7 +340,7 @@ describe("a thread that stands still at any step", () => {
   });
 
   test("loses its record as often as it takes one, and works only with one of its own", () => {
-    whereWatched(() => {
+    whereObserved(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
       const lock = memory.records + field.announced;

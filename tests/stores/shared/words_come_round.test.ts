@@ -16,7 +16,7 @@ import { audit, NOTHING } from "./support/audit.ts";
 import { keysOfHome, withFixedHash } from "./support/homes.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedMemory } from "./support/stepped.ts";
-import { whereWatched } from "./support/watched_memory.ts";
+import { whereObserved } from "./support/observed_memory.ts";
 
 const HOUR = 3_600_000;
 const LIMIT = 1_000;
@@ -34,7 +34,7 @@ function narrowStore() {
 
 test("a key is not put over one that has come into the slot of a fresh one, under the same word", () => {
   let rounds = 0;
-  whereWatched(() => {
+  whereObserved(() => {
     for (const stop of share(upTo(MOST_STEPS))) {
       const { hasCome, isOver } = insertedOverFresh(stop);
       if (hasCome) rounds++;
@@ -98,7 +98,7 @@ function takeTurns(api: Limiter, key: string, { ints }: Memory, slot: number) {
 
 test("a mark is not taken for the same one of a later batch", () => {
   let rounds = 0;
-  whereWatched(() => {
+  whereObserved(() => {
     for (let stop = 0, steps = 1; stop < steps; stop++) {
       const { memory } = narrowStore();
       const slot = memory.buckets;
@@ -139,11 +139,11 @@ function lockedThread(memory: Memory, before?: () => void): Thread {
 /** Stops a batch of one slot once it has put its mark there, which is answered. */
 function stopAfterMarks(memory: Memory, thread: Thread, slot: number, block: number): number {
   const before = memory.ints[slot]!;
-  const watched = steppedMemory(memory, () => {
+  const stepped = steppedMemory(memory, () => {
     if (memory.ints[slot] !== before) throw STOPPED;
   });
   assert.throws(
-    () => swapAll({ ...thread, memory: watched }, [{ slot, before, block }]),
+    () => swapAll({ ...thread, memory: stepped }, [{ slot, before, block }]),
     STOPPED,
   );
   return memory.ints[slot]!;

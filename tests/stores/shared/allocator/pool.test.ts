@@ -9,7 +9,7 @@ import {
 } from "../../../../stores/shared/allocator/pool.ts";
 import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
-import { watchedMemory, whereWatched, type Words } from "../support/watched_memory.ts";
+import { observedMemory, whereObserved, type Words } from "../support/observed_memory.ts";
 
 const kinds: Readonly<Record<string, (memory: Memory) => Pool>> = {
   blocks: poolOfBlocks,
@@ -20,7 +20,7 @@ type Operation = (array: object, index: number, ...rest: unknown[]) => unknown;
 
 /** A memory before each of whose accesses `before` is called. */
 function stepped(memory: Memory, before: () => void): Memory {
-  return watchedMemory(memory, (array: Words) => (what, index, ...rest) => {
+  return observedMemory(memory, (array: Words) => (what, index, ...rest) => {
     before();
     if (what === "get") return array[index];
     if (what === "set") return (array as { [index: number]: unknown })[index] = rest[0];
@@ -30,7 +30,7 @@ function stepped(memory: Memory, before: () => void): Memory {
 
 for (const [kind, poolOf] of Object.entries(kinds)) {
   test(`a chain of ${kind} that is taken and put back meanwhile is not the one that was seen`, () => {
-    whereWatched(() => {
+    whereObserved(() => {
       for (let stop = 0, steps = 1; stop < steps; stop++) {
         const { handle } = sharedStore({ capacity: 100, maxBytes: 128 * 100, threads: 1 });
         const memory = attachMemory(handle.buffer);

@@ -8,7 +8,7 @@
 import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
-import { watchedMemory } from "./watched_memory.ts";
+import { observedMemory } from "./observed_memory.ts";
 
 /**
  * Receives what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
@@ -18,14 +18,14 @@ export type BeforeStep = (what: string, index: number, bytes: number) => void;
 
 type Operation = (array: object, index: number, ...rest: unknown[]) => unknown;
 
-/** Attaches a thread that calls `before` at each of its steps; only within `whereWatched`. */
+/** Attaches a thread that calls `before` at each of its steps; only within `whereObserved`. */
 export function steppedStore({ buffer }: SharedStoreHandle, before: BeforeStep): SharedStore {
   return openThreadStore(steppedMemory(attachMemory(buffer), before));
 }
 
-/** A memory of which each access calls `before`; only within `whereWatched`. */
+/** A memory of which each access calls `before`; only within `whereObserved`. */
 export function steppedMemory(memory: Memory, before: BeforeStep): Memory {
-  return watchedMemory(memory, (array) => (what, index, ...rest) => {
+  return observedMemory(memory, (array) => (what, index, ...rest) => {
     before(what, index, array.BYTES_PER_ELEMENT);
     if (what === "get") return array[index];
     if (what === "set") return (array as { [index: number]: unknown })[index] = rest[0];

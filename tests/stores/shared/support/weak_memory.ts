@@ -29,7 +29,7 @@ import {
 } from "../../../../stores/shared/layout.ts";
 import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
-import { type Access, watchedMemory, whereWatched } from "./watched_memory.ts";
+import { type Access, observedMemory, whereObserved } from "./observed_memory.ts";
 
 /** What a location is. */
 export type Region =
@@ -321,7 +321,7 @@ function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
     } else halves.set([0, 1].map((place) => ints("get", 2 * index + place) as number));
     return scratch[0];
   };
-  return watchedMemory(
+  return observedMemory(
     memory,
     (array) => array === memory.floats ? floats : accessOf(array.BYTES_PER_ELEMENT),
   );
@@ -334,7 +334,7 @@ function inWeakMemory(run: () => void, pause: (milliseconds: number) => void): v
   Date.now = () => 1_790_000_000_000;
   Math.random = () => 0;
   try {
-    whereWatched(run, pause);
+    whereObserved(run, pause);
   } finally {
     Date.now = now;
     Math.random = random;

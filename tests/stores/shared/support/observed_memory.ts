@@ -15,22 +15,22 @@ export type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory[
 export type Access = (what: string, index: number, ...rest: unknown[]) => unknown;
 
 const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
-const watched = new WeakMap<object, Access>();
+const accesses = new WeakMap<object, Access>();
 
-/** A memory whose arrays answer by accesses; only within `whereWatched`. */
-export function watchedMemory(memory: Memory, accessOf: (array: Words) => Access): Memory {
+/** A memory whose arrays answer by accesses; only within `whereObserved`. */
+export function observedMemory(memory: Memory, accessOf: (array: Words) => Access): Memory {
   const { ints, floats, bigs, bytes } = memory;
-  const watch = <Array extends Words>(array: Array) => watchedArray(array, accessOf(array));
+  const observe = <Array extends Words>(array: Array) => observedArray(array, accessOf(array));
   return {
     ...memory,
-    ints: watch(ints),
-    floats: watch(floats),
-    bigs: watch(bigs),
-    bytes: watch(bytes),
+    ints: observe(ints),
+    floats: observe(floats),
+    bigs: observe(bigs),
+    bytes: observe(bytes),
   };
 }
 
-function watchedArray<Array extends Words>(array: Array, access: Access): Array {
+function observedArray<Array extends Words>(array: Array, access: Access): Array {
   const proxy = new Proxy(array, {
     get(target, name) {
       if (typeof name === "string" && name >= "0" && name < ":") return access("get", Number(name));
@@ -47,15 +47,15 @@ function watchedArray<Array extends Words>(array: Array, access: Access): Array 
       return true;
     },
   });
-  watched.set(proxy, access);
+  accesses.set(proxy, access);
   return proxy;
 }
 
 /**
- * Runs code whose accesses to watched arrays are reported. Nobody ever waits: `pause` receives for how
+ * Runs code whose accesses to observed arrays are reported. Nobody ever waits: `pause` receives for how
  * many milliseconds a thread would have.
  */
-export function whereWatched(
+export function whereObserved(
   run: () => void,
   pause: (milliseconds: number) => void = () => {},
 ): void {
@@ -65,7 +65,7 @@ export function whereWatched(
   for (const name of OPERATIONS) {
     const original = Atomics[name] as (array: object, index: number, ...rest: unknown[]) => unknown;
     replace(name, (array: object, index: number, ...rest: unknown[]) => {
-      const access = watched.get(array);
+      const access = accesses.get(array);
       return access === undefined ? original(array, index, ...rest) : access(name, index, ...rest);
     });
   }
