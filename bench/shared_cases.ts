@@ -102,10 +102,10 @@ function windowCase({ kind, size, rounds, isShort }: Case) {
 }
 
 /** Whole admitted decisions, the clock moving on by one sub-bucket at each fourth. */
-function moving(store: SharedStore, slots: number, algorithm: Algorithm) {
+function moving(store: SharedStore, buckets: number, algorithm: Algorithm) {
   let now = NOW;
   const api: Limiter = limiter(algorithm, { store, prefix: "bench", clock: () => now });
-  for (let slot = 0; slot < slots; slot++) {
+  for (let bucket = 0; bucket < buckets; bucket++) {
     api.consume("key");
     now += 1_000;
   }
@@ -120,16 +120,16 @@ function moving(store: SharedStore, slots: number, algorithm: Algorithm) {
 }
 
 /** The same window, as a log, which the store keeps in counted form whatever its size. */
-function inCounts(algorithm: Algorithm, slots: number): Algorithm {
+function inCounts(algorithm: Algorithm, buckets: number): Algorithm {
   const [policy] = algorithm.policies;
-  const policies = [{ ...policy!, period: slots }];
+  const policies = [{ ...policy!, period: buckets }];
   const capacity = Math.min(algorithm.capacity, 65_536 * 1_000);
   return { ...algorithm, id: `counted ${algorithm.id}`, policies, capacity };
 }
 
 /** A bare ring, mutable and of one thread: units by a scan, or by a running total. */
-function ring(slots: number, scans: boolean) {
-  const units = new Int32Array(slots);
+function ring(buckets: number, scans: boolean) {
+  const units = new Int32Array(buckets);
   let newest = 0;
   let total = 0;
   return (count: number) => {
@@ -137,15 +137,15 @@ function ring(slots: number, scans: boolean) {
     for (let call = 0; call < count; call++) {
       if (call % 4 === 0) {
         newest++;
-        total -= units[newest % slots]!;
-        units[newest % slots] = 0;
+        total -= units[newest % buckets]!;
+        units[newest % buckets] = 0;
       }
       let used = total;
       if (scans) {
         used = 0;
-        for (let index = 0; index < slots; index++) used += units[index]!;
+        for (let index = 0; index < buckets; index++) used += units[index]!;
       }
-      units[newest % slots]!++;
+      units[newest % buckets]!++;
       total++;
       sum += used;
     }

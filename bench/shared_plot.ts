@@ -10,7 +10,7 @@ import { element, label, line, picture, track } from "../adapters/replay/output/
 export interface Curve {
   readonly name: string;
   /** Sub-buckets, and nanoseconds a decision. */
-  readonly points: readonly (readonly [slots: number, nanoseconds: number])[];
+  readonly points: readonly (readonly [buckets: number, nanoseconds: number])[];
 }
 
 const WIDTH = 760;
@@ -22,11 +22,11 @@ const BOTTOM = 320;
 /** Where one form of a window becomes cheaper than another, on logarithmic axes. */
 export function crossoverPlot(title: string, curves: readonly Curve[]): string {
   const points = curves.flatMap((curve) => curve.points);
-  const slots = points.map(([slots]) => slots);
+  const buckets = points.map(([buckets]) => buckets);
   const times = points.map(([, nanoseconds]) => nanoseconds);
-  const x = logarithmic(Math.min(...slots), Math.max(...slots), LEFT, WIDTH - RIGHT);
+  const x = logarithmic(Math.min(...buckets), Math.max(...buckets), LEFT, WIDTH - RIGHT);
   const y = logarithmic(1, Math.max(...times), BOTTOM, TOP);
-  const ticks = [...new Set(slots)].sort((a, b) => a - b).flatMap((value) => [
+  const ticks = [...new Set(buckets)].sort((a, b) => a - b).flatMap((value) => [
     line(x(value), TOP, x(value), BOTTOM + 4, "rule"),
     label(x(value), BOTTOM + 17, String(value), { class: "soft", anchor: "middle" }),
   ]);
@@ -36,7 +36,7 @@ export function crossoverPlot(title: string, curves: readonly Curve[]): string {
     ...curves.map(({ points }, index) =>
       element("path", {
         class: `series s${index % 6}`,
-        d: track(points.map(([slots, nanoseconds]) => [x(slots), y(nanoseconds)])),
+        d: track(points.map(([buckets, nanoseconds]) => [x(buckets), y(nanoseconds)])),
       })
     ),
     ...legend(curves.map(({ name }) => name), LEFT, WIDTH - RIGHT).rows,

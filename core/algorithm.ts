@@ -148,7 +148,7 @@ export interface AlgorithmInternals<State = unknown> {
   /** For `all`: its parts, whose states are the items of its state, in order. */
   readonly parts?: readonly Algorithm[] | undefined;
   /**
-   * For `slidingWindow` and `slidingLog`, whose states are timelines: how many slots the window
+   * For `slidingWindow` and `slidingLog`, whose states are timelines: how many sub-buckets the window
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;

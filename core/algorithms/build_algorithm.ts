@@ -83,8 +83,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly formula?: Formula;
   /** For windows that differ in length: the length of the one at an instant. */
   readonly periodAt?: (now: number) => number;
-  /** For a window over a timeline: how many slots it covers. */
-  readonly slots?: number;
+  /** For a window over a timeline: how many sub-buckets it covers. */
+  readonly span?: number;
   /** A state that depends on no store's memory, where a store may pass a view. */
   detach?(state: State): State;
   /** About how many bytes a state takes in the engine's memory, where states differ in size. */
@@ -137,13 +137,13 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     internals: Object.freeze({
       halves: split,
       plain,
-      slots: parts.slots,
+      slots: parts.span,
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),
       ...(parts.uses && { uses: parts.uses }),
       // Locks and permits may last longer than what calls for all units lead to, and so may the windows of
       // a calendar.
-      ...((parts.formula ?? parts.slots) !== undefined && periodAt === undefined && {
+      ...((parts.formula ?? parts.span) !== undefined && periodAt === undefined && {
         furthest: (now: number) => accounting.add(initial, now, capacity),
       }),
       ...(parts.permits && { permits: parts.permits }),

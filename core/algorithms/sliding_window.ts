@@ -53,8 +53,8 @@ export function slidingWindow(options: SlidingWindowOptions): Algorithm {
   const rate = readRate("slidingWindow", options, { precision: true });
   const { limit, period } = rate;
   const precision = readPeriod(action, "precision", options.precision);
-  const slots = period / precision;
-  if (!Number.isInteger(slots) || slots > MAX_BUCKETS) {
+  const span = period / precision;
+  if (!Number.isInteger(span) || span > MAX_BUCKETS) {
     const rule =
       `precision must divide the period of ${period} ms into at most ${MAX_BUCKETS} sub-buckets`;
     throw rangeError(action, rule, options.precision);

@@ -1,5 +1,5 @@
 /*
- * Builds slidingWindow and slidingLog, which keep a history: the reducer by slots of time, and how
+ * Builds slidingWindow and slidingLog, which keep a history: the reducer by sub-buckets, and how
  * a history is written as words and text.
  */
 
@@ -17,7 +17,7 @@ import {
 import type { Rate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
-/** A window made of slots of `precision` ms each, which divides its period. */
+/** A window made of sub-buckets of `precision` ms each, which divides its period. */
 export interface TimelineOptions extends Rate {
   /** The factory's name, and what `id` says of its options. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
@@ -26,58 +26,58 @@ export interface TimelineOptions extends Rate {
 
 /**
  * Builds `slidingWindow` and `slidingLog`: one reducer, because a log to the millisecond is a window
- * made of slots of 1 ms.
+ * made of sub-buckets of 1 ms.
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
   const { limit, period, precision } = window;
   if (limit === 0) return refuseAll(window, window.id, EMPTY_TIMELINE);
-  const slots = period / precision;
+  const span = period / precision;
   const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
     ...window,
     capacity: limit,
     mostUse: most,
     initial: EMPTY_TIMELINE,
-    accounting: slotAccounting(limit, precision, slots),
-    codec: timelineCodec(most, mostEntries(slots, limit), slots),
-    slots,
+    accounting: bucketAccounting(limit, precision, span),
+    codec: timelineCodec(most, mostEntries(span, limit), span),
+    span,
     bytes: (timeline) => timeline.bytes ?? 0,
     uses(timeline, now) {
       const newest = Math.max(Math.floor(now / precision), timeline.newest);
-      const buckets = bucketsOf(timeline, newest - slots + 1);
+      const buckets = bucketsOf(timeline, newest - span + 1);
       const uses: UnitsAt[] = [];
       for (let index = buckets.length - 2; index >= 0; index -= 2) {
         uses.push({ at: buckets[index]! * precision, units: buckets[index + 1]! });
       }
       return uses;
     },
-    detach: (timeline) => detachedTimeline(timeline, timeline.newest - slots + 1),
+    detach: (timeline) => detachedTimeline(timeline, timeline.newest - span + 1),
   });
 }
 
-function slotAccounting(limit: number, precision: number, slots: number): Accounting<Timeline> {
-  const entries = mostEntries(slots, limit);
+function bucketAccounting(limit: number, precision: number, span: number): Accounting<Timeline> {
+  const entries = mostEntries(span, limit);
 
-  /** The slot that a call at `now` falls in: never before the newest one that holds units. */
-  function slotAt(timeline: Timeline, now: number): number {
-    const slot = Math.floor(now / precision);
-    return slot > timeline.newest ? slot : timeline.newest;
+  /** The sub-bucket that a call at `now` falls in: never before the newest one that holds units. */
+  function bucketAt(timeline: Timeline, now: number): number {
+    const bucket = Math.floor(now / precision);
+    return bucket > timeline.newest ? bucket : timeline.newest;
   }
 
   function used(timeline: Timeline, now: number): number {
-    return timeline.since(slotAt(timeline, now) - slots + 1);
+    return timeline.since(bucketAt(timeline, now) - span + 1);
   }
 
-  /** Milliseconds until `slot` leaves the window. */
-  function untilGone(slot: number, now: number): number {
-    const wait = (slot + slots) * precision - now;
+  /** Milliseconds until `bucket` leaves the window. */
+  function untilGone(bucket: number, now: number): number {
+    const wait = (bucket + span) * precision - now;
     return wait > 0 ? wait : 0;
   }
 
   return {
     add(timeline, now, units) {
-      const slot = slotAt(timeline, now);
-      return timeline.add(slot, units, slot - slots + 1);
+      const bucket = bucketAt(timeline, now);
+      return timeline.add(bucket, units, bucket - span + 1);
     },
     giveBack(timeline, now, units) {
       return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();
@@ -87,59 +87,59 @@ function slotAccounting(limit: number, precision: number, slots: number): Accoun
     reset: (timeline, now) => untilGone(timeline.newest, now),
     compact(timeline, now) {
       const { newest } = timeline;
-      const slot = slotAt(timeline, now);
-      const oldest = slot - slots + 1;
-      if (slot === newest || !holdsEntries(timeline, oldest, entries)) return timeline;
+      const bucket = bucketAt(timeline, now);
+      const oldest = bucket - span + 1;
+      if (bucket === newest || !holdsEntries(timeline, oldest, entries)) return timeline;
       const units = timeline.since(newest);
-      return timeline.takeBack(units).add(slot, units, oldest);
+      return timeline.takeBack(units).add(bucket, units, oldest);
     },
-    // A receipt names its slot.
+    // A receipt names its sub-bucket.
     returns: {
       size: 1,
       mark: ({ newest }) => [newest],
-      giveBack(timeline, now, units, [slot = -1], back) {
-        const oldest = slotAt(timeline, now) - slots + 1;
-        const held = slot < oldest ? 0 : timeline.since(slot) - timeline.since(slot + 1);
+      giveBack(timeline, now, units, [bucket = -1], back) {
+        const oldest = bucketAt(timeline, now) - span + 1;
+        const held = bucket < oldest ? 0 : timeline.since(bucket) - timeline.since(bucket + 1);
         const count = Math.min(units, held);
-        return [count > 0 ? withoutUnits(timeline, slot, count, oldest) : timeline, count, back];
+        return [count > 0 ? withoutUnits(timeline, bucket, count, oldest) : timeline, count, back];
       },
       lasts: ({ newest }, now) => untilGone(newest, now),
     },
   };
 }
 
-/** A timeline with fewer units in one of its slots. Linear in the slots after it that hold units. */
-function withoutUnits(timeline: Timeline, slot: number, units: number, oldest: number): Timeline {
-  const later = bucketsOf(timeline, slot);
-  const all = timeline.since(slot);
+/** A timeline with fewer units in one of its buckets. Linear in the buckets after it that hold units. */
+function withoutUnits(timeline: Timeline, bucket: number, units: number, oldest: number): Timeline {
+  const later = bucketsOf(timeline, bucket);
+  const all = timeline.since(bucket);
   let rest = all < timeline.since(oldest) ? timeline.takeBack(all) : timeline.none();
   for (let index = later.length - 2; index >= 0; index -= 2) {
-    const left = later[index + 1]! - (later[index] === slot ? units : 0);
+    const left = later[index + 1]! - (later[index] === bucket ? units : 0);
     if (left > 0) rest = rest.add(later[index]!, left, oldest);
   }
   return rest;
 }
 
-/** How many more slots than the limit may hold units that were charged. */
+/** How many more buckets than the limit may hold units that were charged. */
 const SPARE_ENTRIES = 16;
 
 /**
- * The most slots of a history that hold units. Each unit of a key that owes nothing may have one of
+ * The most buckets of a history that hold units. Each unit of a key that owes nothing may have one of
  * its own; of one in debt there are a few more, and what is charged beyond moves the newest of them
  * on, so that they leave no earlier than they should.
  */
-export function mostEntries(slots: number, limit: number): number {
-  return Math.min(slots, limit + SPARE_ENTRIES);
+export function mostEntries(span: number, limit: number): number {
+  return Math.min(span, limit + SPARE_ENTRIES);
 }
 
-/** Whether `count` slots, from `oldest` on, hold units. */
+/** Whether `count` buckets, from `oldest` on, hold units. */
 function holdsEntries(timeline: Timeline, oldest: number, count: number): boolean {
   // Each holds one at least. Only a key in debt holds so many units, so no other is walked through.
   if (timeline.since(oldest) < count) return false;
-  let slot = timeline.newest;
+  let bucket = timeline.newest;
   let entries = 0;
-  for (; entries < count && slot >= oldest; entries++) {
-    slot = timeline.leaves(timeline.since(slot));
+  for (; entries < count && bucket >= oldest; entries++) {
+    bucket = timeline.leaves(timeline.since(bucket));
   }
   return entries === count;
 }
@@ -148,15 +148,16 @@ function holdsEntries(timeline: Timeline, oldest: number, count: number): boolea
 const NO_BUCKETS = -1;
 
 /**
- * Words and text hold the live buckets by gaps, newest first: the slot and the units of the newest,
- * then for each older one how many slots lie between it and the one after it, and its units.
+ * Words and text hold the live buckets by gaps, newest first: the number and the units of the
+ * newest, then for each older one how far its number is below that of the one after it, and its
+ * units.
  */
-function timelineCodec(most: number, entries: number, slots: number): Codec<Timeline> {
+function timelineCodec(most: number, entries: number, span: number): Codec<Timeline> {
   const maxWords = 2 * entries;
   return {
     maxWords,
     write(timeline, words, offset) {
-      const gaps = gapsOf(timeline, slots);
+      const gaps = gapsOf(timeline, span);
       if (gaps.length === 0) gaps.push(NO_BUCKETS);
       words.set(gaps, offset);
       return gaps.length;
@@ -164,20 +165,20 @@ function timelineCodec(most: number, entries: number, slots: number): Codec<Time
     read(words, offset, count) {
       if (count === 1 && words[offset] === NO_BUCKETS) return EMPTY_TIMELINE;
       if (count === 0 || count % 2 !== 0 || count > maxWords) return undefined;
-      return fromGaps(Array.from(words.subarray(offset, offset + count)), most, slots);
+      return fromGaps(Array.from(words.subarray(offset, offset + count)), most, span);
     },
-    encode: (timeline) => gapsText(gapsOf(timeline, slots)),
+    encode: (timeline) => gapsText(gapsOf(timeline, span)),
     decode(text) {
       const gaps = gapsOfText(text);
       if (gaps === undefined || gaps.length > maxWords) return undefined;
-      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, most, slots);
+      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, most, span);
     },
   };
 }
 
 /** The live buckets of a timeline, by gaps. */
-function gapsOf(timeline: Timeline, slots: number): number[] {
-  const gaps = bucketsOf(timeline, timeline.newest - slots + 1);
+function gapsOf(timeline: Timeline, span: number): number[] {
+  const gaps = bucketsOf(timeline, timeline.newest - span + 1);
   for (let index = gaps.length - 2; index > 0; index -= 2) {
     gaps[index] = gaps[index - 2]! - gaps[index]!;
   }
@@ -185,9 +186,9 @@ function gapsOf(timeline: Timeline, slots: number): number[] {
 }
 
 /** The timeline of buckets by gaps; `undefined` if no step can have made it. */
-function fromGaps(gaps: readonly number[], most: number, slots: number): Timeline | undefined {
+function fromGaps(gaps: readonly number[], most: number, span: number): Timeline | undefined {
   const buckets: number[] = [];
-  let slot = gaps[0]!;
+  let bucket = gaps[0]!;
   let total = 0;
   for (let index = 0; index < gaps.length; index += 2) {
     const gap = gaps[index]!;
@@ -195,12 +196,12 @@ function fromGaps(gaps: readonly number[], most: number, slots: number): Timelin
     if (!isCount(gap) || !isCount(units) || units === 0) return undefined;
     if (index > 0) {
       if (gap === 0) return undefined;
-      slot -= gap;
+      bucket -= gap;
     }
     total += units;
-    buckets.push(units, slot);
+    buckets.push(units, bucket);
   }
-  const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= most;
+  const isLive = bucket >= 0 && gaps[0]! - bucket < span && total <= most;
   return isLive ? timelineOf(buckets.reverse()) : undefined;
 }
 

@@ -3,12 +3,12 @@
  *
  * A limiter changes a history only at its ends: it adds at now, takes back the newest units first,
  * and forgets the oldest. Nothing before the newest bucket ever changes, so each closed bucket
- * keeps the total of all units up to and including its own. A sum over slots is then one
+ * keeps the total of all units up to and including its own. A sum over buckets is then one
  * subtraction, and each question is one binary search: O(log m) for m buckets that are not empty,
  * without a tree.
  *
- *   tape    slot, total, slot, total, ... of the closed buckets; shared by all versions of a key
- *   head    the first bucket of the tape that this version still knows
+ *   tape    number, total, number, total, ... of the closed buckets; shared by all versions of a key
+ *   head    the first entry of the tape that this version still knows
  *   tail    behind the last one
  *   base    the total before head
  *   newest, total    the open bucket, not on the tape
@@ -54,37 +54,37 @@ class CountedTimeline implements Timeline {
     return this.#tail === 0 ? 120 : 250 + 18 * this.#tail;
   }
 
-  since(slot: number): number {
-    if (slot > this.newest) return 0;
-    return this.#total - this.#totalBefore(this.#firstAtOrAfter(slot));
+  since(bucket: number): number {
+    if (bucket > this.newest) return 0;
+    return this.#total - this.#totalBefore(this.#firstAtOrAfter(bucket));
   }
 
   leaves(units: number): number {
     const passed = this.#total - units;
     if (passed <= this.#base) return -Infinity;
-    const bucket = this.#firstReaching(passed);
-    return bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;
+    const entry = this.#firstReaching(passed);
+    return entry === this.#tail ? this.newest : this.#tape[2 * entry]!;
   }
 
-  add(slot: number, units: number, oldest: number): Timeline {
+  add(bucket: number, units: number, oldest: number): Timeline {
     // Nothing of the old history is alive.
     if (this.newest < oldest || this.newest === -Infinity) {
-      return new CountedTimeline(slot, units, 0, 0, 0, []);
+      return new CountedTimeline(bucket, units, 0, 0, 0, []);
     }
     // The live units fit; what is forgotten still counted.
     const overflows = this.#total + units > Number.MAX_SAFE_INTEGER;
-    if (slot === this.newest && !overflows) return this.#grown(units);
+    if (bucket === this.newest && !overflows) return this.#grown(units);
     const head = this.#firstAtOrAfter(oldest);
     const overHalf = 2 * head > this.#tape.length / 2;
     const kept = overflows || overHalf ? this.#copied(head) : this.#from(head);
-    return slot === this.newest ? kept.#grown(units) : kept.#closed(slot, units);
+    return bucket === this.newest ? kept.#grown(units) : kept.#closed(bucket, units);
   }
 
   takeBack(units: number): Timeline {
     const total = this.#total - units;
-    const bucket = this.#firstReaching(total);
-    const newest = bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;
-    return new CountedTimeline(newest, total, this.#base, this.#head, bucket, this.#tape);
+    const entry = this.#firstReaching(total);
+    const newest = entry === this.#tail ? this.newest : this.#tape[2 * entry]!;
+    return new CountedTimeline(newest, total, this.#base, this.#head, entry, this.#tape);
   }
 
   none(): Timeline {
@@ -97,17 +97,17 @@ class CountedTimeline implements Timeline {
     return new CountedTimeline(this.newest, total, this.#base, this.#head, this.#tail, this.#tape);
   }
 
-  /** The next version: the open bucket closed, a new one opened at `slot`. */
-  #closed(slot: number, units: number): CountedTimeline {
+  /** The next version: the open bucket closed, a new one opened at `bucket`. */
+  #closed(bucket: number, units: number): CountedTimeline {
     const index = 2 * this.#tail;
     const tape = this.#tape;
     if (tape.length === index) {
       tape.push(this.newest, this.#total);
     } else if (tape[index] !== this.newest || tape[index + 1] !== this.#total) {
-      return this.#copied(this.#head).#closed(slot, units);
+      return this.#copied(this.#head).#closed(bucket, units);
     }
     return new CountedTimeline(
-      slot,
+      bucket,
       this.#total + units,
       this.#base,
       this.#head,
@@ -131,17 +131,17 @@ class CountedTimeline implements Timeline {
     return new CountedTimeline(this.newest, this.#total - base, 0, 0, this.#tail - head, tape);
   }
 
-  /** The total before a bucket of [head, tail]. */
-  #totalBefore(bucket: number): number {
-    return bucket === this.#head ? this.#base : this.#tape[2 * bucket - 1]!;
+  /** The total before an entry of [head, tail]. */
+  #totalBefore(entry: number): number {
+    return entry === this.#head ? this.#base : this.#tape[2 * entry - 1]!;
   }
 
-  /** The first closed bucket at `slot` or later; the tail if no bucket is. */
-  #firstAtOrAfter(slot: number): number {
-    return this.#search(0, slot);
+  /** The tape's first entry at `bucket` or later; the tail if no entry is. */
+  #firstAtOrAfter(bucket: number): number {
+    return this.#search(0, bucket);
   }
 
-  /** The first closed bucket whose total reaches `total`; the tail if no total does. */
+  /** The tape's first entry whose total reaches `total`; the tail if no total does. */
   #firstReaching(total: number): number {
     return this.#search(1, total);
   }
@@ -166,7 +166,7 @@ class CountedTimeline implements Timeline {
 /** The timeline that holds nothing. */
 export const EMPTY_TIMELINE: Timeline = new CountedTimeline(-Infinity, 0, 0, 0, 0, []);
 
-/** A timeline of buckets in order of time: slots and units. */
+/** A timeline of buckets in order of time: numbers and units. */
 export function timelineOf(buckets: readonly number[]): Timeline {
   let timeline = EMPTY_TIMELINE;
   for (let index = 0; index < buckets.length; index += 2) {
@@ -175,16 +175,16 @@ export function timelineOf(buckets: readonly number[]): Timeline {
   return timeline;
 }
 
-/** The buckets of a timeline at `oldest` and later, newest first: slots and units. */
+/** The buckets of a timeline at `oldest` and later, newest first: numbers and units. */
 export function bucketsOf(timeline: Timeline, oldest: number): number[] {
   const buckets: number[] = [];
-  let slot = timeline.newest;
+  let bucket = timeline.newest;
   let later = 0;
-  while (slot >= oldest && slot > -Infinity) {
-    const units = timeline.since(slot) - later;
-    buckets.push(slot, units);
+  while (bucket >= oldest && bucket > -Infinity) {
+    const units = timeline.since(bucket) - later;
+    buckets.push(bucket, units);
     later += units;
-    slot = timeline.leaves(later);
+    bucket = timeline.leaves(later);
   }
   return buckets;
 }
@@ -192,7 +192,7 @@ export function bucketsOf(timeline: Timeline, oldest: number): number[] {
 /** The same units at `oldest` and later, as a value that depends on no store's memory. */
 export function detachedTimeline(timeline: Timeline, oldest: number): Timeline {
   if (timeline instanceof CountedTimeline) return timeline;
-  // The buckets come newest first, each as slot and units.
+  // The buckets come newest first, each as number and units.
   const buckets = bucketsOf(timeline, oldest).reverse();
   for (let index = 0; index < buckets.length; index += 2) {
     const units = buckets[index]!;

@@ -66,9 +66,9 @@ function timelineView(timeline: Timeline, lease: { readonly ended: boolean }): T
     get newest() {
       return held().newest;
     },
-    since: (slot) => held().since(slot),
+    since: (bucket) => held().since(bucket),
     leaves: (units) => held().leaves(units),
-    add: (slot, units, oldest) => held().add(slot, units, oldest),
+    add: (bucket, units, oldest) => held().add(bucket, units, oldest),
     takeBack: (units) => held().takeBack(units),
     none: () => held().none(),
   };

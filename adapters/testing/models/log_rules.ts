@@ -7,9 +7,9 @@
 import type { AlgorithmRule } from "./algorithm_rule.ts";
 import { floorDivide, larger, smaller } from "./whole_numbers.ts";
 
-/** Units of one slot of time. */
+/** Units of one sub-bucket. */
 export interface Entry {
-  /** The slot's number; of a log, the instant in milliseconds. */
+  /** The sub-bucket's number; of a log, the instant in milliseconds. */
   readonly at: bigint;
   /** How many. */
   readonly units: bigint;
@@ -223,15 +223,15 @@ export function growingLockoutRule(
 }
 
 /**
- * The shared part of logs and sliding windows: a list of the units taken in each slot, oldest
- * first, and at most `limit` units in the last `span` slots.
+ * The shared part of logs and sliding windows: a list of the units taken in each sub-bucket, oldest
+ * first, and at most `limit` units in the last `span` sub-buckets.
  */
-function logRule(limit: number, slot: number, span: number): AlgorithmRule<readonly Entry[]> {
-  function slotOf(log: readonly Entry[], now: bigint): bigint {
-    return larger(floorDivide(now, BigInt(slot)), log.at(-1)?.at ?? 0n);
+function logRule(limit: number, precision: number, span: number): AlgorithmRule<readonly Entry[]> {
+  function bucketOf(log: readonly Entry[], now: bigint): bigint {
+    return larger(floorDivide(now, BigInt(precision)), log.at(-1)?.at ?? 0n);
   }
   function live(log: readonly Entry[], now: bigint): Entry[] {
-    const after = slotOf(log, now) - BigInt(span);
+    const after = bucketOf(log, now) - BigInt(span);
     return log.filter((entry) => entry.at > after);
   }
   return {
@@ -240,7 +240,7 @@ function logRule(limit: number, slot: number, span: number): AlgorithmRule<reado
     admits: (log = [], now, cost) =>
       live(log, now).reduce((sum, { units }) => sum + units, cost) <= BigInt(limit),
     after(log = [], now, cost) {
-      if (cost > 0n) return [...live(log, now), { at: slotOf(log, now), units: cost }];
+      if (cost > 0n) return [...live(log, now), { at: bucketOf(log, now), units: cost }];
       const kept = withoutNewest(log, -cost);
       return live(kept, now).length > 0 ? kept : undefined;
     },

@@ -117,10 +117,10 @@ export interface LeakyQueueRuleOptions {
 }
 
 /**
- * The leaky bucket as a queue, by its definition: slots start one emission interval apart, and a
- * call takes as many as it costs and starts at its first, or `burst - 1` intervals earlier if it has
- * come by then. It is admitted when its last slot is at most `queue + burst - 1` intervals ahead. Use
- * is the instant of the next slot, in parts of 1 / limit milliseconds.
+ * The leaky bucket as a queue, by its definition: places lie one emission interval apart. A call
+ * takes as many as it costs and starts at its first, or `burst - 1` intervals earlier if it has come
+ * by then. It is admitted when its last place is at most `queue + burst - 1` intervals ahead. Use is
+ * the instant of the next place, in parts of 1 / limit milliseconds.
  *
  * @param options The rate and the length of the queue.
  *
@@ -142,7 +142,7 @@ export function leakyQueueRule(
   const ticks = BigInt(limit);
   const apart = BigInt(period);
 
-  /** From `now` to the next free slot, in ticks. */
+  /** From `now` to the next free place, in ticks. */
   function untilFree(free: bigint | undefined, now: bigint): bigint {
     return larger((free ?? 0n) - now * ticks, 0n);
   }

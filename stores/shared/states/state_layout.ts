@@ -128,12 +128,12 @@ function plainLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
 }
 
 function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
-  const { slots, parts } = algorithm.internals ?? {};
-  if (slots !== undefined) {
+  const { slots: span, parts } = algorithm.internals ?? {};
+  if (span !== undefined) {
     const form = isTree(algorithm)
-      ? segmentTree(nodes, slots)
-      : runningTotals(nodes, mostEntries(slots, algorithm.capacity));
-    return timelineCells(form, slots);
+      ? segmentTree(nodes, span)
+      : runningTotals(nodes, mostEntries(span, algorithm.capacity));
+    return timelineCells(form, span);
   }
   if (parts !== undefined) {
     return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part)));
@@ -195,14 +195,14 @@ function cellsOfAll(algorithm: Algorithm, parts: readonly CellLayout[]): CellLay
 function sizeOfState(
   algorithm: Algorithm,
 ): { readonly types: readonly CellType[]; readonly nodes: number } {
-  const { internals: { slots, parts } = {}, capacity, codec: { maxWords } } = algorithm;
-  if (slots !== undefined) {
-    const entries = Math.min(slots, capacity);
+  const { internals: { slots: span, parts } = {}, capacity, codec: { maxWords } } = algorithm;
+  if (span !== undefined) {
+    const entries = Math.min(span, capacity);
     if (entries <= MAX_ENTRIES) {
-      const most = mostEntries(slots, capacity);
+      const most = mostEntries(span, capacity);
       return {
         types: [0, 1],
-        nodes: isTree(algorithm) ? nodesOfSums(slots, most) : nodesOfTotals(most),
+        nodes: isTree(algorithm) ? nodesOfSums(span, most) : nodesOfTotals(most),
       };
     }
     const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MAX_ENTRIES}` +
@@ -237,20 +237,20 @@ function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
 
 /** Whether states are words that are kept in the block as long as they fit. */
 function isPacked(algorithm: Algorithm): boolean {
-  const { internals: { parts, slots } = {}, codec: { maxWords } } = algorithm;
-  return parts === undefined && slots === undefined && !isNumber(algorithm) && maxWords <= 3;
+  const { internals: { parts, slots: span } = {}, codec: { maxWords } } = algorithm;
+  return parts === undefined && span === undefined && !isNumber(algorithm) && maxWords <= 3;
 }
 
-function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorithm): boolean {
+function isNumber({ initial, codec, internals: { parts, slots: span } = {} }: Algorithm): boolean {
   return typeof initial === "number" && codec.maxWords === 1 && parts === undefined &&
-    slots === undefined;
+    span === undefined;
 }
 
 /** Whether a window takes no more nodes as a tree than as running totals. */
-function isTree({ internals: { slots = 0 } = {}, capacity }: Algorithm): boolean {
-  const most = mostEntries(slots, capacity);
-  return slots <= MAX_ENTRIES && capacity < TREE_LIMIT &&
-    nodesOfSums(slots, most) <= nodesOfTotals(most);
+function isTree({ internals: { slots: span = 0 } = {}, capacity }: Algorithm): boolean {
+  const most = mostEntries(span, capacity);
+  return span <= MAX_ENTRIES && capacity < TREE_LIMIT &&
+    nodesOfSums(span, most) <= nodesOfTotals(most);
 }
 
 function refusal(rule: string, value: number): RangeError {

@@ -33,15 +33,15 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingWindow"], {
     "An off-by-one in a window: one sub-bucket too many":
-      "timeline.since(slotAt(timeline, now) - slots{~~ + 1~>~~})",
+      "timeline.since(bucketAt(timeline, now) - span{~~ + 1~>~~})",
     "A clock that mints: a step back decides in an earlier sub-bucket":
-      "return slot{~~ > timeline.newest ? slot : timeline.newest~>~~};",
+      "return bucket{~~ > timeline.newest ? bucket : timeline.newest~>~~};",
     "`retryAfter` of a window a millisecond too early":
-      "const wait = (slot + slots) * precision - now{~~~> - 1~~};",
+      "const wait = (bucket + span) * precision - now{~~~> - 1~~};",
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {
     "An off-by-one in a log: its oldest millisecond is forgotten":
-      "timeline.since(slotAt(timeline, now) - slots + {~~1~>2~~})",
+      "timeline.since(bucketAt(timeline, now) - span + {~~1~>2~~})",
     "`retryAfter` waits for one unit too many to leave":
       "untilGone(timeline.leaves({~~limit - cost~>Math.max(0, limit - cost - 1)~~}), now)",
     "A log that gives back more than is held":
