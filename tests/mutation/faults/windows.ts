@@ -57,7 +57,7 @@ export const WINDOW_FAULTS: readonly Fault[] = [
       "",
     ],
     "A log that takes back from the oldest bucket first":
-      "const newest = {~~bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!~>this.newest~~};",
+      "const newest = {~~entry === this.#tail ? this.newest : this.#tape[2 * entry]!~>this.newest~~};",
   }),
   ...faultsIn("core/algorithms/sliding_counter.ts", ["slidingCounter"], {
     "A fading count rounded in the caller's favour":
