@@ -17,7 +17,7 @@ import {
   replayPage,
   type Trace,
 } from "../replay/replay.ts";
-import { type Command, defineCommand, usageError } from "./command_options.ts";
+import { type Command, defineCommand, numberOf, usageError } from "./command_options.ts";
 import { checkWritable, LOG_OPTIONS, openLogs } from "./logs_at.ts";
 
 const OPTIONS = {
@@ -43,8 +43,8 @@ export const adviseCommand: Command = defineCommand({
   options: OPTIONS,
   statuses: ["there is advice", "the log cannot be read"],
   async run(paths, values, tools) {
-    if (paths.length === 0) throw usageError("advise takes a log: advise access.log", "advise");
-    const headroom = Number(values.headroom ?? 2);
+    if (paths.length === 0) throw usageError("advise takes a log: advise access.log");
+    const headroom = numberOf(values.headroom, "headroom");
     if (values.html !== undefined) await checkWritable(values.html);
     const { logs, options, end } = await openLogs("advise on", paths, values);
     const trace = await readTrace(logs, { ...options, marks: true }).finally(end);

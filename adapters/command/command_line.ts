@@ -23,6 +23,7 @@ import {
   type Command,
   failureText,
   hintAt,
+  isUsageError,
   type OptionTable,
   readOptions,
   type Tools,
@@ -86,8 +87,13 @@ export async function commandLine(
   try {
     return await run(args, tools, bold);
   } catch (error) {
-    tools.complain(failureText(error));
-    return error instanceof Error && error.name === "UsageError" ? 2 : 1;
+    if (!isUsageError(error)) {
+      tools.complain(failureText(error));
+      return 1;
+    }
+    const name = COMMANDS.some(({ name }) => name === args[0]) ? `${args[0]} ` : "";
+    tools.complain(`${failureText(error)} (tidegate ${name}--help)`);
+    return 2;
   }
 }
 

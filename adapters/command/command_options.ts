@@ -108,7 +108,7 @@ export async function readOptions(
   known: OptionTable,
 ): Promise<{ values: Readonly<Record<string, unknown>>; operands: readonly string[] }> {
   const table: OptionTable = { ...command.options, ...COMMON_OPTIONS };
-  const parsed = parseOptions(command.name, args, table);
+  const parsed = parseOptions(args, table);
   let { values } = parsed;
   if (values.help !== true && table.config === RULE_OPTIONS.config) {
     values = { ...ofEnvironment(table, env), ...values };
@@ -120,7 +120,7 @@ export async function readOptions(
   return { values, operands: parsed.positionals };
 }
 
-function parseOptions(command: string, args: readonly string[], options: OptionTable) {
+function parseOptions(args: readonly string[], options: OptionTable) {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options: Object.fromEntries(
@@ -140,12 +140,12 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
     if (option === undefined) {
       const hint = hintAt(name, Object.keys(options), "--");
-      throw usageError(`unknown option ${rawName}${hint}`, command);
+      throw usageError(`unknown option ${rawName}${hint}`);
     }
     if (!takesValue(option)) {
-      if (value !== undefined) throw usageError(`${rawName} takes no value`, command);
+      if (value !== undefined) throw usageError(`${rawName} takes no value`);
     } else if (value === undefined || (inlineValue === false && /^-./.test(value))) {
-      throw usageError(`${rawName} needs a value, such as ${exampleOf(option)}`, command);
+      throw usageError(`${rawName} needs a value, such as ${exampleOf(option)}`);
     }
   }
   return { values: values as Readonly<Record<string, unknown>>, positionals };
@@ -226,6 +226,13 @@ export function integerOf(text: string | undefined, name: string): number | unde
   throw usageError(`--${name} must be a whole number, not ${text}`);
 }
 
+/** The number of an option, fractions included. */
+export function numberOf(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}(?:\.\d{1,15})?$/.test(text)) return Number(text);
+  throw usageError(`--${name} must be a number, not ${text}`);
+}
+
 /** The milliseconds of an option: `300ms`, `5s`, `0`. */
 export function millisecondsOf(text: string, name: string): number {
   const match = /^(\d{1,9})(ms|s|m)$|^0$/.exec(text);
@@ -235,12 +242,26 @@ export function millisecondsOf(text: string, name: string): number {
   return Number(match[1] ?? 0) * (match[2] === "m" ? 60_000 : match[2] === "s" ? 1_000 : 1);
 }
 
+/**
+ * The URL of a Redis that an option names. A wrong one is not repeated, because it may hold a password.
+ *
+ * @param option Its name, as the error has it.
+ */
+export function redisUrlOf(text: string | undefined, option: string): string | undefined {
+  if (text === undefined || (/^rediss?:\/\/./.test(text) && URL.canParse(text))) return text;
+  throw usageError(`${option} must be a URL such as redis://host:port`);
+}
+
 /** The error of wrong arguments, with a status of 2. */
-export function usageError(message: string, command?: string): Error {
-  const help = command === undefined ? "tidegate --help" : `tidegate ${command} --help`;
-  const error = new Error(`tidegate: ${message} (${help})`);
+export function usageError(message: string): Error {
+  const error = new Error(`tidegate: ${message}`);
   error.name = "UsageError";
   return error;
+}
+
+/** Whether an error is one of wrong arguments. */
+export function isUsageError(error: unknown): boolean {
+  return error instanceof Error && error.name === "UsageError";
 }
 
 /** An error in a line: with its causes, and with advice where the system refused something. */

@@ -40,7 +40,7 @@ export function completionsCommand(others: readonly Command[]): Command {
     run([shell = ""], _values, { print }) {
       const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
       if (script === undefined) {
-        throw usageError("completions needs a shell: bash, zsh or fish", "completions");
+        throw usageError("completions needs a shell: bash, zsh or fish");
       }
       print(script([...others, completions]));
       return Promise.resolve(0);

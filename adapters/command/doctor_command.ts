@@ -32,7 +32,7 @@ export const doctorCommand: Command = defineCommand({
   async run([text], { requests, away }, tools) {
     const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      throw usageError("doctor needs a URL: http://localhost/login", "doctor");
+      throw usageError("doctor needs a URL: http://localhost/login");
     }
     if (away === true) {
       tools.print(`while the service is away, ${url.href} is ${await examineAway(url)}`);

@@ -17,11 +17,11 @@ import {
   type Command,
   defineCommand,
   integerOf,
+  redisUrlOf,
   RULE_OPTIONS,
   TOKEN_OPTION,
   type Tools,
   usageError,
-  type ValuesOf,
 } from "./command_options.ts";
 import { readAt } from "./rules_at.ts";
 
@@ -34,8 +34,6 @@ const OPTIONS = {
   token: TOKEN_OPTION,
 } as const;
 
-type ExplainValues = ValuesOf<typeof OPTIONS>;
-
 /** The command `tidegate explain`. */
 export const explainCommand: Command = defineCommand({
   name: "explain",
@@ -47,8 +45,9 @@ export const explainCommand: Command = defineCommand({
   async run([path, ...words], values, tools) {
     if (path === undefined || words.length === 0) {
       const rule = "explain needs rules and a descriptor, such as explain rules.yaml user=42";
-      throw usageError(rule, "explain");
+      throw usageError(rule);
     }
+    const redis = redisUrlOf(values.redis, "--redis");
     const complaints: string[] = [];
     const complain = (text: string) => void complaints.push(text);
     const { rules } = await readAt(path, values, { complain });
@@ -64,7 +63,7 @@ export const explainCommand: Command = defineCommand({
       explainMatch(rules.domains.get(domain)!, entries).forEach(tools.print);
     }
     const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
-    if (values.service === undefined) await explainCounters(rules, request, values, tools);
+    if (values.service === undefined) await explainCounters(rules, request, redis, tools);
     else {
       const answer = await askService(values.service, values.token, request);
       tools.print(`${values.service} answers: ${answer}`);
@@ -77,12 +76,14 @@ export const explainCommand: Command = defineCommand({
 async function explainCounters(
   rules: RuleSet,
   request: RuleRequest,
-  { redis }: ExplainValues,
+  redis: string | undefined,
   { print }: Tools,
 ): Promise<void> {
   const store = redis === undefined ? memoryStore({ perProcess: true }) : await openRedis(redis);
   try {
-    print(redis === undefined ? "for unused keys:" : `with the counters in ${redis}:`);
+    // Its URL may hold a password.
+    const place = redis === undefined ? undefined : new URL(redis).host;
+    print(place === undefined ? "for unused keys:" : `with the counters in Redis at ${place}:`);
     const { domain, descriptors } = request;
     explainReplaced(rules.domains.get(domain)!, descriptors).forEach(print);
     const verdict = await ruleEngine({ rules, store }).peek(request);

@@ -15,7 +15,7 @@ export const lintCommand: Command = defineCommand({
   statuses: ["the rules are valid", "they are not"],
   async run(operands, values, tools) {
     if (operands.length === 0) {
-      throw usageError("lint needs rules to check, such as lint rules.yaml", "lint");
+      throw usageError("lint needs rules to check, such as lint rules.yaml");
     }
     let status = 0;
     for (const path of operands) {

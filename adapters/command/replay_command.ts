@@ -71,11 +71,10 @@ async function runReplay(
     throw usageError(
       "replay needs a log and a rule, a rule file or a sweep, such as " +
         "replay access.log --rule gcra:60/1m",
-      "replay",
     );
   }
   if (values.rules !== undefined && (rules.length > 0 || swept !== undefined)) {
-    throw usageError("--rules cannot be combined with --rule or --sweep", "replay");
+    throw usageError("--rules cannot be combined with --rule or --sweep");
   }
   const candidates = rules.map(candidateOf);
   const wanted = swept === undefined ? undefined : sweepOf(swept);

@@ -2,8 +2,12 @@
  * Limits as the command line writes them: `gcra:60/1m,burst=10`.
  */
 
-import { errorMessage, formatValue } from "../../core/application_support.ts";
-import type { Period } from "../../mod.ts";
+import {
+  errorMessage,
+  formatValue,
+  type Period,
+  readPeriod,
+} from "../../core/application_support.ts";
 import type { Candidate } from "../replay/replay.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
 
@@ -45,9 +49,13 @@ function ruleOf(text: string): LimitOptions {
  * @param option The option of the command that it is part of.
  */
 export function periodOf(option: string, name: string, text: string): Period {
-  if (!/^\d+$/.test(text)) return text as Period;
-  const rule = `its ${name} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
-  throw new RangeError(errorMessage(`read --${option}`, rule, text));
+  const action = `read --${option}`;
+  if (/^\d+$/.test(text)) {
+    const rule = `its ${name} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
+    throw new RangeError(errorMessage(action, rule, text));
+  }
+  readPeriod(action, `its ${name}`, text as Period);
+  return text as Period;
 }
 
 /** Digits are a number; anything else is text, such as a period with its unit. */

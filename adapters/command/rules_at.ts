@@ -15,7 +15,7 @@ import {
 } from "../rules/rules.ts";
 import { loadRedis } from "../service/load_redis.ts";
 import { errorText } from "../service/log.ts";
-import type { RULE_OPTIONS, Tools, ValuesOf } from "./command_options.ts";
+import { redisUrlOf, type RULE_OPTIONS, type Tools, type ValuesOf } from "./command_options.ts";
 
 /** Reads the rules at a path once, and reports their faults. */
 export async function readAt(
@@ -52,6 +52,7 @@ export async function sourceOf(
   onError?: (error: unknown) => void,
 ): Promise<RuleSource> {
   if (!/^rediss?:/.test(path)) return fileSource(path);
+  redisUrlOf(path, "RULES");
   const { createClient } = await loadRedis();
   // While the connection is down a read fails at once, rather than wait and be kept.
   const client = createClient({ url: path, disableOfflineQueue: true });

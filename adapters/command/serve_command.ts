@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
-import { errorMessage } from "../../core/application_support.ts";
 import type { RuleSource } from "../rules/rules.ts";
 import { sharesPort } from "../service/http/shared_port.ts";
 import { errorText, lineLog, type Log } from "../service/log.ts";
@@ -16,6 +15,7 @@ import {
   failureText,
   integerOf,
   millisecondsOf,
+  redisUrlOf,
   RULE_OPTIONS,
   TOKEN_OPTION,
   type Tools,
@@ -111,7 +111,7 @@ async function runServe(
     const rule = `serve needs rules: give one file, folder or URL, or create one of ${
       FILES.join(", ")
     }`;
-    throw usageError(rule, "serve");
+    throw usageError(rule);
   }
   // Asked for before the start, so that no signal comes too soon.
   const ended = endOf();
@@ -183,11 +183,12 @@ function tlsOf(values: ServeValues): ServeOptions["tls"] {
   const { "tls-cert": cert, "tls-key": key, "tls-ca": ca } = values;
   if (cert === undefined && key === undefined && ca === undefined) return undefined;
   if (cert !== undefined && key !== undefined) return { cert, key, ca };
-  throw usageError("TLS needs both --tls-cert and --tls-key", "serve");
+  throw usageError("TLS needs both --tls-cert and --tls-key");
 }
 
 function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
   const { snapshot } = values;
+  const url = redisUrlOf(values.redis, "--redis");
   const cores = sharesPort() && snapshot === undefined ? Math.min(8, availableParallelism()) : 1;
   return {
     format: values.format,
@@ -202,9 +203,9 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     snapshotEvery: snapshot === undefined
       ? undefined
       : millisecondsOf(values["snapshot-every"] ?? "30s", "snapshot-every"),
-    redis: values.redis === undefined
+    redis: url === undefined
       ? undefined
-      : { url: values.redis, onUnavailable: values["on-unavailable"] ?? "throw" },
+      : { url, onUnavailable: values["on-unavailable"] ?? "throw" },
     ...storeOf(values),
     token: values.token,
     trustedProxies: values.trust?.split(","),
@@ -225,6 +226,6 @@ function storeOf(
   if (path !== undefined) return { sqlite: { path, onUnavailable } };
   const [, url] = /^(?:postgres:)?(postgres(?:ql)?:\/\/.+)$/s.exec(store) ?? [];
   if (url !== undefined) return { postgres: { url, onUnavailable } };
-  const rule = "store must be sqlite:FILE or postgres://USER@HOST/DATABASE";
-  throw new TypeError(errorMessage("serve", rule, store));
+  // It is not repeated, because it may hold a password.
+  throw usageError("--store must be sqlite:FILE or postgres://USER@HOST/DATABASE");
 }

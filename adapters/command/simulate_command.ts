@@ -4,7 +4,7 @@
 
 import process from "node:process";
 
-import { fixedWindow, type Period } from "../../mod.ts";
+import { type Period, readPeriod } from "../../core/application_support.ts";
 import { simulate, TRAFFIC_KINDS, type TrafficKind } from "../replay/simulate.ts";
 import {
   type Command,
@@ -34,13 +34,12 @@ export const simulateCommand: Command = defineCommand({
   statuses: ["success", "the traffic could not be generated"],
   async run([kind], { clients, rate, duration = "10m", seed }, tools) {
     if (kind === undefined) {
-      throw usageError(`simulate needs a kind of traffic: ${TRAFFIC_KINDS.join(", ")}`, "simulate");
+      throw usageError(`simulate needs a kind of traffic: ${TRAFFIC_KINDS.join(", ")}`);
     }
     const traffic = simulate(kind as TrafficKind, {
       clients: integerOf(clients, "clients"),
       rate: integerOf(rate, "rate"),
-      // The policy of a limit says how many milliseconds its period has.
-      duration: fixedWindow({ limit: 1, period: duration as Period }).policies[0]!.period,
+      duration: readPeriod("simulate traffic", "--duration", duration as Period),
       seed: integerOf(seed, "seed"),
     });
     await printTraffic(traffic, tools);

@@ -3,6 +3,7 @@
  * what is required and what was given.
  */
 
+import { isPromise } from "../maybe_promise.ts";
 import { suggestOption } from "./suggest_option.ts";
 
 /** The last instant that reducers take: 2^42 ms after the Unix epoch, in the year 2109. */
@@ -15,7 +16,7 @@ export function formatValue(value: unknown): string {
     return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
   }
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
-  if (kind === "object" && value !== null) return "an object";
+  if (kind === "object" && value !== null) return isPromise(value) ? "a promise" : "an object";
   if (kind === "function" || kind === "symbol") return `a ${kind}`;
   return kind === "bigint" ? `${value}n` : String(value);
 }
@@ -137,14 +138,21 @@ export function checkOptions<Options>(
   }
 }
 
+/** How options are given that other libraries take in another form. */
+const NOTES: Readonly<Record<string, string>> = {
+  period: ', in milliseconds or as text such as "10s"',
+  limiter: ', as in { limiter: limiter(gcra({ limit: 100, period: "1m" })) }',
+};
+
 function unknownOption(action: string, name: string, known: readonly string[]): string {
   const meant = suggestOption(name, known);
   const shown = formatValue(name);
   if (meant === undefined) {
     return `Cannot ${action} as there is no option ${shown}: its options are ${known.join(", ")}`;
   }
-  const note = meant === "period" ? ', in milliseconds or as text such as "10s"' : "";
-  return `Cannot ${action} as there is no option ${shown}: did you mean ${meant}${note}?`;
+  return `Cannot ${action} as there is no option ${shown}: did you mean ${meant}${
+    NOTES[meant] ?? ""
+  }?`;
 }
 
 /** Requires a store, and not the function that makes one. */

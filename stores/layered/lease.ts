@@ -180,16 +180,16 @@ export function lease(store: Store, options: LeaseOptions): Store {
 function requireLeasable(algorithm: Algorithm): void {
   if (holdsPermits(algorithm)) {
     const rule = "concurrency must stand alone, not inside all or blockable";
-    throw rangeError("hand out units", rule, algorithm.id);
+    throw rangeError("create limiter on lease", rule, algorithm.id);
   }
   if (locks(algorithm)) {
     const rule =
-      "the algorithm must not be lockout, because taking a block of units would lock the key";
-    throw rangeError("hand out units", rule, algorithm.id);
+      "its algorithm must not be lockout, because taking a block of units would lock the key";
+    throw rangeError("create limiter on lease", rule, algorithm.id);
   }
   if (!mayDelay(algorithm)) return;
-  const rule = "the algorithm must start calls at once, without a delay";
-  throw rangeError("hand out units", rule, algorithm.id);
+  const rule = "its algorithm must start calls at once, without a delay";
+  throw rangeError("create limiter on lease", rule, algorithm.id);
 }
 
 /** Whether an algorithm, or a part of it, is a lockout. */

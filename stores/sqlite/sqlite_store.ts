@@ -139,7 +139,7 @@ export function sqliteStore(
     return lockedStore(driver, others);
   } catch (error) {
     close();
-    throw error instanceof TypeError ? error : openingFailed(error);
+    throw error instanceof TypeError ? error : openingFailed(error, database);
   }
 }
 
@@ -159,14 +159,16 @@ function openFile(path: string): SqliteDatabase {
   try {
     return openPath(path);
   } catch (error) {
-    throw error instanceof TypeError ? error : openingFailed(error);
+    throw error instanceof TypeError ? error : openingFailed(error, path);
   }
 }
 
-function openingFailed(cause: unknown): Error {
+function openingFailed(cause: unknown, database: unknown): Error {
   const { message } = cause as Error;
+  // In full, because the end of a path says most.
+  const place = typeof database === "string" ? `: its path is ${JSON.stringify(database)}` : "";
   return new Error(
-    `Cannot open sqliteStore as SQLite must be able to read and write the file: ${message}`,
+    `Cannot open sqliteStore as SQLite must be able to read and write its file: ${message}${place}`,
     { cause },
   );
 }

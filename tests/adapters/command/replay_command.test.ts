@@ -234,7 +234,12 @@ describe("tidegate replay", () => {
       ["--rule", "gcra:10/10s", "--sweep", "60"],
       /^Cannot read --sweep as its period must have a unit, .*: current value is "60"$/,
     ],
-    ["access.log", ["--rule", "gcra:1/0m"], /period must be/],
+    ["access.log", ["--rule", "gcra:1/0m"], /^Cannot read --rule as its period must be/],
+    [
+      "access.log",
+      ["--sweep", "10x"],
+      /^Cannot read --sweep as its period must be .*: current value is "10x"$/,
+    ],
     ["access.log", ["--rule", "nope:1/1m"], /algorithm must be one of/],
     ["access.log", [...RULE, "--key", "ip/8"], /ipv6Prefix must be/],
     [
@@ -339,6 +344,8 @@ describe("tidegate simulate", () => {
     }));
 
   test("says how it is used, and what it does not know", async () => {
+    const { complaints } = await runCommand("simulate", "attack", "--duration", "10x");
+    assert.match(complaints, /^Cannot simulate traffic as --duration must be .* is "10x"$/);
     assert.match((await runCommand("simulate", "--help")).printed, /KIND is steady, bursts, /);
     assert.equal((await runCommand("simulate")).status, 2);
     const wrong = await runCommand("simulate", "flood");

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { checkChoice, checkInteger, checkMilliseconds } from "../../../core/options/checks.ts";
+import {
+  checkChoice,
+  checkInteger,
+  checkMilliseconds,
+  checkStore,
+} from "../../../core/options/checks.ts";
 
 test("a check says what could not be done, what is required, and what was given", () => {
-  const wrong: readonly [() => void, string, string][] = [
+  const wrong: [() => void, string, string][] = [
     [
       () => checkInteger("create x", "size", 9, 1, 8),
       "RangeError",
@@ -26,6 +31,13 @@ test("a check says what could not be done, what is required, and what was given"
       "Cannot wait as time must be a number of milliseconds, at least 0, or Infinity: current value is -1",
     ],
   ];
+  for (const [value, shown] of [[Promise.resolve(), "a promise"], [{}, "an object"]] as const) {
+    wrong.push([
+      () => checkStore("create x", "store", value),
+      "TypeError",
+      `Cannot create x as store must be a store, such as memoryStore(): current value is ${shown}`,
+    ]);
+  }
   for (const [check, name, message] of wrong) assert.throws(check, { name, message });
   checkInteger("create x", "size", 8, 1, 8);
   checkChoice("create x", "mode", "b", ["a", "b"]);

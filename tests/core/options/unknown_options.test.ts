@@ -89,6 +89,27 @@ for (const [action, name, meant, call] of CALLS) {
   });
 }
 
+test("whoever gives rateLimit the numbers of a limit, or the algorithm, is told how to give a limiter", () => {
+  const one = limiter(gcra(rate));
+  for (
+    const [name, options] of [
+      ["windowMs", { windowMs: 60_000, max: 100 }],
+      ["max", { max: 100 }],
+      ["limit", { limit: 100, windowMs: 60_000 }],
+      ["algorithm", { algorithm: gcra(rate) }],
+      ["algorithm", one],
+      ["limiters", { limiters: [one, one] }],
+    ] as const
+  ) {
+    const example = '{ limiter: limiter(gcra({ limit: 100, period: "1m" })) }';
+    assert.throws(() => rateLimit(options as never), {
+      name: "TypeError",
+      message: `Cannot create rateLimit as there is no option "${name}": ` +
+        `did you mean limiter, as in ${example}?`,
+    });
+  }
+});
+
 test("what other libraries call a period is named with its unit, what is like nothing with all options", () => {
   for (const name of ["windowMs", "duration", "interval"]) {
     assert.throws(() => gcra({ ...rate, ...{ [name]: 1 } }), {

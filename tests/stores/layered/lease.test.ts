@@ -392,7 +392,12 @@ describe("lease", () => {
 
   test("does not accept an algorithm that delays calls", () => {
     const queue = leakyQueue({ limit: 1, period: "1s", queue: 9 });
-    assert.throws(() => leased(memoryStore(), TEN, queue), RangeError);
+    assert.throws(() => leased(memoryStore(), TEN, queue), {
+      name: "RangeError",
+      message:
+        "Cannot create limiter on lease as its algorithm must start calls at once, without " +
+        'a delay: current value is "leakyQueue/1/1000/9"',
+    });
   });
 
   test("does not accept an algorithm that a block would lock", () => {

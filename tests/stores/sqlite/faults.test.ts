@@ -28,10 +28,13 @@ test("a file that is no database is refused, with the reason", () =>
     const path = join(folder, "limits.db");
     writeFileSync(path, "This is no database at all. ".repeat(100));
     assert.throws(() => sqliteStore(path), /Cannot open sqliteStore as .*not a database/);
-    assert.throws(
-      () => sqliteStore(join(folder, "none", "limits.db")),
-      /Cannot open sqliteStore as/,
-    );
+    const nowhere = join(folder, "no such folder of a name as long as paths are", "limits.db");
+    for (const each of [path, nowhere]) {
+      assert.throws(() => sqliteStore(each), (error: Error) => {
+        assert.ok(error.message.endsWith(`: its path is ${JSON.stringify(each)}`), error.message);
+        return true;
+      });
+    }
     return Promise.resolve();
   }));
 
