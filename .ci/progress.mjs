@@ -25,10 +25,10 @@ const INTERVAL = 20_000;
 /**
  * @param {Readonly<Record<string, number>>} guesses Seconds of the jobs to run, by title, where no
  *   earlier run says more.
- * @param {number} slots How many jobs run at once.
+ * @param {number} most How many jobs run at once.
  * @returns {Progress}
  */
-export function progress(guesses, slots) {
+export function progress(guesses, most) {
   const seconds = { ...guesses, ...readSeconds() };
   /** @type {Map<string, { begun: number, tests: number }>} */
   const running = new Map();
@@ -47,7 +47,7 @@ export function progress(guesses, slots) {
     else console.log(`   ${line}`);
   }
 
-  /** The work left at the pace so far, shared by the slots; at least the longest job's own. */
+  /** The work left at the pace so far, shared by those that run at once; at least the longest job's own. */
   function secondsLeft() {
     const pace = ended.expected > 0 ? ended.actual / ended.expected : 1;
     const left = [...running].map(([title, { begun }]) =>
@@ -55,7 +55,7 @@ export function progress(guesses, slots) {
     );
     const later = [...waiting].map((title) => expected(title) * pace);
     const sum = [...left, ...later].reduce((a, b) => a + b, 0);
-    return Math.max(sum / slots, ...left);
+    return Math.max(sum / most, ...left);
   }
 
   /** @param {string} title */

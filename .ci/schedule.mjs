@@ -1,4 +1,4 @@
-// Runs jobs side by side, as many at once as there are slots, each after the one it needs.
+// Runs jobs side by side, `most` at once, each after the one it needs.
 
 /**
  * @template Result
@@ -12,10 +12,10 @@
  * @template Result
  * @template {Job<Result>} J
  * @param {readonly J[]} jobs In the order to start them.
- * @param {number} slots
+ * @param {number} most
  * @param {{ onStart: (job: J) => void, onEnd: (job: J, result: Result) => void }} listeners
  */
-export async function schedule(jobs, slots, { onStart, onEnd }) {
+export async function schedule(jobs, most, { onStart, onEnd }) {
   const waiting = [...jobs];
   /** @type {Map<string, Promise<void>>} */
   const running = new Map();
@@ -23,7 +23,7 @@ export async function schedule(jobs, slots, { onStart, onEnd }) {
   const isReady = (/** @type {J} */ { after }) => after === undefined || !unfinished.has(after);
   while (unfinished.size > 0) {
     for (;;) {
-      const index = running.size < slots ? waiting.findIndex(isReady) : -1;
+      const index = running.size < most ? waiting.findIndex(isReady) : -1;
       if (index === -1) break;
       const [job] = /** @type {[J]} */ (waiting.splice(index, 1));
       onStart(job);

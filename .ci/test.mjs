@@ -34,12 +34,12 @@ const missing = prepare();
 /** @type {Map<string, Result>} */
 const results = new Map();
 // Tests wait as much as they compute, so two jobs more than there are cores keep them busy.
-const slots = availableParallelism() === 1 ? 1 : availableParallelism() + 2;
+const most = availableParallelism() === 1 ? 1 : availableParallelism() + 2;
 const jobs = jobsOf({ parts, files, seed, reports, missing });
-const shown = progress(Object.fromEntries(jobs.map(({ title, guess }) => [title, guess])), slots);
+const shown = progress(Object.fromEntries(jobs.map(({ title, guess }) => [title, guess])), most);
 await schedule(
   jobs.map((job) => ({ ...job, run: () => job.run((text) => shown.output(job.title, text)) })),
-  slots,
+  most,
   {
     onStart: ({ title }) => shown.start(title),
     onEnd(job, result) {

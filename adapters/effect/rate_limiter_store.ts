@@ -88,25 +88,25 @@ export function layerRateLimiterStore(
 }
 
 /** The state of a key: tokens, and the instant that they count from. */
-type Slot = readonly [tokens: number, instant: number];
+type State = readonly [tokens: number, instant: number];
 
 /**
- * The result of a call on a slot: its answer, the slot after it, and how long that slot must be
+ * The result of a call on a state: its answer, the state after it, and how long that state must be
  * kept.
  */
 interface Turn {
   readonly answer: readonly [tokens: number, milliseconds: number];
-  /** The same slot if nothing changes; the fresh one if it equals that. */
-  readonly slot: Slot;
-  /** Milliseconds until the slot equals a fresh one. */
+  /** The same state if nothing changes; the fresh one if it equals that. */
+  readonly state: State;
+  /** Milliseconds until the state equals a fresh one. */
   readonly freshAfter: number;
 }
 
-/** How slots are kept: what names them in stored keys, and their codec. */
+/** How states are kept: what names them in stored keys, and their codec. */
 interface Kind {
   readonly id: string;
-  readonly fresh: Slot;
-  readonly codec: Codec<Slot>;
+  readonly fresh: State;
+  readonly codec: Codec<State>;
 }
 
 /** A counter holds the units taken, and when it starts anew. */
@@ -114,8 +114,8 @@ export const COUNTER: Kind = kindOf("effectFixedWindow", "c1", [0, 0]);
 /** A bucket holds the tokens left, and when the current interval began; a fresh bucket is full. */
 export const BUCKET: Kind = kindOf("effectTokenBucket", "b1 0", [Infinity, 0]);
 
-function kindOf(id: string, version: string, fresh: Slot): Kind {
-  return { id, fresh, codec: numbersCodec(version, fresh, (slot) => !slot.some(Number.isNaN)) };
+function kindOf(id: string, version: string, fresh: State): Kind {
+  return { id, fresh, codec: numbersCodec(version, fresh, (state) => !state.some(Number.isNaN)) };
 }
 
 /**
@@ -124,15 +124,19 @@ function kindOf(id: string, version: string, fresh: Slot): Kind {
  * refused.
  */
 function counterTurn(tokens: number, refillRate: number, limit: number | undefined) {
-  return function turn(slot: Slot, now: number): Turn {
-    const [taken, end] = slot[1] > now ? slot : [0, now];
+  return function turn(state: State, now: number): Turn {
+    const [taken, end] = state[1] > now ? state : [0, now];
     const count = taken + tokens;
     const isRefused = Boolean(limit) && count > limit!;
     // Summed up in the order of Effect's own store, whose floats these are.
     const until = isRefused ? end : end + refillRate * tokens;
     const freshAfter = until - now;
-    const next: Slot = isRefused ? slot : [count, until];
-    return { answer: [count, freshAfter], slot: freshAfter > 0 ? next : COUNTER.fresh, freshAfter };
+    const next: State = isRefused ? state : [count, until];
+    return {
+      answer: [count, freshAfter],
+      state: freshAfter > 0 ? next : COUNTER.fresh,
+      freshAfter,
+    };
   };
 }
 
@@ -141,28 +145,28 @@ function counterTurn(tokens: number, refillRate: number, limit: number | undefin
  * where it may overflow; answers with the tokens left, and how far the current interval has come.
  */
 function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverflow: boolean) {
-  return function turn(slot: Slot, now: number): Turn {
-    const gained = Math.max(0, Math.floor((now - slot[1]) / refillRate));
-    const renews = gained > 0 || slot[0] === Infinity;
-    const held = renews ? Math.min(limit, slot[0] + gained) : slot[0];
-    const began = held >= limit ? now : slot[1] + gained * refillRate;
+  return function turn(state: State, now: number): Turn {
+    const gained = Math.max(0, Math.floor((now - state[1]) / refillRate));
+    const renews = gained > 0 || state[0] === Infinity;
+    const held = renews ? Math.min(limit, state[0] + gained) : state[0];
+    const began = held >= limit ? now : state[1] + gained * refillRate;
     const elapsed = Math.max(0, now - began);
     const left = held - tokens;
     const isRefused = left < 0 && !mayOverflow;
     const kept = isRefused ? held : left;
-    const next: Slot = isRefused ? slot : [left, began];
+    const next: State = isRefused ? state : [left, began];
     return {
       answer: [left, elapsed],
-      slot: kept >= limit ? BUCKET.fresh : next,
+      state: kept >= limit ? BUCKET.fresh : next,
       freshAfter: (limit - kept) * refillRate - elapsed,
     };
   };
 }
 
-/** A call's turn: a function from a slot and an instant to its result. */
-type TurnOf = (slot: Slot, now: number) => Turn;
+/** A call's turn: a function from a state and an instant to its result. */
+type TurnOf = (state: State, now: number) => Turn;
 
-/** The answer of a turn, and the decision by which a store keeps the slot. */
+/** The answer of a turn, and the decision by which a store keeps the state. */
 interface TurnAnswer {
   readonly answer: Turn["answer"];
   readonly decision: Decision;
@@ -174,10 +178,10 @@ const TURN: Verb<TurnOf, TurnAnswer> = Object.freeze({
   kind: "take",
   units: () => 1,
   on: () => ({
-    next: (slot: unknown, now: number, turn: TurnOf) => turn(slot as Slot, now).slot,
-    answer: (slot: unknown, _next: unknown, now: number, turn: TurnOf) =>
-      answerOf(turn(slot as Slot, now)),
-    uncharged: (slot: unknown, now: number, turn: TurnOf) => answerOf(turn(slot as Slot, now)),
+    next: (state: unknown, now: number, turn: TurnOf) => turn(state as State, now).state,
+    answer: (state: unknown, _next: unknown, now: number, turn: TurnOf) =>
+      answerOf(turn(state as State, now)),
+    uncharged: (state: unknown, now: number, turn: TurnOf) => answerOf(turn(state as State, now)),
   }),
   decisionOf: ({ decision }: TurnAnswer) => decision,
   answerOf: (decision: Decision, answer?: TurnAnswer) => ({
@@ -192,13 +196,13 @@ function answerOf({ answer, freshAfter }: Turn): TurnAnswer {
 }
 
 /**
- * Makes a function that replaces a key's slot by the result of a turn, atomically, and answers. The
+ * Makes a function that replaces a key's state by the result of a turn, atomically, and answers. The
  * time comes from the fiber's clock; on the default clock it is the store's.
  *
- * @throws {RangeError} If the store cannot hold its slots.
+ * @throws {RangeError} If the store cannot hold its states.
  */
 function stepperOn(store: Store, prefix: string, { id, fresh, codec }: Kind) {
-  const look: Algorithm<Slot>["step"] = (slot) => [kept(0), slot];
+  const look: Algorithm<State>["step"] = (state) => [kept(0), state];
   const parts = { name: id, id, policies: [], capacity: 1, initial: fresh, codec };
   const algorithm = { ...parts, step: look, charge: look } as unknown as Algorithm;
   const { call } = (store as StoreBase).open({ prefix, algorithm, older: [] }).bind(TURN);

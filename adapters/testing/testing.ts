@@ -52,7 +52,7 @@ export * from "./stores/scheduled_store.ts";
 export * from "./arbitraries/schedules.ts";
 export * from "./stores/store_commands.ts";
 export * from "./store_laws.ts";
-export * from "./stores/store_slots.ts";
+export * from "./stores/tested_key.ts";
 export * from "./stores/stores_in_turn.ts";
 export {
   algorithms,

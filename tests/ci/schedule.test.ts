@@ -8,9 +8,9 @@ import { fcOptions } from "../support/seed.ts";
 /** Jobs by number, each after none or an earlier one. */
 const drawn = fc.array(fc.option(fc.nat(), { nil: undefined }), { maxLength: 12 });
 
-test("every job runs once, after the one it needs, and no more at once than there are slots", () =>
+test("every job runs once, after the one it needs, and no more at once than may be", () =>
   fc.assert(
-    fc.asyncProperty(drawn, fc.integer({ min: 1, max: 4 }), async (needs, slots) => {
+    fc.asyncProperty(drawn, fc.integer({ min: 1, max: 4 }), async (needs, most) => {
       const ended: string[] = [];
       let running = 0;
       const jobs = needs.map((need, index) => {
@@ -19,14 +19,14 @@ test("every job runs once, after the one it needs, and no more at once than ther
           title: String(index),
           ...(after === undefined ? {} : { after }),
           async run() {
-            assert.ok(++running <= slots);
+            assert.ok(++running <= most);
             assert.ok(after === undefined || ended.includes(after));
             await Promise.resolve();
             running--;
           },
         };
       });
-      await schedule(jobs, slots, {
+      await schedule(jobs, most, {
         onStart() {},
         onEnd: ({ title }: { readonly title: string }) => void ended.push(title),
       });

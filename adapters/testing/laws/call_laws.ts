@@ -11,7 +11,7 @@ import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
 import { type Law, law } from "../law.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import { referenceStore } from "../stores/reference_store.ts";
-import { verbOf } from "../stores/store_slots.ts";
+import { verbOf } from "../stores/tested_key.ts";
 import { costOf, schedules, waitOf } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { inWords } from "../table.ts";

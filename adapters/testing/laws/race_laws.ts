@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import { linearization, type ObservedCall } from "../linearization.ts";
-import { operationOn, runOn } from "../stores/store_slots.ts";
+import { operationOn, runOn } from "../stores/tested_key.ts";
 import { table } from "../table.ts";
 import { expectSame } from "./expect_same.ts";
 import { type MakeStoreLaw, type StoreCase, storeLaw } from "./store_fixture.ts";
@@ -25,7 +25,7 @@ export const raceLaws = (): readonly MakeStoreLaw[] => [
   storeLaw({
     name: "N concurrent callers of a limit L are admitted exactly L times",
     draw: fc.integer({ min: 1, max: 12 }),
-    async holds({ slot: { algorithm: { capacity } }, call }, shares) {
+    async holds({ tested: { algorithm: { capacity } }, call }, shares) {
       const cost = Math.ceil(capacity / shares);
       const admissible = Math.floor(capacity / cost);
       const callers = Array.from(
@@ -45,10 +45,10 @@ export const raceLaws = (): readonly MakeStoreLaw[] => [
     name: "calls on several keys at once are all or nothing, and none waits for another forever",
     subjects: [2, 2],
     keys: ["one", "other"],
-    async holds({ store, slots, now }) {
-      const capacity = Math.min(...slots.map((slot) => slot.algorithm.capacity));
+    async holds({ store, keys, now }) {
+      const capacity = Math.min(...keys.map((tested) => tested.algorithm.capacity));
       const cost = Math.ceil(capacity / 5);
-      const operations = slots.map((slot) => operationOn(slot, cost));
+      const operations = keys.map((tested) => operationOn(tested, cost));
       const batches = Array.from(
         { length: 8 },
         (_, i) => store.run(i % 2 === 0 ? operations : [...operations].reverse(), now),
@@ -56,10 +56,10 @@ export const raceLaws = (): readonly MakeStoreLaw[] => [
       const answers = await Promise.all(batches) as readonly (readonly Decision[])[];
       const admitted = answers.filter((all) => all.every(({ allowed }) => allowed)).length;
       expectSame(admitted, Math.floor(capacity / cost), "admitted:");
-      for (const slot of slots) {
-        const { remaining } = await runOn(store, slot, 0, now);
-        const left = slot.algorithm.capacity - admitted * cost;
-        expectSame(remaining, left, `left of ${slot.stored}:`);
+      for (const tested of keys) {
+        const { remaining } = await runOn(store, tested, 0, now);
+        const left = tested.algorithm.capacity - admitted * cost;
+        expectSame(remaining, left, `left of ${tested.stored}:`);
       }
     },
   }),
@@ -80,7 +80,7 @@ export function races(): fc.Arbitrary<RacingCall[][]> {
  * reducer gives the same answers.
  */
 export async function expectOrder(
-  { store, slot, now: origin }: StoreCase,
+  { store, tested, now: origin }: StoreCase,
   waves: readonly (readonly RacingCall[])[],
 ): Promise<void> {
   const history: ObservedCall[] = [];
@@ -91,11 +91,11 @@ export async function expectOrder(
       const cost = dry ? Math.max(0, drawn) : drawn;
       const start = tick++;
       const now = origin + at;
-      const decision = await runOn(store, slot, cost, now, { dry, lane: i % 2 === 1 });
+      const decision = await runOn(store, tested, cost, now, { dry, lane: i % 2 === 1 });
       history.push({ start, end: tick++, now, cost, dry, decision });
     }));
   }
-  if (linearization(slot.algorithm, history) !== undefined) return;
+  if (linearization(tested.algorithm, history) !== undefined) return;
   const rows = history.map((call) => ({
     ...call,
     expected: `in some order, from ${call.start} to ${call.end}`,

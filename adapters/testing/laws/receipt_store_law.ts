@@ -13,7 +13,7 @@ import { peek } from "../../../core/verbs/peek.ts";
 import { type Mark, reserve, type Reserved, reserveFor } from "../../../core/verbs/reserve.ts";
 import { chargeReceipt, giveBackReceipt } from "../../../core/verbs/settle.ts";
 import type { Settlement } from "../../../core/receipts/receipt.ts";
-import type { StoreSlot } from "../stores/store_slots.ts";
+import type { TestedKey } from "../stores/tested_key.ts";
 import { inWords } from "../table.ts";
 import { expectSame } from "./expect_same.ts";
 import { type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
@@ -22,7 +22,7 @@ import { type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
 interface Act {
   readonly does: "reserve" | "reserveFor" | "refund" | "settle" | "consume" | "charge" | "peek";
   readonly gap: number;
-  readonly slot: number;
+  readonly place: number;
   readonly units: number;
   readonly pick: number;
   readonly lane: boolean;
@@ -31,7 +31,7 @@ interface Act {
 /** A receipt as the store made it, and as the bare verb did. */
 interface Pair {
   readonly id: number;
-  readonly slot: StoreSlot;
+  readonly tested: TestedKey;
   readonly units: number;
   readonly own: Mark;
   readonly bare: Mark;
@@ -52,7 +52,7 @@ function acts(): fc.Arbitrary<readonly Act[]> {
         "peek",
       ),
       gap: fc.nat({ max: 5 }),
-      slot: fc.nat(),
+      place: fc.nat(),
       units: fc.nat({ max: 100 }),
       pick: fc.nat(),
       lane: fc.boolean(),
@@ -67,52 +67,56 @@ export function receiptStoreLaw(): MakeStoreLaw {
     name: "receipts are settled as by the bare verbs, on states that are never forgotten",
     keys: ["a", "b"],
     draw: acts(),
-    async holds({ store, slots, now: start }, drawn) {
-      const states = new Map<StoreSlot, unknown>();
+    async holds({ store, keys, now: start }, drawn) {
+      const states = new Map<TestedKey, unknown>();
       const pairs: Pair[] = [];
       let now = start;
       let step = 0;
 
       /** Runs a verb on the store and on the bare state. */
       async function both<Argument, Answer>(
-        slot: StoreSlot,
+        tested: TestedKey,
         verb: Verb<Argument, Answer>,
         lane: boolean,
         own: Argument,
         bare: Argument = own,
       ): Promise<readonly [Answer, Answer]> {
-        const bound = slot.family.bind(verb);
-        const operation = { bound, key: slot.key, argument: own };
+        const bound = tested.family.bind(verb);
+        const operation = { bound, key: tested.key, argument: own };
         const answer = lane
-          ? await bound.call(slot.key, own, now)
+          ? await bound.call(tested.key, own, now)
           : (await store.run([operation], now))[0] as Answer;
-        const steps = verb.on(slot.algorithm);
-        const state = states.get(slot) ?? slot.algorithm.initial;
+        const steps = verb.on(tested.algorithm);
+        const state = states.get(tested) ?? tested.algorithm.initial;
         const next = steps.next(state, now, bare);
         const wanted = steps.answer(state, next, now, bare);
-        states.set(slot, next);
+        states.set(tested, next);
         const words = (each: Answer) => inWords(verb.decisionOf(each));
-        expectSame(words(answer), words(wanted), `${verb.name} on ${slot.algorithm.id} at ${now}:`);
+        expectSame(
+          words(answer),
+          words(wanted),
+          `${verb.name} on ${tested.algorithm.id} at ${now}:`,
+        );
         return [answer, wanted];
       }
 
-      async function act({ does, slot: place, units, pick, lane }: Act): Promise<void> {
-        const slot = slots[place % slots.length]!;
-        const cost = Math.ceil(slot.algorithm.capacity * units / 100);
+      async function act({ does, place, units, pick, lane }: Act): Promise<void> {
+        const tested = keys[place % keys.length]!;
+        const cost = Math.ceil(tested.algorithm.capacity * units / 100);
         const simple: Partial<Record<Act["does"], Verb<number, Decision>>> = {
           consume,
           charge,
           peek,
         };
         const verb = simple[does];
-        if (verb !== undefined) return void await both(slot, verb, lane, cost);
+        if (verb !== undefined) return void await both(tested, verb, lane, cost);
         if (does === "reserve" || does === "reserveFor") {
           const [ttl, of] = does === "reserve" ? [0, reserve] : [1 + pick % 100_000, reserveFor];
           const argument = { cost, id: ++step, ttl };
-          const [own, bare] = await both<typeof argument, Reserved>(slot, of, lane, argument);
+          const [own, bare] = await both<typeof argument, Reserved>(tested, of, lane, argument);
           expectSame(own.mark?.until, bare.mark?.until, "the receipt's until:");
           if (own.mark === undefined || bare.mark === undefined) return;
-          pairs.push({ id: step, slot, units: cost, own: own.mark, bare: bare.mark });
+          pairs.push({ id: step, tested, units: cost, own: own.mark, bare: bare.mark });
           return;
         }
         const pair = pairs[pick % Math.max(1, pairs.length)];
@@ -127,7 +131,7 @@ export function receiptStoreLaw(): MakeStoreLaw {
           ...change,
         });
         const [one, other] = await both<ReturnType<typeof argumentOf>, Settlement>(
-          pair.slot,
+          pair.tested,
           isExcess ? chargeReceipt : giveBackReceipt,
           lane,
           argumentOf(own),
@@ -138,12 +142,12 @@ export function receiptStoreLaw(): MakeStoreLaw {
         expectSame(
           JSON.stringify({ returned, charged, outcome }),
           JSON.stringify(wanted),
-          `${does} of ${slots[0]!.algorithm.id} at ${now}:`,
+          `${does} of ${keys[0]!.algorithm.id} at ${now}:`,
         );
       }
 
       for (const one of drawn) {
-        const { grids } = slots[0]!.guide;
+        const { grids } = keys[0]!.guide;
         now += [
           0,
           0,

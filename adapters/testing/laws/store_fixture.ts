@@ -8,7 +8,7 @@ import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
-import { isAccepted, runOn, type StoreSlot, storeSlot } from "../stores/store_slots.ts";
+import { isAccepted, runOn, type TestedKey, testedKey } from "../stores/tested_key.ts";
 
 /** Makes a store to put to the laws. */
 export type MakeStore = () => Store | Promise<Store>;
@@ -17,11 +17,11 @@ export type MakeStore = () => Store | Promise<Store>;
 export interface StoreCase {
   readonly store: Store;
   /** Each key under each algorithm; at least one. */
-  readonly slots: readonly StoreSlot[];
+  readonly keys: readonly TestedKey[];
   /** The first of them. */
-  readonly slot: StoreSlot;
+  readonly tested: TestedKey;
   readonly now: number;
-  /** A call on the first slot. */
+  /** A call on the first key. */
   call(cost: number, options?: Parameters<typeof runOn>[4]): Promise<Decision>;
 }
 
@@ -98,7 +98,7 @@ let prefixes = 0;
 export async function withKeys(
   store: Store,
   subjects: readonly Subject[],
-  keys: readonly string[],
+  names: readonly string[],
   now: number,
   run: (at: StoreCase) => Promise<void>,
 ): Promise<void> {
@@ -107,15 +107,15 @@ export async function withKeys(
   const prefix = `law-${random}-${++prefixes}`;
   const drawn = subjects
     .filter(({ algorithm }) => isAccepted(store, algorithm))
-    .flatMap((subject) => keys.map((key) => storeSlot(store, prefix, subject, key)));
-  const slots = [...new Map(drawn.map((slot) => [slot.stored, slot])).values()];
-  const [slot] = slots;
-  if (slot === undefined) return;
+    .flatMap((subject) => names.map((key) => testedKey(store, prefix, subject, key)));
+  const keys = [...new Map(drawn.map((tested) => [tested.stored, tested])).values()];
+  const [tested] = keys;
+  if (tested === undefined) return;
   try {
-    const call: StoreCase["call"] = (cost, options) => runOn(store, slot, cost, now, options);
-    await run({ store, slots, slot, now, call });
+    const call: StoreCase["call"] = (cost, options) => runOn(store, tested, cost, now, options);
+    await run({ store, keys, tested, now, call });
   } finally {
-    for (const { family, key } of slots) await family.delete(key);
+    for (const { family, key } of keys) await family.delete(key);
   }
 }
 

@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import type { Store } from "../../../core/store.ts";
 import { storeCommands, storeModel } from "../stores/store_commands.ts";
-import { runOn, storeSlot } from "../stores/store_slots.ts";
+import { runOn, testedKey } from "../stores/tested_key.ts";
 import { inWords } from "../table.ts";
 import { expectSame } from "./expect_same.ts";
 import { type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
@@ -18,12 +18,12 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
     subjects: [1, 3],
     keys: ["a", "b"],
     draw: storeCommands(),
-    holds: ({ store, slots, now }, commands) =>
-      fc.asyncModelRun(() => ({ model: storeModel(slots, now), real: store }), commands),
+    holds: ({ store, keys, now }, commands) =>
+      fc.asyncModelRun(() => ({ model: storeModel(keys, now), real: store }), commands),
   }),
   storeLaw({
     name: "a key that was deleted is fresh",
-    async holds({ slot: { algorithm, family, key }, now, call }) {
+    async holds({ tested: { algorithm, family, key }, now, call }) {
       await family.delete(key);
       await call(algorithm.capacity);
       await family.delete(key);
@@ -33,13 +33,13 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
   }),
   storeLaw({
     name: "where all keys of a prefix were deleted they are fresh, and no others",
-    async holds({ store, slot, now, call }) {
+    async holds({ store, tested, now, call }) {
       if (store.deleteAll === undefined) return;
-      const { algorithm } = slot;
-      const beside = storeSlot(store, `${slot.prefix}:{`, { algorithm }, "key");
+      const { algorithm } = tested;
+      const beside = testedKey(store, `${tested.prefix}:{`, { algorithm }, "key");
       const [full, left] = [await call(algorithm.capacity, { lane: true }), "0"];
       await runOn(store, beside, algorithm.capacity, now);
-      await store.deleteAll(slot.prefix);
+      await store.deleteAll(tested.prefix);
       const fresh = inWords(algorithm.step(algorithm.initial, now, 0)[0]);
       for (const lane of [false, true]) {
         expectSame(inWords(await call(0, { lane })), fresh, "a fresh key:");
@@ -54,11 +54,11 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
     name: "keys do not touch each other, whatever is in them",
     keys: (drawn) => drawn,
     draw: strangeKeys(),
-    async holds({ store, slots, now }, keys) {
-      expectSame(slots.length, keys.length, "different stored keys:");
-      for (const [i, slot] of slots.entries()) {
-        const { initial, step } = slot.algorithm;
-        const decision = await runOn(store, slot, 1, now, { lane: i % 2 === 1 });
+    async holds({ store, keys, now }, names) {
+      expectSame(keys.length, names.length, "different stored keys:");
+      for (const [i, tested] of keys.entries()) {
+        const { initial, step } = tested.algorithm;
+        const decision = await runOn(store, tested, 1, now, { lane: i % 2 === 1 });
         expectSame(inWords(decision), inWords(step(initial, now, 1)[0]), "a fresh key:");
       }
     },
@@ -69,7 +69,7 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
 export function writeLaw(writes: (store: Store) => number | Promise<number>): MakeStoreLaw {
   return storeLaw({
     name: "nothing is written for a refusal or a look",
-    async holds({ store, slot: { algorithm: { capacity } }, call }) {
+    async holds({ store, tested: { algorithm: { capacity } }, call }) {
       await call(capacity);
       const before = await writes(store);
       for (const lane of [false, true]) {

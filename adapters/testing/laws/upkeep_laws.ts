@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { haveLikeParts } from "../../../core/carry_over.ts";
 import type { ReplaceMode, StoreBase } from "../../../core/store.ts";
-import { runOn, storeSlot } from "../stores/store_slots.ts";
+import { runOn, testedKey } from "../stores/tested_key.ts";
 import { inWords } from "../table.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import { type MakeStore, type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
@@ -17,10 +17,10 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
   storeLaw({
     name: "without an instant a store decides at its own time",
     draw: fc.boolean(),
-    async holds({ store, slot }, lane) {
-      const { capacity } = slot.algorithm;
-      const over = await runOn(store, slot, capacity + 1, undefined, { lane });
-      const full = await runOn(store, slot, capacity, undefined, { lane });
+    async holds({ store, tested }, lane) {
+      const { capacity } = tested.algorithm;
+      const over = await runOn(store, tested, capacity + 1, undefined, { lane });
+      const full = await runOn(store, tested, capacity, undefined, { lane });
       const fresh = !over.allowed && over.remaining === capacity && full.allowed &&
         full.remaining === 0 && full.resetAfter > 0;
       if (!fresh) throw new Error(`Expected a fresh key, not ${inWords(over)}; ${inWords(full)}`);
@@ -34,17 +34,17 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
       share: fc.nat({ max: 100 }),
       lane: fc.boolean(),
     }),
-    async holds({ store, slots: [old, slot], now }, { mode, share, lane }) {
-      if (old === undefined || slot === undefined) return;
-      const [before, { capacity }] = [old.algorithm.capacity, slot.algorithm];
+    async holds({ store, keys: [old, tested], now }, { mode, share, lane }) {
+      if (old === undefined || tested === undefined) return;
+      const [before, { capacity }] = [old.algorithm.capacity, tested.algorithm];
       const used = Math.floor(before * share / 100);
       await runOn(store, old, used, now);
       const older = [{ algorithm: old.algorithm, mode }];
-      const { prefix, algorithm, key } = slot;
+      const { prefix, algorithm, key } = tested;
       const family = (store as StoreBase).open({ prefix, algorithm, older });
       const run = (cost: number, dry: boolean) =>
         runOn(store, { key, family }, cost, now, { dry, lane });
-      const left = leftAfter(mode, used, old.algorithm, slot.algorithm);
+      const left = leftAfter(mode, used, old.algorithm, tested.algorithm);
       const untouched = inWords(await runOn(store, old, 0, now));
       expectSame((await run(1, true)).allowed, left >= 1, "a dry run's allowed:");
       expectSame(inWords(await runOn(store, old, 0, now)), untouched, "the older key after it:");
@@ -54,7 +54,11 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
       expectSame((await run(0, false)).remaining, left, `left after ${mode}:`);
       const taken = Math.min(left, 1);
       await run(1, false);
-      expectSame((await runOn(store, slot, 0, now)).remaining, left - taken, "left after a call:");
+      expectSame(
+        (await runOn(store, tested, 0, now)).remaining,
+        left - taken,
+        "left after a call:",
+      );
       // Used up twice, for a store may remember refusals.
       for (let calls = 0; calls < 2; calls++) await runOn(store, old, before, now, { lane });
       await family.delete(key);
@@ -65,14 +69,14 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
   }),
   storeLaw({
     name: "a bad instant or cost is a RangeError, and changes nothing",
-    async holds({ store, slot, now, call }) {
+    async holds({ store, tested, now, call }) {
       await call(1);
       const before = inWords(await call(0));
       for (const bad of [NaN, -1, Infinity, 2 ** 42 + 1]) {
-        await expectError(() => runOn(store, slot, 1, bad), [RangeError], `now ${bad}`);
+        await expectError(() => runOn(store, tested, 1, bad), [RangeError], `now ${bad}`);
       }
       for (const bad of [NaN, 0.5, Infinity, 2 ** 60]) {
-        await expectError(() => runOn(store, slot, bad, now), [RangeError], `cost ${bad}`);
+        await expectError(() => runOn(store, tested, bad, now), [RangeError], `cost ${bad}`);
       }
       expectSame(inWords(await call(0)), before, "the same:");
     },
@@ -84,9 +88,9 @@ export function closingLaw(make: MakeStore): MakeStoreLaw {
   return storeLaw({
     name: "a closed store answers no more",
     draw: fc.boolean(),
-    async holds({ slot }, dispose) {
+    async holds({ tested }, dispose) {
       const store = await make();
-      const closed = storeSlot(store, slot.prefix, { algorithm: slot.algorithm }, slot.key);
+      const closed = testedKey(store, tested.prefix, { algorithm: tested.algorithm }, tested.key);
       await (dispose ? store[Symbol.asyncDispose]() : store.close());
       for (const lane of [false, true]) {
         await expectError(() => runOn(store, closed, 1, 0, { lane }), [Error], "a closed store");

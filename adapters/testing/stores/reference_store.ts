@@ -50,14 +50,14 @@ export function referenceCall({ bound, key, argument }: Operation): ReferenceCal
  * @example
  * ```ts
  * import { gcra, memoryStore } from "tidegate";
- * import { operationOn, referenceCall, referenceStore, storeSlot } from "tidegate/testing";
+ * import { operationOn, referenceCall, referenceStore, testedKey } from "tidegate/testing";
  * import type { Decision } from "tidegate";
  *
  * const store = memoryStore();
  * const reference = referenceStore();
- * const slot = storeSlot(store, "test", { algorithm: gcra({ limit: 10, period: "1s" }) }, "key");
+ * const tested = testedKey(store, "test", { algorithm: gcra({ limit: 10, period: "1s" }) }, "key");
  * for (const now of [0, 50, 100]) {
- *   const operations = [operationOn(slot, 4)];
+ *   const operations = [operationOn(tested, 4)];
  *   const decisions = store.run(operations, now) as Decision[];
  *   reference.expect(operations.map(referenceCall), now, decisions);
  * }

@@ -16,18 +16,18 @@ import {
   type Wait,
   waitOf,
 } from "../arbitraries/schedules.ts";
-import { operationOn, runOn, type StoreSlot } from "./store_slots.ts";
+import { operationOn, runOn, type TestedKey } from "./tested_key.ts";
 
 /** Facts about the store that commands run on. */
 export interface StoreModel {
   /** The keys that they use. */
-  readonly slots: readonly StoreSlot[];
+  readonly keys: readonly TestedKey[];
   /** The answers that the store should give. */
   readonly reference: ReferenceStore;
   /** The instant of the last command. */
   now: number;
-  /** The last answer for each slot. */
-  readonly last: Map<StoreSlot, Decision>;
+  /** The last answer for each key. */
+  readonly last: Map<TestedKey, Decision>;
 }
 
 /** A command on a store, compared with the model. */
@@ -36,11 +36,11 @@ export type StoreCommand = fc.AsyncCommand<StoreModel, Store>;
 /**
  * The model of a store that holds nothing under the given keys.
  *
- * @param slots The keys to use.
+ * @param keys The keys to use.
  * @param now The instant to begin at.
  */
-export function storeModel(slots: readonly StoreSlot[], now: number): StoreModel {
-  return { slots, reference: referenceStore(), now, last: new Map() };
+export function storeModel(keys: readonly TestedKey[], now: number): StoreModel {
+  return { keys, reference: referenceStore(), now, last: new Map() };
 }
 
 /**
@@ -54,14 +54,14 @@ export function storeModel(slots: readonly StoreSlot[], now: number): StoreModel
  * @example
  * ```ts
  * import { gcra, memoryStore } from "tidegate";
- * import { storeCommands, storeModel, storeSlot } from "tidegate/testing";
+ * import { storeCommands, storeModel, testedKey } from "tidegate/testing";
  * import fc from "fast-check";
  *
  * await fc.assert(fc.asyncProperty(storeCommands(), async (commands) => {
  *   const real = memoryStore();
  *   const algorithm = gcra({ limit: 3, period: 20 });
- *   const slots = ["a", "b"].map((key) => storeSlot(real, "test", { algorithm }, key));
- *   await fc.asyncModelRun(() => ({ model: storeModel(slots, 0), real }), commands);
+ *   const keys = ["a", "b"].map((key) => testedKey(real, "test", { algorithm }, key));
+ *   await fc.asyncModelRun(() => ({ model: storeModel(keys, 0), real }), commands);
  * }), { numRuns: 10 });
  * ```
  */
@@ -69,18 +69,18 @@ export function storeCommands(
   options: SchedulesOptions = {},
 ): fc.Arbitrary<Iterable<StoreCommand>> {
   const move = schedules({ ...options, maxLength: 1 }).map(({ moves }) => moves[0] as Move);
-  const slot = fc.nat({ max: 11 });
-  const several = fc.array(fc.record({ slot, move, dry: seldom() }), {
+  const place = fc.nat({ max: 11 });
+  const several = fc.array(fc.record({ place, move, dry: seldom() }), {
     minLength: 2,
     maxLength: 3,
   });
-  const call = fc.tuple(slot, move, seldom(), fc.boolean());
+  const call = fc.tuple(place, move, seldom(), fc.boolean());
   const commands: fc.Arbitrary<StoreCommand>[] = [
     call.map((drawn) => callCommand(...drawn)),
     call.map((drawn) => callCommand(...drawn)),
     call.map((drawn) => callCommand(...drawn)),
     fc.tuple(several, move).map(([calls, { wait }]) => batchCommand(calls, wait)),
-    slot.map(deleteCommand),
+    place.map(deleteCommand),
   ];
   return fc.commands(commands, { maxCommands: options.maxLength ?? 24, size: "max" });
 }
@@ -94,21 +94,21 @@ function callCommand(index: number, move: Move, dry: boolean, lane: boolean): St
   return {
     check: () => true,
     async run(model, store) {
-      const slot = slotOf(model, index);
-      const last = model.last.get(slot);
-      const now = moved(model, slot, move.wait, last);
-      const cost = costOf(move.cost, slot.guide, last);
-      const decision = await runOn(store, slot, cost, now, { dry, lane, charge });
-      const operation = operationOn(slot, cost, { dry, charge });
+      const tested = keyOf(model, index);
+      const last = model.last.get(tested);
+      const now = moved(model, tested, move.wait, last);
+      const cost = costOf(move.cost, tested.guide, last);
+      const decision = await runOn(store, tested, cost, now, { dry, lane, charge });
+      const operation = operationOn(tested, cost, { dry, charge });
       model.reference.expect([referenceCall(operation)], now, [decision]);
-      model.last.set(slot, decision);
+      model.last.set(tested, decision);
     },
     toString: () => `${lane ? "lane" : "run"}(${index}, ${fc.stringify(move)}, dry: ${dry})`,
   };
 }
 
 interface BatchCall {
-  readonly slot: number;
+  readonly place: number;
   readonly move: Move;
   readonly dry: boolean;
 }
@@ -117,15 +117,15 @@ function batchCommand(calls: readonly BatchCall[], wait: Wait): StoreCommand {
   return {
     check: () => true,
     async run(model, store) {
-      const bySlot = new Map(calls.map((call) => [slotOf(model, call.slot), call]));
-      const slots = [...bySlot.keys()];
-      const now = moved(model, slots[0] as StoreSlot, wait, model.last.get(slots[0] as StoreSlot));
-      const operations = [...bySlot].map(([slot, { move: { cost, charge }, dry }]) =>
-        operationOn(slot, costOf(cost, slot.guide, model.last.get(slot)), { dry, charge })
+      const byKey = new Map(calls.map((call) => [keyOf(model, call.place), call]));
+      const keys = [...byKey.keys()];
+      const now = moved(model, keys[0] as TestedKey, wait, model.last.get(keys[0] as TestedKey));
+      const operations = [...byKey].map(([tested, { move: { cost, charge }, dry }]) =>
+        operationOn(tested, costOf(cost, tested.guide, model.last.get(tested)), { dry, charge })
       );
       const decisions = await store.run(operations, now) as readonly Decision[];
       model.reference.expect(operations.map(referenceCall), now, decisions);
-      slots.forEach((slot, i) => model.last.set(slot, decisions[i] as Decision));
+      keys.forEach((tested, i) => model.last.set(tested, decisions[i] as Decision));
     },
     toString: () => `run(${fc.stringify(calls)}, ${fc.stringify(wait)})`,
   };
@@ -135,19 +135,19 @@ function deleteCommand(index: number): StoreCommand {
   return {
     check: () => true,
     async run(model) {
-      const slot = slotOf(model, index);
-      await slot.family.delete(slot.key);
-      model.reference.delete(slot.stored);
+      const tested = keyOf(model, index);
+      await tested.family.delete(tested.key);
+      model.reference.delete(tested.stored);
     },
     toString: () => `delete(${index})`,
   };
 }
 
-function slotOf({ slots }: StoreModel, index: number): StoreSlot {
-  return slots[index % slots.length] as StoreSlot;
+function keyOf({ keys }: StoreModel, index: number): TestedKey {
+  return keys[index % keys.length] as TestedKey;
 }
 
-function moved(model: StoreModel, { guide }: StoreSlot, wait: Wait, last?: Decision): number {
+function moved(model: StoreModel, { guide }: TestedKey, wait: Wait, last?: Decision): number {
   const now = model.now + waitOf(wait, guide, model.now, last);
   model.now = Math.min(Math.max(0, now), LAST_INSTANT);
   return model.now;

@@ -4,7 +4,7 @@ import {
   operationOn,
   storeLaws,
   storesInTurn,
-  storeSlot,
+  testedKey,
 } from "../../../../adapters/testing/testing.ts";
 import { gcra } from "../../../../core/algorithms/gcra.ts";
 import type { Decision, Store } from "../../../../mod.ts";
@@ -12,7 +12,7 @@ import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
 const algorithm = gcra({ limit: 2, period: "1h" });
-const onKey = (store: Store) => operationOn(storeSlot(store, "turns", { algorithm }, "key"), 1);
+const onKey = (store: Store) => operationOn(testedKey(store, "turns", { algorithm }, "key"), 1);
 
 test("calls go to one store after the other", async () => {
   const [one, other] = [memoryStore(), memoryStore()];

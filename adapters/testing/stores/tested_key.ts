@@ -14,8 +14,8 @@ import { refund } from "../../../core/verbs/refund.ts";
 import type { Guide } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 
-/** A key of a store, under an algorithm. */
-export interface StoreSlot {
+/** A key of a store that is put to the laws, under an algorithm. */
+export interface TestedKey {
   /** The limiter's prefix. */
   readonly prefix: string;
   /** The limiter's key. */
@@ -30,8 +30,8 @@ export interface StoreSlot {
   readonly guide: Guide;
 }
 
-/** The slot of a key on a store. */
-export function storeSlot(store: Store, prefix: string, subject: Subject, key: string): StoreSlot {
+/** A key of a store, under the algorithm of a subject. */
+export function testedKey(store: Store, prefix: string, subject: Subject, key: string): TestedKey {
   const { algorithm } = subject;
   const family = (store as StoreBase).open({ prefix, algorithm, older: [] });
   const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
@@ -54,9 +54,9 @@ export interface UnitsOperation extends Operation {
   readonly argument: number;
 }
 
-/** The operation of one call on a slot: a negative cost gives units back. */
+/** The operation of one call on a key: a negative cost gives units back. */
 export function operationOn(
-  { key, family }: Pick<StoreSlot, "key" | "family">,
+  { key, family }: Pick<TestedKey, "key" | "family">,
   cost: number,
   options: CallOptions = {},
 ): UnitsOperation {
@@ -74,10 +74,10 @@ export function verbOf(cost: number, { dry = false, charge: charges = false }: C
   return [charges ? charge : consume, cost];
 }
 
-/** Runs one operation on a slot of the store. */
+/** Runs one operation on a key of the store. */
 export async function runOn(
   store: Store,
-  { key, family }: Pick<StoreSlot, "key" | "family">,
+  { key, family }: Pick<TestedKey, "key" | "family">,
   cost: number,
   now: number | undefined,
   options: CallOptions = {},
