@@ -34,8 +34,8 @@ export * from "./errors.ts";
 export type { HeldPermit, HoldOptions } from "./held_permit.ts";
 export * from "./http_api/rate_limit_middleware.ts";
 export type {
-  ChargeOptions,
   Found,
+  LimitCallOptions,
   LimitOption,
   RateLimitOptions,
   RequestLimit,

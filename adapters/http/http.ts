@@ -53,7 +53,7 @@ export type {
   Outcome,
   RateLimitOptions,
 } from "./gate/rate_limit_options.ts";
-export type { ChargeOptions, RequestLimit, RequestLimits } from "./limits/limit_options.ts";
+export type { LimitCallOptions, RequestLimit, RequestLimits } from "./limits/limit_options.ts";
 export type { RequestRules, RuleCall, RulesDecision } from "./gate/request_rules.ts";
 export type { Refusal } from "./gate/refusal.ts";
 export * from "./servers/fetch_handler.ts";

@@ -14,7 +14,7 @@ import { type LimitMetrics, limitMetrics } from "../limit_metrics.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 import type { Found, RateLimitOptions, RequestLimit } from "./rate_limit_options.ts";
 import {
-  type FoundCharge,
+  type FoundCall,
   type Info,
   type Request,
   requestSource,
@@ -27,8 +27,8 @@ export type LimitRequest<R> = (
   route: Route,
 ) => Effect.Effect<GateVerdict | undefined, never, R>;
 
-/** A charge, and the limit that it is on. */
-interface Charge extends FoundCharge {
+/** A call, and the limit that it is on. */
+interface CountedCall extends FoundCall {
   readonly limit: Limit;
 }
 
@@ -53,23 +53,23 @@ export function limitRequests<R>(
     const decide = gate<Request, Info>({
       ...rest,
       limits: entries.map(({ key }, index) => ({
-        limiter: (_request, { charges }) => charges[index]?.limiter,
-        key: key === undefined ? undefined : (_request, { charges }) => charges[index]!.key,
-        cost: (_request, { charges }) => charges[index]!.cost,
+        limiter: (_request, { calls }) => calls[index]?.limiter,
+        key: key === undefined ? undefined : (_request, { calls }) => calls[index]!.key,
+        cost: (_request, { calls }) => calls[index]!.cost,
       })),
       onFailure: logFailure,
       now: () => clock.currentTimeMillisUnsafe(),
     }, requestSource);
 
-    const chargeOf = Effect.fnUntraced(
+    const callOf = Effect.fnUntraced(
       function* ({ key, cost = 1 }: RequestLimit<R>, limit: Limit, request: Request, route: Route) {
-        const charge: Charge = {
+        const call: CountedCall = {
           limit,
           limiter: yield* limiter.limiterOf(limit),
           key: key === undefined ? undefined : yield* found(key(request, route)),
           cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
         };
-        return charge;
+        return call;
       },
     );
 
@@ -80,14 +80,14 @@ export function limitRequests<R>(
       );
       if (chosen.every((limit) => limit === undefined)) return undefined;
       if (skip !== undefined && (yield* found(skip(request, route)))) return undefined;
-      const charges: (Charge | undefined)[] = [];
+      const calls: (CountedCall | undefined)[] = [];
       for (const [index, limit] of chosen.entries()) {
-        charges.push(limit && (yield* chargeOf(entries[index]!, limit, request, route)));
+        calls.push(limit && (yield* callOf(entries[index]!, limit, request, route)));
       }
       const context = yield* Effect.context();
       contexts.set(request, context);
-      const verdict = yield* verdictOf((signal) => decide(request, { ...route, charges, signal }));
-      count(charges.filter((charge) => charge !== undefined), verdict.decision, context);
+      const verdict = yield* verdictOf((signal) => decide(request, { ...route, calls, signal }));
+      count(calls.filter((call) => call !== undefined), verdict.decision, context);
       return verdict;
     });
   });
@@ -98,15 +98,15 @@ function decisionCounter() {
   const metrics = new WeakMap<Limit, LimitMetrics>();
 
   return function count(
-    charges: readonly Charge[],
+    calls: readonly CountedCall[],
     decision: Decision | undefined,
     context: Context.Context<never>,
   ): void {
     if (decision === undefined) return;
     const { allowed, parts } = decision;
     // Two limits on the same stored key are charged as one, and then share the decision of all.
-    const own = charges.length > 1 && parts?.length === charges.length ? parts : undefined;
-    charges.forEach(({ limit, cost }, index) => {
+    const own = calls.length > 1 && parts?.length === calls.length ? parts : undefined;
+    calls.forEach(({ limit, cost }, index) => {
       const counts = metrics.get(limit) ?? limitMetrics(limit.prefix);
       metrics.set(limit, counts);
       const part = own?.[index] ?? decision;

@@ -27,7 +27,7 @@ export type LimitOption =
  *
  * @typeParam R What the effects among the options need.
  */
-export interface ChargeOptions<R = never> {
+export interface LimitCallOptions<R = never> {
   /**
    * The owner of the units; default the client's address. A request without a key is refused with a
    * 400.
@@ -47,7 +47,7 @@ export interface ChargeOptions<R = never> {
  *
  * @typeParam R What the effects among the options need.
  */
-export interface RequestLimit<R = never> extends ChargeOptions<R> {
+export interface RequestLimit<R = never> extends LimitCallOptions<R> {
   /** The limit, or a function that chooses one; `undefined` lets the request pass. */
   readonly limit: LimitOption;
 }
@@ -79,7 +79,7 @@ export interface RateLimitOptions<R = never> extends
     | "skip"
     | "store"
   >,
-  ChargeOptions<R> {
+  LimitCallOptions<R> {
   /** The limit, or a function that chooses one; `undefined` lets the request pass. */
   readonly limit?: LimitOption | undefined;
   /**

@@ -20,8 +20,8 @@ export interface Route {
   readonly group: HttpApiGroup.Top;
 }
 
-/** A request's charge on one limit. */
-export interface FoundCharge {
+/** A request's call on one limit. */
+export interface FoundCall {
   readonly limiter: AnyLimiter;
   readonly key: string | undefined;
   readonly cost: number;
@@ -30,7 +30,7 @@ export interface FoundCharge {
 /** The gate's data beside a request. */
 export interface Info extends Route {
   /** The value for each limit, in order; `undefined` where none holds for the request. */
-  readonly charges: readonly (FoundCharge | undefined)[];
+  readonly calls: readonly (FoundCall | undefined)[];
   readonly signal: AbortSignal;
 }
 

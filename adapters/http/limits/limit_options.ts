@@ -34,8 +34,8 @@ export function mayHold({ limiter, policy, limits = [] }: RequestLimits<any, any
 /** A value, or a promise of it. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** The key that a request is charged to, and how many units it costs. */
-export interface ChargeOptions<Request, Info = undefined> {
+/** The key of a request on one limit, and how many units it takes. */
+export interface LimitCallOptions<Request, Info = undefined> {
   /**
    * The key: a function of the request; default the client's address. Check whatever the client
    * itself sends: a client that makes up a new key for each request has no limit. A request without
@@ -50,7 +50,7 @@ export interface ChargeOptions<Request, Info = undefined> {
 }
 
 /** One limit of a request: a `limiter`, or a `policy` on one store. */
-export interface RequestLimit<Request, Info = undefined> extends ChargeOptions<Request, Info> {
+export interface RequestLimit<Request, Info = undefined> extends LimitCallOptions<Request, Info> {
   /**
    * The limiter, or a function that chooses one for each request; `undefined` lets the request
    * pass. Choose from limiters made beforehand, because each new limiter begins with a memory of

@@ -1,5 +1,5 @@
 /*
- * Limits for the gate: reads what a request takes from each limit, charges them, and gives the
+ * Limits for the gate: reads what a request takes from each limit, takes it, and gives the
  * units back when that is asked for.
  */
 
@@ -10,17 +10,17 @@ import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
-import { type Charge, chargesOf } from "./charge.ts";
-import { type Answer, chargeLimits, decisionOf, releaseOf, undoIn } from "./charge_limits.ts";
-import { chargeReader, type LimitsSource, type ReaderContext } from "./charge_reader.ts";
 import type { UnknownAddress } from "./key_faults.ts";
+import { callsOf, type LimitCall } from "./limit_call.ts";
+import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
+import { type Answer, decisionOf, releaseOf, takeFromLimits, undoIn } from "./take_from_limits.ts";
 
 /** The decisions of a request's limits. */
 export interface LimitsDecided extends Decided {
-  /** Its charges on them. */
-  readonly call: Charge;
+  /** Its calls on them. */
+  readonly call: LimitCall;
   /**
    * The answers of the limits, in order; `undefined` if a single limit answered with a decision.
    */
@@ -46,23 +46,25 @@ export function requestLimits(
   options: RequestLimitsOptions,
   source: LimitsSource,
   notice: ReaderContext["notice"],
-): Decider<Charge, LimitsDecided> {
+): Decider<LimitCall, LimitsDecided> {
   const { unknownAddress, maxDelay: longest = Infinity } = options;
   const maxDelay = readLongestWait(action, "maxDelay", longest);
   const next = nextPlan({ ...options, refunds: options.refund !== undefined });
   const empty = emptyPlan({ headers: false });
   const readers = limitsOf(action, options)
-    .map((limit) => chargeReader(action, limit, { source, unknownAddress, empty, next, notice }));
+    .map((limit) =>
+      limitCallReader(action, limit, { source, unknownAddress, empty, next, notice })
+    );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
   const { read } = readers[0]!;
 
   function askFrom(
     first: number,
-    before: Charge | undefined,
+    before: LimitCall | undefined,
     request: unknown,
     info: unknown,
     shadowed: boolean,
-  ): MaybePromise<Charge | undefined> {
+  ): MaybePromise<LimitCall | undefined> {
     let last = before;
     for (let index = first; index < readers.length; index++) {
       const found = readers[index]!.read(request, info, shadowed, last);
@@ -85,11 +87,11 @@ export function requestLimits(
       const { plan, limiter, key, argument, shadowed } = call;
       const isPlain = plan.limiters.length === 1 && !plan.holds && !plan.keeps;
       if (!isPlain || (plan.delays && !shadowed)) {
-        const charges = chargesOf(call);
-        const answers = chargeLimits(call, charges, maxDelay);
+        const calls = callsOf(call);
+        const answers = takeFromLimits(call, calls, maxDelay);
         return isPromise(answers)
-          ? answers.then((answers) => decidedBy(call, charges, answers))
-          : decidedBy(call, charges, answers);
+          ? answers.then((answers) => decidedBy(call, calls, answers))
+          : decidedBy(call, calls, answers);
       }
       const decision = limiter.consume(key, argument);
       return (decision as Decision).allowed === undefined && isPromise(decision)
@@ -111,16 +113,16 @@ function releaseAll(answers: readonly Answer[]): (() => void) | undefined {
 }
 
 /**
- * Whether the charge is there already, and not promised. This looks for `plan`, because looking for
+ * Whether the call is there already, and not promised. This looks for `plan`, because looking for
  * a `then` that is absent costs much more.
  */
-function isAtHand(found: MaybePromise<Charge | undefined>): found is Charge | undefined {
-  return (found as Charge | undefined)?.plan !== undefined;
+function isAtHand(found: MaybePromise<LimitCall | undefined>): found is LimitCall | undefined {
+  return (found as LimitCall | undefined)?.plan !== undefined;
 }
 
 /** The decision of a single limit. */
 function decidedAlone(
-  call: Charge,
+  call: LimitCall,
   decision: Decision,
   answers: readonly Answer[] | undefined,
 ): LimitsDecided {
@@ -134,8 +136,8 @@ function decidedAlone(
 
 /** The decisions of several limits. */
 function decidedBy(
-  call: Charge,
-  charges: readonly Charge[],
+  call: LimitCall,
+  calls: readonly LimitCall[],
   answers: readonly Answer[],
 ): LimitsDecided {
   const { limiters, policies, capacity, together, simple } = call.plan;
@@ -145,14 +147,14 @@ function decidedBy(
   const lefts = simple && decision.source === undefined
     ? decisions
     : decisions.flatMap((decision, index) => flatParts(decision, limiters[index]!.policies));
-  const { key } = charges[decision.allowed ? 0 : decisions.findIndex(({ allowed }) => !allowed)]!;
+  const { key } = calls[decision.allowed ? 0 : decisions.findIndex(({ allowed }) => !allowed)]!;
   const clock = decision.delay === 0 ? undefined : clockOf(
-    charges[decisions.findIndex(({ delay }) => delay === decision.delay)]!,
+    calls[decisions.findIndex(({ delay }) => delay === decision.delay)]!,
   );
   return { decision, key, policies, lefts, clock, refusal: undefined, call, answers };
 }
 
-function clockOf({ limiter }: Charge): Decided["clock"] {
+function clockOf({ limiter }: LimitCall): Decided["clock"] {
   return internalsOf(limiter)?.clock;
 }
 

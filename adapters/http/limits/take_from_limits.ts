@@ -22,7 +22,7 @@ import type { Operation } from "../../../core/store.ts";
 import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import type { Reserved } from "../../../core/verbs/reserve.ts";
-import type { Charge } from "./charge.ts";
+import type { LimitCall } from "./limit_call.ts";
 import type { AnyLimiter } from "./limit_options.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
 import { startInTime } from "./start_in_time.ts";
@@ -46,20 +46,20 @@ type Answers = readonly Answer[];
  * Takes the units of a request. Unless the request is in shadow mode, it waits out a delay, and
  * gives its place back if it cannot wait.
  *
- * @param maxDelay The longest delay that a charge may have, in milliseconds; may be `Infinity`.
+ * @param maxDelay The longest delay that a call may have, in milliseconds; may be `Infinity`.
  * @returns The answers of the limits, in order. If one limit refuses, the others answer with a
  * look, as the parts of an `all` do.
  */
-export function chargeLimits(
-  { plan, shadowed }: Charge,
-  charges: readonly Charge[],
+export function takeFromLimits(
+  { plan, shadowed }: LimitCall,
+  calls: readonly LimitCall[],
   maxDelay: number,
 ): MaybePromise<Answers> {
   const { groups, limiters } = plan;
-  if (plan.together) return takeTogether(limiters, charges);
+  if (plan.together) return takeTogether(limiters, calls);
   const how = { maxDelay: shadowed ? undefined : maxDelay, keeps: plan.keeps };
-  if (groups.length === 1) return runGroup(groups[0]!, charges, how, "take");
-  return chargeStores(groups, (group, action) => runGroup(group, charges, how, action));
+  if (groups.length === 1) return runGroup(groups[0]!, calls, how, "take");
+  return takeFromStores(groups, (group, action) => runGroup(group, calls, how, action));
 }
 
 /** How units are taken. */
@@ -72,7 +72,7 @@ interface How {
 
 type Run = (group: LimiterGroup, action: Action) => MaybePromise<Answers>;
 
-function chargeStores(
+function takeFromStores(
   groups: readonly LimiterGroup[],
   run: Run,
 ): MaybePromise<Answers> {
@@ -169,45 +169,45 @@ function inOrder(groups: readonly LimiterGroup[], answers: readonly Answers[]): 
 }
 
 /**
- * Charges limits that share a store and a clock, none of which delays. The charges themselves are
+ * Takes from limits that share a store and a clock, none of which delays. The calls themselves are
  * the store's operations.
  */
 function takeTogether(
   limiters: readonly PlannedLimiter[],
-  charges: readonly Charge[],
+  calls: readonly LimitCall[],
 ): MaybePromise<Answers> {
-  for (let index = 0; index < charges.length; index++) {
-    const { key, argument } = charges[index]!;
+  for (let index = 0; index < calls.length; index++) {
+    const { key, argument } = calls[index]!;
     checkCall(key, argument);
   }
   const { limiter: { store }, internals } = limiters[0]!;
-  const answers = store.run(charges as readonly Operation[], internals!.now());
+  const answers = store.run(calls as readonly Operation[], internals!.now());
   return isPromise(answers)
-    ? answers.then((answers) => reported(limiters, charges, answers as Answers))
-    : reported(limiters, charges, answers as Answers);
+    ? answers.then((answers) => reported(limiters, calls, answers as Answers))
+    : reported(limiters, calls, answers as Answers);
 }
 
-/** Charges limits that share a store and a clock, or looks at them. */
+/** Takes from limits that share a store and a clock, or looks at them. */
 function runGroup(
   group: LimiterGroup,
-  charges: readonly Charge[],
+  calls: readonly LimitCall[],
   how: How,
   action: Action,
 ): MaybePromise<Answers> {
   if (group.length === 1) {
     const only = group[0]!;
-    const taken = runOne(only, charges[only.place]!, how, action);
+    const taken = runOne(only, calls[only.place]!, how, action);
     return isPromise(taken) ? taken.then((taken) => [taken]) : [taken];
   }
   const operations: Operation[] = [];
   const asked: (AskedPermit | undefined)[] = [];
   for (let index = 0; index < group.length; index++) {
     const each = group[index]!;
-    const charge = charges[each.place]!;
-    const isAsked = action === "take" && charge.argument !== 0;
-    const permit = isAsked ? each.ask?.(charge.key, charge.argument) : undefined;
+    const call = calls[each.place]!;
+    const isAsked = action === "take" && call.argument !== 0;
+    const permit = isAsked ? each.ask?.(call.key, call.argument) : undefined;
     asked.push(permit);
-    operations.push(operationOf(each, charge, how, action, permit));
+    operations.push(operationOf(each, call, how, action, permit));
   }
   const { limiter: { store }, internals } = group[0]!;
   const answers = store.run(operations, internals!.now()) as MaybePromise<readonly Given[]>;
@@ -215,9 +215,9 @@ function runGroup(
   return andThen(answers, (given) => {
     const answers = given.map((answer, index) => {
       const each = group[index]!;
-      return acquired(each, charges[each.place]!, answer, how.maxDelay);
+      return acquired(each, calls[each.place]!, answer, how.maxDelay);
     });
-    reported(group, charges, answers);
+    reported(group, calls, answers);
     return group.some(({ ask }) => ask !== undefined) ? heldOf(asked, answers) : answers;
   });
 }
@@ -234,24 +234,24 @@ function heldOf(asked: readonly (AskedPermit | undefined)[], answers: Answers): 
 }
 
 /** Reports each limit's decision to its own `onDecision`. */
-function reported(group: LimiterGroup, charges: readonly Charge[], answers: Answers): Answers {
+function reported(group: LimiterGroup, calls: readonly LimitCall[], answers: Answers): Answers {
   for (let index = 0; index < group.length; index++) {
     const { internals, place } = group[index]!;
-    const { key, argument } = charges[place]!;
+    const { key, argument } = calls[place]!;
     internals!.report(decisionOf(answers[index]!), key, argument);
   }
   return answers;
 }
 
-/** Charges a single limit, by one call of its store. */
+/** Takes from a single limit, by one call of its store. */
 function runOne(
   planned: PlannedLimiter,
-  charge: Charge,
+  call: LimitCall,
   { maxDelay, keeps }: How,
   action: Action,
 ): MaybePromise<Answer> {
   const { limiter, internals, ask, delays } = planned;
-  const { key, argument: units } = charge;
+  const { key, argument: units } = call;
   if (action !== "take") return limiter.peek(key, action === "look" ? units : 0);
   if (ask !== undefined) {
     checkCall(key, units);
@@ -264,13 +264,13 @@ function runOne(
   }
   checkCall(key, units);
   return andThen(internals!.call(attempt, key, { cost: units, maxDelay }), (given) => {
-    const answer = acquired(planned, charge, given, maxDelay);
+    const answer = acquired(planned, call, given, maxDelay);
     internals!.report(decisionOf(answer), key, units);
     return answer;
   });
 }
 
-/** Charges a limiter that was not made by `limiter(...)`. */
+/** Takes from a limiter that was not made by `limiter(...)`. */
 function reserved(limiter: AnyLimiter, key: string, units: number): MaybePromise<Acquired> {
   const answer: MaybePromise<Reservation> = limiter.reserve(key, units);
   return andThen(answer, ({ decision, receipt }) => ({
@@ -281,7 +281,7 @@ function reserved(limiter: AnyLimiter, key: string, units: number): MaybePromise
 
 function operationOf(
   { internals, takes, reserves, ask, delays }: PlannedLimiter,
-  { key, argument: units }: Charge,
+  { key, argument: units }: LimitCall,
   { maxDelay, keeps }: How,
   action: Action,
   permit: AskedPermit | undefined,
@@ -311,7 +311,7 @@ type Given = Decision | Attempt | Reserved;
 /** An answer with the function that undoes it, if the store has given one. */
 function acquired(
   { limiter, internals }: PlannedLimiter,
-  { key, argument: units }: Charge,
+  { key, argument: units }: LimitCall,
   given: Given,
   maxDelay: number | undefined,
 ): Answer {

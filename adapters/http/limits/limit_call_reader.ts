@@ -9,7 +9,7 @@
 import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { answerInTime } from "../gate/answer_in_time.ts";
-import { type Charge, isCharged, refusedCharge, withMore } from "./charge.ts";
+import { hasCallOn, type LimitCall, refusedCall, withMore } from "./limit_call.ts";
 import { freshLimiterNotice } from "./fresh_limiters.ts";
 import { type KeyCheck, keyCheck, type UnknownAddress } from "./key_faults.ts";
 import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
@@ -34,27 +34,27 @@ export interface ReaderContext {
 }
 
 /** Reads what a request takes from one limit. */
-export interface ChargeReader {
+export interface LimitCallReader {
   /** The limiter, unless it is chosen for each request. */
   readonly fixed: AnyLimiter | undefined;
   /**
-   * Adds the charge on this limit to the charges before it, or returns those unchanged if the limit
+   * Adds the call on this limit to the calls before it, or returns those unchanged if the limit
    * does not apply to the request.
    */
   read(
     request: unknown,
     info: unknown,
     shadowed: boolean,
-    before: Charge | undefined,
-  ): MaybePromise<Charge | undefined>;
+    before: LimitCall | undefined,
+  ): MaybePromise<LimitCall | undefined>;
 }
 
 /** Makes the reader of one limit. */
-export function chargeReader(
+export function limitCallReader(
   action: string,
   limit: GivenLimit,
   { source, unknownAddress, empty, next, notice }: ReaderContext,
-): ChargeReader {
+): LimitCallReader {
   const { cost = 1 } = limit;
   const limiter = limit.policy === undefined ? limit.limiter! : policyLimiter(action, limit);
   const isChosen = typeof limiter === "function";
@@ -66,8 +66,8 @@ export function chargeReader(
     request: unknown,
     info: unknown,
     shadowed: boolean,
-    before: Charge | undefined,
-  ): MaybePromise<Charge | undefined> {
+    before: LimitCall | undefined,
+  ): MaybePromise<LimitCall | undefined> {
     const chosen = (limiter as Exclude<typeof limiter, AnyLimiter>)(request, info);
     return isPromise(chosen)
       ? answerInTime(limit.policy === undefined ? "limiter" : "policy", chosen)
@@ -80,8 +80,8 @@ export function chargeReader(
     request: unknown,
     info: unknown,
     shadowed: boolean,
-    before: Charge | undefined,
-  ): MaybePromise<Charge | undefined> {
+    before: LimitCall | undefined,
+  ): MaybePromise<LimitCall | undefined> {
     if (limiter === undefined) return before;
     const key = keyOf(request, info);
     return typeof key !== "string" && isPromise(key)
@@ -96,31 +96,31 @@ export function chargeReader(
     request: unknown,
     info: unknown,
     shadowed: boolean,
-    before: Charge | undefined,
-  ): MaybePromise<Charge | undefined> {
+    before: LimitCall | undefined,
+  ): MaybePromise<LimitCall | undefined> {
     const fault = faultOf(key, request, info, shadowed);
     if (fault === "admit") return before;
     if (fault !== undefined) {
-      return refusedCharge(request, info, shadowed, empty, limiter, fault);
+      return refusedCall(request, info, shadowed, empty, limiter, fault);
     }
     noticeFresh?.(limiter, key!);
     const units = typeof cost === "number" ? cost : cost(request, info);
     return typeof units !== "number" && isPromise(units)
       ? answerInTime("cost", units)
-        .then((units) => charged(limiter, key!, units, request, info, shadowed, before))
-      : charged(limiter, key!, units, request, info, shadowed, before);
+        .then((units) => callOn(limiter, key!, units, request, info, shadowed, before))
+      : callOn(limiter, key!, units, request, info, shadowed, before);
   }
 
-  function charged(
+  function callOn(
     limiter: AnyLimiter,
     key: string,
     units: number,
     request: unknown,
     info: unknown,
     shadowed: boolean,
-    before: Charge | undefined,
-  ): Charge {
-    if (before !== undefined && isCharged(before, limiter, key)) {
+    before: LimitCall | undefined,
+  ): LimitCall {
+    if (before !== undefined && hasCallOn(before, limiter, key)) {
       return withMore(before, limiter, key, units);
     }
     const plan = next(before === undefined ? empty : before.plan, limiter);
