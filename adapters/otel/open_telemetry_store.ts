@@ -9,6 +9,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
+import { checkOptions, checkStore } from "../../core/options/checks.ts";
 import type { Store, Verb } from "../../core/store.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 
@@ -48,11 +49,15 @@ const NAME = "tidegate";
  * policy, algorithm and verdict. A tracer or meter that throws changes no decision.
  *
  * @param store The store; one that threads share is wrapped in each of them.
+ * @throws {TypeError} If it is no store, or there is no such option.
  */
 export function openTelemetryStore<Wrapped extends Store>(
   store: Wrapped,
   options: OpenTelemetryOptions = {},
 ): Wrapped {
+  const action = "create openTelemetryStore";
+  checkStore(action, "its store", store);
+  checkOptions<OpenTelemetryOptions>(action, options, { tracer: true, meter: true });
   const { tracer = api.trace.getTracer(NAME), meter = api.metrics.getMeter(NAME) } = options;
   const decisions = meter.createCounter("tidegate.decisions", {
     description: "Decisions by limit.",

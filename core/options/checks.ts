@@ -44,16 +44,16 @@ export function checkInteger(
   least: number,
   most: number = Number.MAX_SAFE_INTEGER,
 ): asserts value is number {
-  const rule = least === 1
-    ? `${option} must be a positive integer`
-    : `${option} must be an integer of at least ${least}`;
-  if (typeof value !== "number") throw typeError(action, rule, value);
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw rangeError(action, rule, value);
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
+    return;
   }
-  if (value > most) {
-    throw rangeError(action, `${option} must be at most ${most}`, value);
-  }
+  const kind = most < Number.MAX_SAFE_INTEGER
+    ? `an integer from ${least} to ${most}`
+    : least === 1
+    ? "a positive integer"
+    : `an integer of at least ${least}`;
+  const rule = `${option} must be ${kind}`;
+  throw (typeof value === "number" ? rangeError : typeError)(action, rule, value);
 }
 
 /** Requires one of a few values. */

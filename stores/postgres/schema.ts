@@ -12,7 +12,7 @@
  * `fresh_at` has no index: an update would have to change it, and could no longer stay on its page.
  */
 
-import { checkText, type OptionCheck } from "../../core/options/checks.ts";
+import { checkText, type OptionCheck, rangeError, typeError } from "../../core/options/checks.ts";
 
 /** Where the table is, and how it is kept. */
 export interface PostgresSchemaOptions {
@@ -41,7 +41,7 @@ export const checkName: OptionCheck = (action, option, value) => {
   checkText(action, option, value as string);
   if (NAME_REGEXP.test(value as string)) return;
   const rule = "must be a letter or _, then at most 47 letters, digits and _";
-  throw new RangeError(`Cannot ${action} as ${option} ${rule}: current value is ${value}`);
+  throw rangeError(action, `${option} ${rule}`, value);
 };
 
 /** The names of what a store uses; a later release that needs another function gives it another number. */
@@ -113,7 +113,7 @@ export function checkSchemaOptions(
   if (table !== undefined) checkName(action, "table", table);
   if (schema !== undefined) checkName(action, "schema", schema);
   if (logged === undefined || typeof logged === "boolean") return;
-  throw new TypeError(`Cannot ${action} as logged must be a boolean: current value is ${logged}`);
+  throw typeError(action, "logged must be a boolean", logged);
 }
 
 /**

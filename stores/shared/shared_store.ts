@@ -28,6 +28,7 @@ import {
   checkInteger,
   checkOptions,
   errorMessage,
+  rangeError,
 } from "../../core/options/checks.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { OnEvict } from "./eviction_report.ts";
@@ -131,7 +132,7 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   const most = MAX_NODES * BYTES_PER_NODE;
   const needed = algorithms && bytesFor(action, algorithms, maxCapacity, threads);
   if (needed !== undefined) {
-    checkInteger(action, "the bytes that capacity and for need", needed, 0, most);
+    checkMost(action, "the bytes that capacity and for need", needed, most);
   }
   const notes = Math.max(NOTES_BYTES, NOTES_BYTES_PER_KEY * maxCapacity);
   const enough = needed === undefined ? undefined : Math.min(most, needed + notes);
@@ -142,8 +143,14 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   const sizes = { capacity, maxCapacity, buckets, threads, nodes };
   // Offsets are 32-bit numbers of 4-byte words.
   const together = "capacity and maxBytes together, in bytes,";
-  checkInteger(action, together, byteLengthOf(sizes), 0, 2 ** 32);
+  checkMost(action, together, byteLengthOf(sizes), 2 ** 32);
   return openThreadStore(createMemory(sizes, onFull === "throw"), onEvict);
+}
+
+/** Requires bytes that follow from several options to be no more than there can be. */
+function checkMost(action: string, what: string, bytes: number, most: number): void {
+  if (bytes <= most) return;
+  throw rangeError(action, `${what} must be at most ${most}`, bytes);
 }
 
 /** The bytes of an arena in which so many keys of any of these algorithms fit. */

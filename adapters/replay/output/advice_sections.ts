@@ -5,6 +5,7 @@
 import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { rulesOf, typescriptOf } from "./advice_snippets.ts";
+import { checkAdvice } from "./check_report.ts";
 import { count, durationText, instantText, safeText } from "./format_numbers.ts";
 import { needBars } from "./need_bars.ts";
 import { needPlot } from "./plots/need_plot.ts";
@@ -15,6 +16,7 @@ const DAY = 86_400_000;
 
 /** The sections of advice, in the order in which they are shown. */
 export function adviceSections(advice: Advice): readonly Section[] {
+  checkAdvice(advice);
   const [all, ...special] = advice.parts;
   return [
     { kind: "note", lines: [summaryOf(advice)] },
@@ -33,7 +35,7 @@ const TITLES: Readonly<Record<PartAdvice["part"], string>> = {
 };
 
 function summaryOf({ requests, clients, start, end }: Advice): string {
-  return `${count(requests)} requests of ${some(clients, "client")} in ${
+  return `${some(requests, "request")} of ${some(clients, "client")} in ${
     durationText(end - start)
   }, from ${instantText(start)} UTC`;
 }
@@ -98,9 +100,13 @@ function answersOf(part: PartAdvice): readonly string[] {
       setAside === 1 ? "client" : some(setAside, "client")
     } set aside.`;
   return [
-    `Allow ${limits.map(limitText).join(", and ")}: that refuses none of the ${
-      some(ordinary, "ordinary client")
-    }, and admits ${headroom === 2 ? "twice" : `${headroom} times`} what they needed.${whom}`,
+    `Allow ${limits.map(limitText).join(", and ")}: that ${
+      ordinary === 1
+        ? "does not refuse the one ordinary client"
+        : `refuses none of the ${count(ordinary)} ordinary clients`
+    }, and admits ${headroom === 2 ? "twice" : `${headroom} times`} what ${
+      ordinary === 1 ? "it" : "they"
+    } needed.${whom}`,
     tightText(part),
     ...(headroom < 2 && setAside > 0
       ? ["More room would admit some of those set aside, because they need little more."]
@@ -133,7 +139,9 @@ function answersOf(part: PartAdvice): readonly string[] {
 function tightText({ tight, tightRefuses, ordinary }: PartAdvice): string {
   const text = limitText(tight);
   return ordinary < 1_000
-    ? `The smallest limit that refuses none of them is ${text}; it leaves no room.`
+    ? `The smallest limit that refuses ${
+      ordinary === 1 ? "nothing of it" : "none of them"
+    } is ${text}; it leaves no room.`
     : `The smallest limit that refuses at most 0.1 % of them is ${text}: it refuses ${
       some(tightRefuses, "client")
     }, and leaves no room.`;

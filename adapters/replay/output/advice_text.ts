@@ -4,6 +4,7 @@
 
 import type { Advice } from "../advise/advice.ts";
 import { adviceSections } from "./advice_sections.ts";
+import { checkAdvice } from "./check_report.ts";
 import { sectionText } from "./section_text.ts";
 
 /**
@@ -30,6 +31,7 @@ export function adviceText(advice: Advice): string {
  * @param advice What `advise` returned.
  */
 export function adviceJson(advice: Advice): string {
+  checkAdvice(advice);
   const orNull = (_name: string, value: unknown) => value === undefined ? null : value;
   return JSON.stringify({ version: 1, ...advice }, orNull, 2);
 }

@@ -4,6 +4,7 @@
 
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
+import { checkReport } from "./check_report.ts";
 
 /**
  * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`.
@@ -25,6 +26,7 @@ import type { SweepReport } from "../sweep.ts";
  * ```
  */
 export function replayJson(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
+  checkReport("show a report", report);
   // `JSON.stringify` writes Infinity as null; undefined becomes null so that no field is missing.
   const orNull = (_name: string, value: unknown) => value === undefined ? null : value;
   return JSON.stringify({ version: 1, ...report, sweeps }, orNull, 2);

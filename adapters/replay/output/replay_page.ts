@@ -8,6 +8,7 @@ import type { Advice } from "../advise/advice.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 import { adviceSections } from "./advice_sections.ts";
+import { checkReport } from "./check_report.ts";
 import { escaped } from "./plots/svg.ts";
 import { reportSections } from "./report_sections.ts";
 import type { Section } from "./section.ts";
@@ -33,6 +34,7 @@ export interface ReplayPageOptions {
  * @param options As above.
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
+  checkReport("write a page", report);
   checkOptions<ReplayPageOptions>("write a page", options, {
     title: true,
     sweeps: true,

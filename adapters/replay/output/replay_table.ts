@@ -4,6 +4,7 @@
 
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
+import { checkReport } from "./check_report.ts";
 import { reportSections } from "./report_sections.ts";
 import { sectionText } from "./section_text.ts";
 
@@ -15,5 +16,6 @@ import { sectionText } from "./section_text.ts";
  * @param sweeps What `sweep` returned, to show it as well.
  */
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
+  checkReport("show a report", report);
   return sectionText(reportSections(report, sweeps));
 }

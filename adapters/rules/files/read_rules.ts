@@ -13,7 +13,7 @@ import {
   type RuleFault,
   type RuleOptions,
 } from "../../../core/rules/rules.ts";
-import { errorMessage } from "../../../core/options/checks.ts";
+import { checkOptions, errorMessage } from "../../../core/options/checks.ts";
 import { schemaFaults } from "./check_schema.ts";
 import { compileRoutes, type Routes } from "./compile_routes.ts";
 import { readEnvoy } from "./envoy_format.ts";
@@ -97,6 +97,7 @@ export function readRules(
   yaml: YamlReader | undefined,
   options: ReadRulesOptions = {},
 ): ReadRules {
+  checkGiven(documents, options);
   const problems: RuleProblem[] = [];
   const sources = documents.flatMap((document) =>
     sourceOf(document, yaml, options.format ?? "auto", problems) ?? []
@@ -119,6 +120,7 @@ export async function readDocuments(
   documents: readonly RuleDocument[],
   options: ReadRulesOptions = {},
 ): Promise<ReadRules> {
+  checkGiven(documents, options);
   const texts = documents.flatMap((document) => "text" in document ? document.text : []);
   const needsYaml = texts.some((text) => readJson(text, false) === undefined);
   // Text that begins as JSON does is more likely JSON with a fault than YAML.
@@ -129,6 +131,16 @@ export async function readDocuments(
   // Only the parser of YAML knows where in a text of JSON something stands.
   const yaml = await yamlReader().catch(() => undefined);
   return yaml === undefined ? read : readRules(documents, yaml, options);
+}
+
+function checkGiven(documents: readonly RuleDocument[], options: ReadRulesOptions): void {
+  const action = "read rules";
+  const given: unknown = documents;
+  if (!Array.isArray(given) || !given.every((each) => typeof each === "object" && each !== null)) {
+    const rule = "documents must be an array of objects such as { name, text }";
+    throw new TypeError(errorMessage(action, rule, given));
+  }
+  checkOptions<ReadRulesOptions>(action, options, { format: true, mergeDomains: true });
 }
 
 /**

@@ -196,6 +196,17 @@ test("stores over stores go on saving calls of the store below", () => {
   }
 });
 
+test("what it is given must be a store and its options", () => {
+  assert.throws(
+    () => openTelemetryStore(undefined as never),
+    /^TypeError: Cannot create openTelemetryStore as its store must be a store, /,
+  );
+  assert.throws(
+    () => openTelemetryStore(memoryStore(), { mter: metrics.getMeter("mine") } as object),
+    /^TypeError: Cannot create openTelemetryStore as there is no option "mter": did you mean meter\?/,
+  );
+});
+
 test("rules and the service report to the SDK that is registered, and do without one", async () => {
   const rules = objectSource(SHOP);
   const asked = async () => {

@@ -13,7 +13,12 @@ test("a check says what could not be done, what is required, and what was given"
     [
       () => checkInteger("create x", "size", 9, 1, 8),
       "RangeError",
-      "Cannot create x as size must be at most 8: current value is 9",
+      "Cannot create x as size must be an integer from 1 to 8: current value is 9",
+    ],
+    [
+      () => checkInteger("create x", "size", "Mo", 1, 8),
+      "TypeError",
+      'Cannot create x as size must be an integer from 1 to 8: current value is "Mo"',
     ],
     [
       () => checkChoice("create x", "mode", "c", ["a", "b"]),

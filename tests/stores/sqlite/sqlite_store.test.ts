@@ -146,7 +146,7 @@ test("a store may have a table of another name, in a database that is open", () 
 test("options are checked", () => {
   for (
     const [options, message] of [
-      [{ timeout: 0 }, /timeout must be a positive integer/],
+      [{ timeout: 0 }, /timeout must be an integer from 1 to 2147483647/],
       [{ table: "a; DROP" }, /table must be a name of letters, digits and underscores/],
       [{ shared: 1 }, /shared must be true or false/],
       [{ batch: "tick" }, /batch must be "call" or "turn"/],

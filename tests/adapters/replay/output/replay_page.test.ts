@@ -3,8 +3,12 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import {
+  adviceJson,
+  adviceText,
+  advise,
   readTrace,
   replay,
+  replayJson,
   replayPage,
   replayTable,
   sweep,
@@ -28,6 +32,29 @@ async function reportsOf(keys: readonly string[]) {
   const candidates = families.map(({ name, make }) => ({ name, algorithm: make(2), make }));
   return { report: await replay(log, candidates), sweeps: await sweep(log, families) };
 }
+
+test("whoever forgets to wait for a report is told so, in each form of output", async () => {
+  const log = logOf(["a", "b"]);
+  const pending = replay(log, families.map(({ name, make }) => ({ name, algorithm: make(2) })));
+  const rule = "must be what replay resolves to: current value is a promise";
+  for (const show of [replayTable, replayJson, replayPage]) {
+    assert.throws(() => show(pending as never), {
+      name: "TypeError",
+      message: `Cannot ${show === replayPage ? "write a page" : "show a report"} as it ${rule}`,
+    });
+  }
+  const report = await pending;
+  const advice = advise(log);
+  const error = {
+    name: "TypeError",
+    message: "Cannot show advice as it must be what advise resolves to: current value is a promise",
+  };
+  for (const show of [adviceText, adviceJson]) {
+    assert.throws(() => show(advice as never), error);
+  }
+  assert.throws(() => replayPage(report, { advice: advice as never }), error);
+  await advice;
+});
 
 describe("replayTable", () => {
   test("shows the figures, to the letter", async () => {

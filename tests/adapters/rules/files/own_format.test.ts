@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import {
   problemText,
+  readDocuments,
   readRules,
   ruleSchemaText,
   yamlReader,
@@ -25,6 +26,29 @@ function ruleOf(...lines: readonly string[]): string {
   return ["domain: shop", "rules:", "  - key: user", ...lines.map((line) => `    ${line}`), ""]
     .join("\n");
 }
+
+test("what is read must be documents, and options that there are", async () => {
+  const rule = "documents must be an array of objects such as { name, text }";
+  for (
+    const [given, shown] of [
+      ["rules.yaml", '"rules.yaml"'],
+      [Promise.resolve([]), "a promise"],
+      [["domain: shop"], "an array"],
+      [[undefined], "an array"],
+    ] as const
+  ) {
+    const error = {
+      name: "TypeError",
+      message: `Cannot read rules as ${rule}: current value is ${shown}`,
+    };
+    assert.throws(() => readRules(given as never, yaml), error);
+    await assert.rejects(readDocuments(given as never), error);
+  }
+  const misspelled = { mergeDomain: true } as object;
+  const error = /^TypeError: Cannot read rules as .* "mergeDomain": did you mean mergeDomains\?$/;
+  assert.throws(() => readRules([], yaml, misspelled), error);
+  await assert.rejects(readDocuments([], misspelled), error);
+});
 
 test("a file with everything in it is read", () => {
   const { rules, problems } = read(`
