@@ -1,5 +1,5 @@
 /*
- * Threads' records that change hands: stores/shared/threads/thread.ts (claimRecord, claimNew, takeOver,
+ * Threads' records that change hands: stores/shared/threads/thread.ts (claimRecord, claimNew, seizeRecord,
  * lockOwnRecord, detachThread).
  *
  * A record is locked while its word of announcement is not 0. A thread that begins a call locks the

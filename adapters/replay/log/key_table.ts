@@ -13,7 +13,7 @@ export interface KeyTable {
   /** The id of a key given as text. */
   idOfText(text: string): number;
   /** The keys that are new since it was asked last. */
-  takeNew(): string[];
+  drainNew(): string[];
   /** Forgets all keys once they take too much memory; says whether ids count from 0. */
   forgetIfLarge(): boolean;
 }
@@ -110,7 +110,7 @@ export function keyTable(): KeyTable {
   return {
     idOf,
     idOfText,
-    takeNew() {
+    drainNew() {
       const taken = fresh;
       fresh = [];
       return taken;

@@ -208,7 +208,7 @@ function layoutParser(
       if (isShown) firstUnread.push({ line: lines, text, reason });
       onBadLine?.(text, reason);
     }
-    const keys = table.takeNew();
+    const keys = table.drainNew();
     return {
       at: ats.slice(0, count),
       client: clients.slice(0, count),

@@ -99,7 +99,7 @@ export function clusterRouter(dials: ClusterDials, context: StoreContext): Route
     close() {
       cluster.closed = true;
       for (const node of cluster.nodes.values()) node.close();
-      context.failJobs(takeUnrouted(cluster), "no", storeClosed());
+      context.failJobs(drainUnrouted(cluster), "no", storeClosed());
     },
   };
 }
@@ -195,7 +195,7 @@ async function findRoutes(cluster: Cluster): Promise<void> {
   } catch (error) {
     cause = error as Error;
   }
-  const jobs = takeUnrouted(cluster);
+  const jobs = drainUnrouted(cluster);
   const hasOwner = ({ slot }: Job) => cluster.slots.owners[slot] !== undefined;
   const homeless = jobs.filter((job) => !hasOwner(job));
   if (homeless.length === 0) recordSuccess(breaker);
@@ -204,7 +204,7 @@ async function findRoutes(cluster: Cluster): Promise<void> {
   for (const job of jobs) if (hasOwner(job)) submit(cluster, job);
 }
 
-function takeUnrouted(cluster: Cluster): readonly Job[] {
+function drainUnrouted(cluster: Cluster): readonly Job[] {
   const { unrouted } = cluster;
   cluster.unrouted = [];
   return unrouted;

@@ -77,7 +77,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
       passOn(thread, pool);
       for (const block of takeChain(pool)) push(block);
       vetRested();
-      if (isOut()) takeNew(thread);
+      if (isOut()) addUnused(thread);
       if (isOut()) vet(0);
     }
   }
@@ -106,8 +106,8 @@ function ringPlace(record: number, entry: number): number {
   return record + field.ring + (entry & (RING_SIZE - 1));
 }
 
-/** Takes a block that was never used. */
-function takeNew({ memory: { ints, lastBlock }, record }: Thread): void {
+/** Adds a block that was never used to the thread's spare ones. */
+function addUnused({ memory: { ints, lastBlock }, record }: Thread): void {
   if (Atomics.load(ints, header.blockCount) >= lastBlock) return;
   const block = Atomics.add(ints, header.blockCount, 1) + 1;
   if (block > lastBlock) return void Atomics.sub(ints, header.blockCount, 1);

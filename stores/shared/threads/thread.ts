@@ -172,7 +172,7 @@ function claimRecord(thread: Thread, action: string, now: number): void {
   thread.isInCall = thread.isChanging = false;
   const used = usedRecords(memory);
   const isClaimed = used.some((record) => take(thread, record, GIVEN_BACK)) ||
-    used.some((record) => isQuiet(memory, record, second) && takeOver(thread, record)) ||
+    used.some((record) => isQuiet(memory, record, second) && seizeRecord(thread, record)) ||
     claimNew(thread) || claimIdle(thread);
   if (!isClaimed) {
     const rule =
@@ -200,7 +200,7 @@ function claimIdle(thread: Thread): boolean {
   const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
   pause(QUIET);
   const isClaimed = calls.some(([record, before]) =>
-    callsOf(memory, record) === before && takeOver(thread, record)
+    callsOf(memory, record) === before && seizeRecord(thread, record)
   );
   if (isClaimed) count(thread, counter.waited);
   return isClaimed;
@@ -218,8 +218,8 @@ function warnOfThreads(threads: number): void {
   );
 }
 
-/** Takes a record over if its thread is in no call. */
-function takeOver(thread: Thread, record: number): boolean {
+/** Takes over a record if its thread is in no call. */
+function seizeRecord(thread: Thread, record: number): boolean {
   const { ints } = thread.memory;
   const owner = Atomics.load(ints, record + field.owner);
   if (owner === NEVER_USED || !lock(ints, record)) return false;
