@@ -14,6 +14,7 @@ import {
   dropPermit,
   extendPermit,
   findPermit,
+  isNewer,
   NO_PERMITS,
   permitCodec,
   type PermitList,
@@ -148,7 +149,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
         set(state, now, { id, number, units: wanted }) {
           const place = findPermit(state, now, id);
           const held = place < 0 ? NO_SHARE : shareAt(state, place);
-          if (number <= held.number || place < 0 && number > 1) return state;
+          if (!isNewer(number, held) || place < 0 && number > 1) return state;
           const units = Math.min(wanted, free(state, now) + held.units);
           if (units === 0) return place < 0 ? state : dropPermit(state, now, place);
           if (place < 0 && permitsHeld(state, now) >= most) return state;

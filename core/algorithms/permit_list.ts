@@ -3,7 +3,8 @@
  * its units, in the order in which they expire. A permit is held until, and not at, that instant.
  *
  * A process may hold many units by one entry, its share, and set them anew by numbered messages. The
- * number of the last one stands above the units in the third number, and is 0 for a plain permit.
+ * number of the last one stands above the units in the third number, and is 0 for a plain permit. It
+ * has 32 bits: beyond those the numbers go on from 2, because 1 begins a share.
  *
  * Expired permits count in the invariant that all units together are at most the limit, and whatever
  * writes drops them: a clock that steps back would otherwise revive them beside those that took their
@@ -24,8 +25,10 @@ export const NO_PERMITS: PermitList = Object.freeze([]);
 const WIDTH = 3;
 /** The most units of a permit or a share. */
 const MOST_UNITS = 2 ** 20;
-/** The most messages of one holder. */
+/** The largest number of a message that stands in a list. */
 const MOST_NUMBER = 2 ** 32 - 1;
+/** How many messages later a number comes again. */
+const ROUND = MOST_NUMBER - 1;
 /** The factor of a number, which stands above the units. */
 const NUMBERED = 2 * MOST_UNITS;
 
@@ -39,6 +42,21 @@ export function shareAt(permits: PermitList, place: number): Share {
   return { units: unitsOf(counted), number: Math.floor(counted / NUMBERED) };
 }
 
+/** A message's number as it stands in a list. */
+function standingNumber(number: number): number {
+  return number <= MOST_NUMBER ? number : 2 + (number - 2) % ROUND;
+}
+
+/**
+ * Whether a message comes after the one that has set a share. A message that is late by half a round,
+ * or 2^31 messages, would count as a new one; a share ends long before.
+ */
+export function isNewer(number: number, share: Share): boolean {
+  if (number === 1 || share.number === 0) return share.number === 0;
+  const ahead = (standingNumber(number) - share.number + ROUND) % ROUND;
+  return ahead > 0 && ahead <= ROUND / 2;
+}
+
 /** The permits that are held, of which a holder's share is this one from now on. */
 export function setShare(
   permits: PermitList,
@@ -49,7 +67,7 @@ export function setShare(
 ): PermitList {
   const place = findPermit(permits, now, id);
   const latest = place < 0 ? expires : Math.max(expires, permits[place + 1]!);
-  return keepHeld(permits, now, place, [id, latest, number * NUMBERED + units]);
+  return keepHeld(permits, now, place, [id, latest, standingNumber(number) * NUMBERED + units]);
 }
 
 /** Units that are held. */

@@ -63,8 +63,12 @@ interface Pool {
   wanted: number;
   /** The units of each permit. */
   readonly permits: Map<number, number>;
-  /** When the last message was sent that the store has answered, and its answer. */
+  /**
+   * When the last message was sent that the store has answered: by the pool's instants, and by
+   * `performance.now`. Then its answer.
+   */
   renewedAt: number;
+  renewedTime: number;
   answer: Decision | undefined;
   /** The message that is under way, and the look. */
   message: PromiseLike<Outcome> | undefined;
@@ -150,25 +154,26 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
 
     /** The share of a key, at an instant. */
     function shareOf(key: string, now: number | undefined): OpenShare {
-      const at = now ?? performance.now();
+      const time = performance.now();
       const pool = poolOf(inner.nameOf(key), now === undefined);
-      const age = at - pool.renewedAt;
-      // A share from the future does not count: the clock was set back.
-      if (pool.number > 0 && !(age >= 0 && age < ttl)) loseShare(pool);
+      let at = now ?? time;
+      // The call began before that message was sent, or the clock was set back.
+      if (at < pool.renewedAt) at = pool.renewedAt + time - pool.renewedTime;
+      if (pool.number > 0 && !(at - pool.renewedAt < ttl)) loseShare(pool);
       const isFresh = () => pool.answer !== undefined && at - pool.renewedAt < lag;
-      return { pool, key, now, at, isFresh };
+      return { pool, key, now, at, time, isFresh };
     }
 
     /** Says how many units are needed, and renews the share. */
     function send(
-      { pool, key, now, at }: OpenShare,
+      { pool, key, now, at, time }: OpenShare,
       least: number,
       spare: number,
     ): MaybePromise<Outcome> {
       const { holder } = pool;
       const units = pool.used + pool.wanted + spare;
       const message = { id: holder, number: ++pool.number, units, least };
-      if (pool.number === 1) pool.renewedAt = at;
+      if (pool.number === 1) Object.assign(pool, { renewedAt: at, renewedTime: time });
       pool.units = Math.min(pool.units, units);
       pool.giveBack = () => void send(shareOf(key, undefined), 0, 0);
       return underWay(
@@ -176,7 +181,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
         "message",
         () =>
           andThen(noteKind(setShare(key, message, now)), (answer) => {
-            if (pool.holder === holder) noteAnswer(pool, answer, at);
+            if (pool.holder === holder) noteAnswer(pool, answer, at, time);
             return answer.decision;
           }),
       );
@@ -185,12 +190,13 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
     /** Asks for units, together with all who wait for some. */
     function ask(open: OpenShare, cost: number): MaybePromise<Outcome> {
       const { pool, key, now } = open;
-      const sent = pool.message ?? pool.look;
-      if (sent !== undefined) return sent;
+      if (pool.message !== undefined) return pool.message;
       const least = pool.used + cost;
-      if (!(open.isFresh() && pool.answer!.remaining === 0)) return send(open, least, block);
+      const isUsedUp = open.isFresh() && pool.answer!.remaining === 0;
+      if (pool.look === undefined && !isUsedUp) return send(open, least, block);
       // The store had nothing left. If that is still so, a refusal is not to write.
-      const looked = underWay(pool, "look", () => look(key, least - pool.units, now));
+      const looked = pool.look ??
+        underWay(pool, "look", () => look(key, least - pool.units, now));
       return andThen(looked, (outcome) => {
         if ("error" in outcome) return outcome;
         const { allowed, remaining } = outcome.decision;
@@ -211,7 +217,10 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       kept: number,
     ): Decision | undefined {
       const { pool, at } = open;
-      if (!open.isFresh() || pool.units - pool.used - kept < cost) return undefined;
+      if (!open.isFresh()) return undefined;
+      // Two calls with one id may have waited for the same answer.
+      if (pool.permits.has(id)) return decide(open, true);
+      if (pool.units - pool.used - kept < cost) return undefined;
       pool.permits.set(id, cost);
       pool.used += cost;
       pool.touchedAt = at;
@@ -222,6 +231,8 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       const open = shareOf(key, now);
       const { pool } = open;
       if (pool.permits.has(permit.id)) return renewHere(key, permit, now);
+      // No share is large enough, so none is taken.
+      if (permit.cost > algorithm.capacity) return lookHere(key, permit.cost, now);
       // Units that others wait for are theirs.
       const taken = take(open, permit, pool.wanted);
       if (taken !== undefined) return taken;
@@ -299,12 +310,17 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       return decide(open, true);
     };
 
-    function lookHere(key: string, cost: number, now: number | undefined) {
+    function lookHere(
+      key: string,
+      cost: number,
+      now: number | undefined,
+    ): MaybePromise<Decision> {
       return andThen(look(key, cost, now), (seen) => {
         const { units, used } = shareOf(key, now).pool;
         if (units === used) return seen;
         const remaining = seen.remaining + units - used;
-        return { ...seen, remaining, ...(cost <= remaining && { allowed: true, retryAfter: 0 }) };
+        if (seen.allowed || cost > remaining) return { ...seen, remaining };
+        return { ...seen, allowed: true, remaining: remaining - cost, retryAfter: 0 };
       });
     }
 
@@ -361,6 +377,8 @@ interface OpenShare {
   /** The limiter's instant, and the one by which shares are kept. */
   readonly now: number | undefined;
   readonly at: number;
+  /** The same instant by `performance.now`. */
+  readonly time: number;
   /** Whether the store has answered a message of late, so that permits may be given out. */
   isFresh(): boolean;
 }
@@ -387,6 +405,7 @@ function newPool(ownTime: boolean): Pool {
     wanted: 0,
     permits: new Map(),
     renewedAt: 0,
+    renewedTime: 0,
     answer: undefined,
     message: undefined,
     look: undefined,
@@ -402,11 +421,17 @@ function loseShare(pool: Pool): void {
 }
 
 /** Notes what the store says of a share. */
-function noteAnswer(pool: Pool, { decision, units }: Shared, sentAt: number): void {
+function noteAnswer(
+  pool: Pool,
+  { decision, units }: Shared,
+  sentAt: number,
+  sentTime: number,
+): void {
   if (decision.source === "policy") return;
   if (units === undefined) return loseShare(pool);
   pool.units = units;
   pool.renewedAt = sentAt;
+  pool.renewedTime = sentTime;
   pool.answer = decision;
 }
 

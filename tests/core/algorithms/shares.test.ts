@@ -21,8 +21,13 @@ interface Step {
   /** The message: the next one of its holder, or one that it has sent before, so many messages back. */
   readonly back: number;
   readonly units: number;
+  /** Messages of its holder that were lost before. */
+  readonly lost: number;
   readonly passed: number;
 }
+
+/** A message that is late by as many others counts as a new one. */
+const TOO_LATE = 2 ** 31 - 1;
 
 interface Entry {
   units: number;
@@ -73,6 +78,8 @@ test("each share is that of a model, whichever messages come", () => {
     holder: fc.integer({ min: 1, max: 5 }),
     back: fc.oneof(fc.constant(0), fc.nat(4)),
     units: fc.oneof(fc.nat(12), fc.constant(100_000)),
+    // Six of them bring a holder to where the numbers in a state come again.
+    lost: fc.constantFrom(0, 0, 0, 2 ** 29, TOO_LATE - 1),
     passed: fc.oneof(fc.constant(0), fc.nat(4), fc.constant(TTL), fc.nat(2 * TTL)),
   });
   const limits = fc.constantFrom(0, 1, 3, 10, 1_000, 200_000, 1_000_000);
@@ -83,13 +90,15 @@ test("each share is that of a model, whichever messages come", () => {
       const entries = new Map<number, Entry>();
       const sent = new Map<number, ShareMessage[]>();
       let now = ORIGIN;
-      for (const { holder, back, units, passed } of steps) {
+      for (const { holder, back, units, lost, passed } of steps) {
         now += passed;
         const messages = sent.get(holder) ?? [];
         sent.set(holder, messages);
-        if (back === 0) messages.push({ id: holder, number: messages.length + 1, units });
+        const last = messages.at(-1)?.number ?? 0;
+        const number = last === 0 ? 1 : last + 1 + lost;
+        if (back === 0) messages.push({ id: holder, number, units });
         const message = messages.at(-1 - Math.max(0, back - 1));
-        if (message === undefined) continue;
+        if (message === undefined || messages.at(-1)!.number - message.number >= TOO_LATE) continue;
         const wanted = model(entries, limit, now, message);
         const { decision, units: kept } = send(message, now);
         const held = [...entries.values()].reduce((sum, { units }) => sum + units, 0);
@@ -110,6 +119,26 @@ test("a message that comes late, or twice, changes nothing", () => {
   // The share has not been renewed since.
   assert.equal(send({ id: 2, number: 1, units: 0 }, ORIGIN + TTL - 1).decision.remaining, 7);
   assert.equal(send({ id: 2, number: 1, units: 0 }, ORIGIN + TTL).decision.remaining, 10);
+});
+
+test("a share goes on after 2^32 messages, and begins with none of them", () => {
+  const algorithm = concurrency({ limit: 10, ttl: TTL });
+  const { send } = sendTo(algorithm);
+  const kept = (number: number, units: number) => send({ id: 1, number, units }, ORIGIN).units;
+  assert.equal(kept(1, 5), 5);
+  // A message is new if it is at most 2^31 - 1 after the last one.
+  for (const number of [2 ** 30, 2 ** 31, 3 * 2 ** 30, 2 ** 32 - 1]) {
+    assert.equal(kept(number, 3), 3);
+  }
+  for (let number = 2 ** 32; number < 2 ** 32 + 3; number++) {
+    assert.equal(kept(number, number % 7), number % 7);
+    assert.equal(kept(number - 1, 9), number % 7, "late");
+    assert.equal(kept(number, 9), number % 7, "doubled");
+    assert.equal(kept(1, 9), number % 7, "the first one, doubled");
+  }
+  // It stands there as 2, because 1 would begin a share that is gone.
+  const gone = send({ id: 2, number: 2 ** 32, units: 1 }, ORIGIN);
+  assert.deepEqual([gone.units, gone.decision.remaining], [undefined, 10 - (2 ** 32 + 2) % 7]);
 });
 
 test("shares and single permits are held beside each other", () => {

@@ -62,11 +62,19 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/concurrency.ts", ["tests/core/algorithms/shares.test.ts"], {
     "A late message of a share counts":
-      "if ({~~number <= held.number || ~>~~}place < 0 && number > 1) return state;",
+      "if ({~~!isNewer(number, held) || ~>~~}place < 0 && number > 1) return state;",
     "A message revives a share that is gone":
-      "if (number <= held.number{~~ || place < 0 && number > 1~>~~}) return state;",
+      "if (!isNewer(number, held){~~ || place < 0 && number > 1~>~~}) return state;",
     "A share may be larger than the limit":
       "const units = {~~Math.min(wanted, free(state, now) + held.units)~>wanted~~};",
+  }),
+  ...faultsIn("core/algorithms/permit_list.ts", ["tests/core/algorithms/shares.test.ts"], {
+    "The numbers of the messages about a share end": [
+      "return number <= MOST_NUMBER ? number : 2 + (number - 2) % ROUND;",
+      "return number;",
+    ],
+    "After the largest number of a message comes that of a plain permit":
+      "? number : {~~2 + (number - 2) % ROUND~>number % 2 ** 32~~};",
   }),
   ...faultsIn("stores/layered/leased_permits.ts", [
     "tests/stores/layered/leased_permits.test.ts",
@@ -79,7 +87,19 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A stale share gives out permits": "&& at - pool.renewedAt < {~~lag~>ttl~~};",
     "A release gives back one unit more": "pool.used -= cost{~~~> + 1~~};",
     "A refusal writes":
-      "if ({~~!(open.isFresh() && pool.answer!.remaining === 0)~>true~~}) return send(open, least, block);",
+      "if ({~~pool.look === undefined && !isUsedUp~>true~~}) return send(open, least, block);",
+    "A call shares the refusal of a larger one": [
+      "if (pool.message !== undefined) return pool.message;",
+      "const sent = pool.message ?? pool.look;\n      if (sent !== undefined) return sent;",
+    ],
+    "Two calls at once with one id take units twice":
+      "if ({~~pool.permits.has(id)~>false~~}) return decide(open, true);",
+    "A call that began before a share's message loses the share":
+      "if (at < pool.renewedAt) at = {~~pool.renewedAt + time - pool.renewedTime~>Infinity~~};",
+    "A call for more than the limit takes a share":
+      "if ({~~permit.cost > algorithm.capacity~>false~~}) return lookHere",
+    "A look does not count its own units among idle ones":
+      "remaining: remaining{~~ - cost~>~~}, retryAfter: 0 };",
   }),
   ...faultsIn("stores/layered/leased_call.ts", ["tests/stores/layered/lease.test.ts"], {
     "A call that fails takes its units of a block with it":

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import fc from "fast-check";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { rateLimit } from "../../../adapters/http/http.ts";
+import { hold } from "../../../core/verbs/hold.ts";
+import { peek } from "../../../core/verbs/peek.ts";
+import { release } from "../../../core/verbs/release.ts";
 import {
   all,
   type AsyncLimiter,
@@ -10,6 +14,7 @@ import {
   blockable,
   concurrency,
   consumeAll,
+  type Decision,
   gcra,
   limiter,
   memoryStore,
@@ -20,6 +25,7 @@ import { compareAndSetStore } from "../../../stores/stores.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 import { promised } from "../../support/promised_store.ts";
 import { mapDriver } from "../../support/drivers/map_driver.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const TTL = 3_000;
 const JOBS = concurrency({ limit: 50_000, ttl: TTL });
@@ -27,24 +33,29 @@ const JOBS = concurrency({ limit: 50_000, ttl: TTL });
 const LONG = "1d";
 const BLOCK = { units: 100, ttl: "1m" } as const;
 
-/** A store in memory, and how many calls have come to it. */
+/** A store in memory, and how many calls have come to it, and how many of them were no looks. */
 function counted() {
-  let calls = 0;
-  const store = interceptedStore(memoryStore(), (_, proceed) => {
+  let [calls, writes] = [0, 0];
+  const store = interceptedStore(memoryStore(), ([call], proceed) => {
     calls++;
+    if (call!.verb.kind !== "look") writes++;
     return proceed();
   });
-  return { store, calls: () => calls };
+  return { store, calls: () => calls, writes: () => writes };
 }
 
 describe("permits of a lease", () => {
   test("are exactly as many as the limit, in two processes, by few calls to the store", () => {
-    const { store, calls } = counted();
+    const { store, calls, writes } = counted();
     const jobs = concurrency({ limit: 5_000, ttl: LONG });
     const limiters = [1, 2].map(() => limiter(jobs, { store: lease(store, BLOCK), prefix: "a" }));
     const held = Array.from({ length: 5_050 }, (_, call) => limiters[call % 2]!.hold("key"));
     assert.equal(held.filter(({ permit }) => permit).length, 5_000);
-    // The refusals look, and write nothing.
+    // The first refusal tells a process that the store has nothing left.
+    for (const jobs of limiters) assert.equal(jobs.hold("key").permit, undefined);
+    const written = writes();
+    for (const jobs of limiters) assert.equal(jobs.hold("key").permit, undefined);
+    assert.equal(writes(), written, "a refusal looks, and writes nothing");
     assert.ok(calls() < 5_000 / 100 + 60, `${calls()} calls`);
     assert.equal(limiters[0]!.peek("key", 0).remaining, 0);
     const before = calls();
@@ -209,6 +220,102 @@ describe("permits of a lease", () => {
     const permits = (await Promise.all(calls)).map(({ permit }) => permit);
     const units = permits.reduce((sum, permit, call) => sum + (permit ? 1 + call % 2 : 0), 0);
     assert.equal(units, 20);
+  });
+
+  test("a small call is not refused with a large one whose look it shares", async () => {
+    const inner = memoryStore();
+    const { store, held } = promised(inner);
+    const limit = concurrency({ limit: 4, ttl: LONG });
+    const jobs: AsyncLimiter = limiter(limit, {
+      store: lease(store, { units: 2, ttl: "1m" }),
+      prefix: "a",
+    });
+    const other = limiter(limit, { store: inner, prefix: "a" }).hold("key").permit!;
+    const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
+      const timer = setInterval(() => held.release(), 1);
+      return await call.finally(() => clearInterval(timer));
+    };
+    // The store has none left, and says so.
+    await answered(jobs.hold("key", { cost: 1 }));
+    await answered(jobs.hold("key", { cost: 2 }));
+    other.release();
+    const [large, small] = await answered(
+      Promise.all([jobs.hold("key", { cost: 2 }), jobs.hold("key", { cost: 1 })]),
+    );
+    assert.equal(large.decision.allowed, false);
+    assert.equal(small.decision.allowed, true);
+  });
+
+  test("two calls at once with one id hold one permit", async () => {
+    const { store, held } = promised(memoryStore());
+    const leased = lease(store, { units: 4, ttl: "1m" });
+    const family = leased.open({
+      prefix: "a",
+      algorithm: concurrency({ limit: 20, ttl: LONG }),
+      older: [],
+    });
+    const permit = { id: 7, cost: 3 };
+    const calls = [1, 2].map(() => family.bind(hold).call("key", permit, undefined));
+    held.release();
+    for (const decision of await Promise.all(calls)) assert.equal(decision.remaining, 17);
+    const fill = Promise.resolve(family.bind(hold).call("key", { id: 8, cost: 17 }, undefined));
+    held.release();
+    assert.equal((await fill).allowed, true);
+  });
+
+  test("are not lost by a look that was asked for before their share", async () => {
+    const clock = virtualClock(1_000_000);
+    const { store, held } = promised(memoryStore());
+    const jobs: AsyncLimiter = limiter(concurrency({ limit: 20, ttl: TTL }), {
+      store: lease(store, { units: 4, ttl: "1m" }),
+      prefix: "a",
+      clock,
+    });
+    const look = jobs.peek("key", 0);
+    await clock.pass(5);
+    const holding = jobs.hold("key");
+    held.releaseLast();
+    const { permit } = await holding;
+    held.release();
+    await look;
+    const released = permit!.release();
+    held.release();
+    assert.equal(await released, true);
+  });
+
+  test("of one process are answered as single ones are, but for when they expire", () => {
+    const step = fc.record({
+      verb: fc.constantFrom(hold, hold, hold, release, peek),
+      id: fc.integer({ min: 1, max: 8 }),
+      cost: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 14 })),
+    });
+    const steps = fc.array(step, { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(fc.nat(12), fc.integer({ min: 2, max: 6 }), steps, (limit, units, steps) => {
+        const spec = { prefix: "a", algorithm: concurrency({ limit, ttl: TTL }), older: [] };
+        const [exact, leased] = [memoryStore(), lease(memoryStore(), { units, ttl: "1m" })]
+          .map((store) => store.open(spec));
+        for (const { verb, id, cost } of steps) {
+          const [wanted, answer] = [exact!, leased!].map((family) => {
+            const bound = family.bind(verb as typeof hold);
+            const argument = (verb as unknown) === peek ? cost : { id, cost };
+            return bound.call("key", argument as never, 1_000_000) as Decision;
+          }) as [Decision, Decision];
+          const { allowed, remaining, retryAfter } = answer;
+          const isExact = verb !== release;
+          assert.deepEqual(
+            [allowed, retryAfter === 0, retryAfter === Infinity, isExact && remaining],
+            [
+              wanted.allowed,
+              wanted.retryAfter === 0,
+              wanted.retryAfter === Infinity,
+              isExact && wanted.remaining,
+            ],
+          );
+        }
+      }),
+      fcOptions({ numRuns: 200 }),
+    );
   });
 
   test("a failure of the store is that of each call, and nothing is held", () => {
