@@ -91,7 +91,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     ...given,
     useServerTime: given.time === "server",
     owner: claimOwner(),
-    contended: contendedKeys(clock.roundTrip),
+    contended: contendedKeys(clock.roundTrip, given.timeout),
     values: valueCache(given.cacheBytes),
     clock,
     counters,

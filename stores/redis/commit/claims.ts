@@ -25,9 +25,13 @@ export interface ClaimedText {
 }
 
 /**
- * How many races a call must lose, and how many milliseconds must pass, before it claims its keys.
+ * A call claims its keys once it has lost `MANY_LOSSES` races in at least `MIN_WAIT` milliseconds, or
+ * `FEW_LOSSES` if half of its time is over. Processes that are equally near each lose a race now and
+ * then; if each loss made a claim, they would keep each other waiting, and a decision by `watch` on
+ * contended keys would cost the client twice as much.
  */
-const MIN_LOSSES = 2;
+const MANY_LOSSES = 8;
+const FEW_LOSSES = 2;
 const MIN_WAIT = 10;
 /** The shortest round trip, in milliseconds, for which a store claims a contended key at once. */
 const DISTANT = 1;
@@ -80,7 +84,7 @@ export function claimsOfOthers(claims: string, owner: string, now: number): stri
  * Contended keys are those that a store has claimed recently: its next calls claim them at once.
  */
 export interface ContendedKeys {
-  /** Whether a call should claim its key: it has lost enough races, or the key is contended. */
+  /** Whether a call should claim its key: the call is starving, or the key is contended. */
   mustClaim(call: Job): boolean;
   /** Until when calls have claimed their keys, by the server's clock. */
   readonly claimedUntil: WeakMap<Job, number>;
@@ -90,15 +94,21 @@ export interface ContendedKeys {
  * Remembers contended keys.
  *
  * @param roundTrip Milliseconds that a round trip takes at least.
+ * @param timeout Milliseconds that a call may take.
  */
-export function contendedKeys(roundTrip: () => number): ContendedKeys {
+export function contendedKeys(roundTrip: () => number, timeout: number): ContendedKeys {
+  function isStarving({ races, since }: Job): boolean {
+    if (races < FEW_LOSSES) return false;
+    const waited = performance.now() - since;
+    return races >= MANY_LOSSES ? waited >= MIN_WAIT : waited >= timeout / 2;
+  }
+
   const left = new Map<string, number>();
   return {
     claimedUntil: new WeakMap(),
     mustClaim(job) {
-      const { races, since } = job;
       const key = job.cell!.name;
-      if (races >= MIN_LOSSES && performance.now() - since >= MIN_WAIT) {
+      if (isStarving(job)) {
         // A process near the server soon wins again without a claim.
         if (roundTrip() >= DISTANT) {
           if (left.size === MAX_CONTENDED) left.clear();

@@ -10,8 +10,9 @@
 import { isNotedText } from "../../../core/receipts/noted_codec.ts";
 import { type Batch, stepAll } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
-import { loadCell } from "../../optimistic/cell.ts";
+import { type Cell, encodeCell, loadCell, rememberCell } from "../../optimistic/cell.ts";
 import type { Job } from "../../optimistic/job.ts";
+import type { ValueCache } from "../../optimistic/value_cache.ts";
 import type { CommitNode } from "./commit_node.ts";
 import { timeOf } from "../connections/time_of.ts";
 import { scriptArguments } from "../script/script_arguments.ts";
@@ -48,6 +49,18 @@ function heldTexts(reply: unknown): readonly (string | null)[] {
   return reply.split("\n").map((line) => line === "" ? null : line);
 }
 
+/**
+ * Remembers what keys hold now if something is known of them: a call on them has compared and set, and
+ * the next may do so again. A receipt that comes back after a reservation by the script is one.
+ */
+function rememberKnown(cells: readonly Cell[], now: number, values: ValueCache): void {
+  for (const cell of cells) {
+    if (values.get(cell.name) === undefined) continue;
+    encodeCell(cell, now);
+    rememberCell(cell, values);
+  }
+}
+
 /** The script that runs the state transitions of calls. */
 function running(
   batch: Batch,
@@ -81,7 +94,9 @@ function running(
         isShared: useServerTime,
       };
       // Calls that were given up meanwhile as well: the server has charged them.
-      callbacks.answer(stepAll(call.jobs, batch.cells, time, counters));
+      const stepped = stepAll(call.jobs, batch.cells, time, counters);
+      if (!values.isEmpty()) rememberKnown(call.cells, time.now, values);
+      callbacks.answer(stepped);
     },
   };
 }

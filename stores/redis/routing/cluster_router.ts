@@ -123,7 +123,7 @@ function nodeAt(cluster: Cluster, address: string, asking = false): BatcherPool 
     const own = {
       ...context,
       clock,
-      contended: contendedKeys(clock.roundTrip),
+      contended: contendedKeys(clock.roundTrip, context.timeout),
       values: valueCache(context.cacheBytes),
     };
     // A watched transaction holds keys of one slot, so one after the other is slow.

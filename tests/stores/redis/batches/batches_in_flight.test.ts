@@ -236,7 +236,7 @@ describe("calls on many keys, by cas", () => {
       deadline: 1_000,
       useServerTime: true,
       counters: redisCounters(),
-      contended: contendedKeys(() => 0),
+      contended: contendedKeys(() => 0, 1_000),
     } as unknown as StoreContext;
     const watcher = { onLoaded() {}, answer() {}, tryAgain() {}, waitFor() {}, fail() {} };
     for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {

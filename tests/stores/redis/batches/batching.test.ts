@@ -340,6 +340,17 @@ describe("calls that are committed otherwise", () => {
       assert.deepEqual(remaining, [8, 99, 7]);
       assert.equal(store.statistics().conflicts, 1);
     }));
+
+  test("the first settled reservation of a key costs a race, the next ones none", () =>
+    withFake({ commit: "script" }, async ({ store }) => {
+      // The notes of a settlement are soon over, and then the next reservation goes by the script.
+      const wide = limiter(gcra({ limit: 100_000_000, period: "1h" }), { store, prefix: "wide" });
+      for (let turn = 0; turn < 50; turn++) {
+        const { receipt } = await wide.reserve("a", 2);
+        await wide.settle("a", receipt!, 1);
+      }
+      assert.equal(store.statistics().conflicts, 1);
+    }));
 });
 
 describe("a call that joins a batch under way", () => {

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { gcra, limiter } from "../../../../mod.ts";
+import { emptyCell } from "../../../../stores/optimistic/cell.ts";
+import { newJob } from "../../../../stores/optimistic/job.ts";
 import {
   claimsOfOthers,
   claimText,
+  contendedKeys,
   isClaimed,
   partClaims,
 } from "../../../../stores/redis/commit/claims.ts";
@@ -38,6 +41,35 @@ describe("claims of a value", () => {
     for (const text of [undefined, "", "t1 5", "t1 5!", "t1 5 .x!"]) {
       assert.deepEqual(partClaims(text), { text, claims: "" });
     }
+  });
+});
+
+describe("a call claims its key", () => {
+  const timeout = 60_000;
+
+  /** Whether a call claims its key that came so many milliseconds ago. */
+  function claims(races: number, waited: number, contended = contendedKeys(() => 0, timeout)) {
+    const turn = { end: performance.now() - waited };
+    const space = { text: "", nameOf: (key: string) => key };
+    const ignore = () => {};
+    const job = newJob(space, "a", 0, undefined, undefined, 1, undefined, turn, ignore, ignore);
+    job.cell = emptyCell("a", 0);
+    job.races = races;
+    return contended.mustClaim(job);
+  }
+
+  test("after eight lost races, or two and half of its time", () => {
+    assert.deepEqual([claims(7, 1_000), claims(8, 1_000)], [false, true]);
+    assert.deepEqual([claims(1, 50_000), claims(2, 50_000)], [false, true]);
+    assert.equal(claims(8, -1_000), false);
+  });
+
+  test("at once where a store far away has claimed it before", () => {
+    const [near, far] = [0, 2].map((roundTrip) => contendedKeys(() => roundTrip, timeout));
+    for (const contended of [near, far]) assert.equal(claims(8, 1_000, contended), true);
+    assert.deepEqual([claims(0, 0, near), claims(0, 0, far)], [false, true]);
+    const later = Array.from({ length: 20 }, () => claims(0, 0, far));
+    assert.equal(later.filter(Boolean).length, 15);
   });
 });
 
