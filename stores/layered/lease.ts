@@ -148,7 +148,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
       runWithPermits(
         operations,
         now,
-        permits.isOwn,
+        permits,
         (others) =>
           andThen(store.run(others, now) as MaybePromise<readonly unknown[]>, (answers) => {
             others.forEach((operation, index) => {

@@ -93,6 +93,8 @@ export interface LeasedPermits {
   open(inner: Family): Family;
   /** Whether a call of several is on a permit that is given out here. */
   isOwn(operation: Operation): boolean;
+  /** Whether the permit of such a call is held here. */
+  isHeld(operation: Operation): boolean;
   /** Forgets a key of a family: its permits are lost. */
   forget(family: Family, key: string): void;
   /** Forgets all keys. */
@@ -358,6 +360,8 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
   return {
     open,
     isOwn: ({ bound }) => own.has(bound),
+    isHeld: ({ bound: { family }, key, argument }) =>
+      pools.get(family.nameOf(key))?.permits.has((argument as PermitArgument).id) === true,
     forget: (family, key) => void pools.delete(family.nameOf(key)),
     clear: () => pools.clear(),
   };

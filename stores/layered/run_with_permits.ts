@@ -9,73 +9,95 @@ import { hold } from "../../core/verbs/hold.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { release } from "../../core/verbs/release.ts";
 
+/** The permits that a process gives out by itself, as far as calls at once need to know them. */
+export interface OwnPermits {
+  /** Whether a call is on such a permit. */
+  isOwn(operation: Operation): boolean;
+  /** Whether the permit of such a call is held. */
+  isHeld(operation: Operation): boolean;
+}
+
 /**
  * Runs calls, all or none.
  *
- * @param isOwn Whether a call is on such a permit.
  * @param runOthers Runs the others, if there are any, at once.
  */
 export function runWithPermits(
   operations: readonly Operation[],
   now: number | undefined,
-  isOwn: (operation: Operation) => boolean,
+  { isOwn, isHeld }: OwnPermits,
   runOthers: (others: readonly Operation[]) => MaybePromise<readonly unknown[]>,
 ): MaybePromise<readonly unknown[]> {
-  if (!operations.some(isOwn)) return runOthers(operations);
+  const own = operations.filter(isOwn);
+  if (own.length === 0) return runOthers(operations);
+  const others = operations.filter((operation) => !isOwn(operation));
   const answers = new Map<Operation, unknown>();
+  const taken: Operation[] = [];
   const isRefused = (operation: Operation) =>
     answers.has(operation) &&
     !operation.bound.verb.decisionOf(answers.get(operation)).allowed;
   const inOrder = () => operations.map((operation) => answers.get(operation));
 
-  /** Releases what was held; all calls but those that were refused are answered by a look. */
-  function undo(): MaybePromise<readonly unknown[]> {
-    const rest = operations.filter((operation) => !isRefused(operation));
-    return eachInTurn(rest, ({ bound: { family, verb }, key, argument }, operation) => {
-      const isHeld = answers.has(operation) && (verb as unknown) === hold;
-      const released = isHeld ? family.bind(release).call(key, argument as never, now) : undefined;
-      return andThen<unknown, void>(
-        released,
-        () =>
-          andThen(family.bind(peek).call(key, 0, now), (decision) => {
-            answers.set(operation, verb.answerOf(decision));
-          }),
-      );
-    }, inOrder);
-  }
-
-  function finish(): MaybePromise<readonly unknown[]> {
-    if (operations.some(isRefused)) return undo();
-    const others = operations.filter((operation) => !isOwn(operation));
-    if (others.length === 0) return inOrder();
-    const run = () =>
-      andThen(runOthers(others), (theirs) => {
-        others.forEach((operation, index) => answers.set(operation, theirs[index]));
-        return operations.some(isRefused) ? undo() : inOrder();
+  /** Holds the permits, until one is refused. A permit that was held before is not to be released. */
+  function holdOwn(): MaybePromise<void> {
+    return eachInTurn(own, (operation) => {
+      const { bound, key, argument } = operation;
+      if (operations.some(isRefused)) return;
+      const isNew = (bound.verb as unknown) === hold && !isHeld(operation);
+      return andThen(bound.call(key, argument, now), (answer) => {
+        answers.set(operation, answer);
+        if (isNew && !isRefused(operation)) taken.push(operation);
       });
-    return orElse(run, (error) =>
-      andThen(undo(), () => {
-        throw error;
-      }));
+    });
   }
 
-  return eachInTurn(
-    operations.filter(isOwn),
-    ({ bound, key, argument }, operation) =>
-      operations.some(isRefused)
-        ? undefined
-        : andThen(bound.call(key, argument, now), (answer) => void answers.set(operation, answer)),
-    finish,
+  function callOthers(): MaybePromise<void> {
+    if (others.length === 0 || operations.some(isRefused)) return;
+    return andThen(runOthers(others), (theirs) => {
+      others.forEach((operation, index) => answers.set(operation, theirs[index]));
+    });
+  }
+
+  /** Releases what was held. One that the store does not learn of expires. */
+  function releaseTaken(): MaybePromise<void> {
+    return eachInTurn(taken, ({ bound: { family }, key, argument }) =>
+      orElse<unknown>(
+        () => family.bind(release).call(key, argument as never, now),
+        () => undefined,
+      ) as MaybePromise<void>);
+  }
+
+  /** Answers all calls but those that were refused by a look. */
+  function lookAtRest(): MaybePromise<readonly unknown[]> {
+    const rest = operations.filter((operation) => !isRefused(operation));
+    const looks = eachInTurn(rest, (operation) => {
+      const { bound: { family, verb }, key } = operation;
+      return andThen(family.bind(peek).call(key, 0, now), (decision) => {
+        answers.set(operation, verb.answerOf(decision));
+      });
+    });
+    return andThen(looks, inOrder);
+  }
+
+  const called = orElse(
+    () => andThen(holdOwn(), callOthers),
+    (error) =>
+      andThen(releaseTaken(), () => {
+        throw error;
+      }),
   );
+  return andThen(called, () => {
+    if (!operations.some(isRefused)) return inOrder();
+    return andThen(releaseTaken(), lookAtRest);
+  });
 }
 
-/** Does something for each call, one after the other, then something else. */
-function eachInTurn<Value>(
+/** Does something for each call, one after the other. */
+function eachInTurn(
   operations: readonly Operation[],
-  work: (operation: Operation, same: Operation) => MaybePromise<void>,
-  then: () => MaybePromise<Value>,
-): MaybePromise<Value> {
+  work: (operation: Operation) => MaybePromise<void>,
+): MaybePromise<void> {
   const [first, ...rest] = operations;
-  if (first === undefined) return then();
-  return andThen(work(first, first), () => eachInTurn(rest, work, then));
+  if (first === undefined) return;
+  return andThen(work(first), () => eachInTurn(rest, work));
 }

@@ -4,10 +4,13 @@ import fc from "fast-check";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { rateLimit } from "../../../adapters/http/http.ts";
+import type { Family } from "../../../core/store.ts";
+import { consume } from "../../../core/verbs/consume.ts";
 import { hold } from "../../../core/verbs/hold.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { release } from "../../../core/verbs/release.ts";
 import {
+  type Algorithm,
   all,
   type AsyncLimiter,
   type AsyncStore,
@@ -357,6 +360,62 @@ describe("permits of a lease", () => {
     assert.equal((await ask()).status, 429);
     assert.equal(rate.peek("key", 0).remaining, 2);
     permit.release();
+  });
+
+  for (const failing of ["second", "rate"]) {
+    test(`of several calls at once are all free where the ${failing} fails`, () => {
+      let isAway = false;
+      const inner = interceptedStore(memoryStore(), (calls, proceed) => {
+        isAway ||= calls.some(({ bound }) => bound.family.spec.prefix === failing);
+        if (isAway) throw new Error("away");
+        return proceed();
+      });
+      const store = lease(inner, { units: 2, ttl: "1m" });
+      const algorithm = concurrency({ limit: 10, ttl: LONG });
+      const [first, second] = ["first", "second"].map((prefix) =>
+        store.open({ prefix, algorithm, older: [] })
+      ) as [Family, Family];
+      const rate = store.open({
+        prefix: "rate",
+        algorithm: gcra({ limit: 1, period: "1h" }),
+        older: [],
+      });
+      const holds = [first, first, second].map((family, index) => ({
+        bound: family.bind(hold),
+        key: `key ${index}`,
+        argument: { id: 1 + index, cost: 3 },
+      }));
+      const operations = [...holds, { bound: rate.bind(consume), key: "key", argument: 1 }];
+      assert.throws(() => store.run(operations, undefined), /away/);
+      // Each key has all of its units, and the store is there again for two of them.
+      isAway = false;
+      for (const { key } of holds.slice(0, 2)) {
+        const { allowed } = first.bind(hold).call(key, { id: 9, cost: 10 }, undefined) as Decision;
+        assert.equal(allowed, true);
+      }
+    });
+  }
+
+  test("of a call that comes again stay held where it is refused with others", () => {
+    const store = lease(memoryStore(), { units: 2, ttl: "1m" });
+    const open = (prefix: string, algorithm: Algorithm) =>
+      store.open({ prefix, algorithm, older: [] });
+    const jobs = open("jobs", concurrency({ limit: 10, ttl: LONG }));
+    const rate = open("rate", gcra({ limit: 1, period: "1h" }));
+    const run = (ids: readonly number[]) =>
+      store.run([
+        ...ids.map((id) => ({
+          bound: jobs.bind(hold),
+          key: `key ${id}`,
+          argument: { id, cost: 3 },
+        })),
+        { bound: rate.bind(consume), key: "key", argument: 1 },
+      ], undefined) as Decision[];
+    assert.deepEqual(run([1]).map(({ allowed }) => allowed), [true, true]);
+    // The first permit is renewed, the second one is released again.
+    assert.deepEqual(run([1, 2]).map(({ allowed }) => allowed), [true, true, false]);
+    const left = [1, 2].map((id) => jobs.bind(peek).call(`key ${id}`, 0, undefined) as Decision);
+    assert.deepEqual(left.map(({ remaining }) => remaining), [7, 10]);
   });
 
   test("not of several limits in one, nor of a limit that can be blocked", () => {
