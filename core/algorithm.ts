@@ -118,7 +118,7 @@ export interface ArrivalRate {
   /** The emission interval in ticks. */
   readonly interval: number;
   /** Units that a fresh key admits at one instant. */
-  readonly burst: number;
+  readonly capacity: number;
   /** The most units that may be in use. */
   readonly mostUse: number;
   /** Units that may wait for their start after they were admitted; 0 if none does. */

@@ -25,17 +25,19 @@ export type ArrivalState = number | FineInstant;
 export interface ArrivalTimeOptions extends Rate {
   /** The factory's name and its options. */
   readonly id: readonly [factory: string, ...options: readonly number[]];
-  readonly burst: number;
+  /** Units that a fresh key admits at one instant. */
+  readonly capacity: number;
   /** Units of them that may wait for their start after they were admitted; 0 if none does. */
   readonly queue: number;
 }
 
 /** Builds gcra, leakyBucket and the greedy tokenBucket: the same reducer under three names. */
 export function burstAlgorithm(factory: string, options: BurstOptions): Algorithm<ArrivalState> {
-  const rate = readBurst(factory, options);
+  const { burst, ...rate } = readBurst(factory, options);
   return arrivalTimeAlgorithm({
     ...rate,
-    id: [factory, rate.limit, rate.period, rate.burst],
+    id: [factory, rate.limit, rate.period, burst],
+    capacity: burst,
     queue: 0,
   });
 }
@@ -47,28 +49,28 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
  * takes so long to drain that the instant is past 2^53.
  */
 export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst, queue, id } = bucket;
+  const { limit, period, capacity, queue, id } = bucket;
   if (limit === 0) return refuseAll<ArrivalState>(bucket, id, 0);
   const divisor = greatestCommonDivisor(limit, period);
   const perMillisecond = limit / divisor;
   const interval = period / divisor;
-  const furthest = burst * interval;
+  const furthest = capacity * interval;
   const action = `create ${bucket.id[0]}`;
   const burstText = queue > 0 ? "(queue + burst)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   const isWhole = fitsOneNumber(perMillisecond, furthest);
   const scale = (isWhole ? wholeTicks : fineTicks)(perMillisecond) as Ticks<ArrivalState>;
-  const arithmetic = arrivalArithmetic(scale, interval, burst, queue > 0);
+  const arithmetic = arrivalArithmetic(scale, interval, capacity, queue > 0);
   const { accounting, mostUse } = arithmetic;
   return buildAlgorithm({
     ...arithmetic,
     accounting: queue > 0 ? startTime(accounting, queue) : accounting,
     ...bucket,
     formula: isWhole
-      ? ["ticks", perMillisecond, 1, interval, burst]
-      : ["fine", perMillisecond, interval, burst],
-    arrival: isWhole ? { limit, perMillisecond, interval, burst, mostUse, queue } : undefined,
+      ? ["ticks", perMillisecond, 1, interval, capacity]
+      : ["fine", perMillisecond, interval, capacity],
+    arrival: isWhole ? { limit, perMillisecond, interval, capacity, mostUse, queue } : undefined,
   });
 }
 
@@ -76,10 +78,10 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
 export function arrivalArithmetic<Instant>(
   scale: Ticks<Instant>,
   interval: number,
-  burst: number,
+  capacity: number,
   newestOnly: boolean = false,
 ): Required<Arithmetic<Instant>> {
-  const mostUse = mostUnits(burst, scale.furthest / interval);
-  const accounting = arrivalTime(scale, interval, burst, mostUse, newestOnly);
-  return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };
+  const mostUse = mostUnits(capacity, scale.furthest / interval);
+  const accounting = arrivalTime(scale, interval, capacity, mostUse, newestOnly);
+  return { capacity, mostUse, initial: scale.initial, accounting, codec: scale.codec };
 }

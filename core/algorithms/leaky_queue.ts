@@ -58,7 +58,7 @@ export function leakyQueue(options: LeakyQueueOptions): Algorithm {
   return arrivalTimeAlgorithm({
     ...rate,
     id: ["leakyQueue", rate.limit, rate.period, queue, ...(burst === 1 ? [] : [burst])],
-    burst: queue + burst,
+    capacity: queue + burst,
     queue,
   });
 }

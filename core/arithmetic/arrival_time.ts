@@ -3,11 +3,11 @@
  *
  * The generic cell rate algorithm keeps the theoretical arrival time (TAT): when the next call
  * would come if all calls came exactly one emission interval apart. A call of cost c conforms if it
- * comes at most burst - c intervals before the TAT. It moves the TAT on by c intervals.
+ * comes at most capacity - c intervals before the TAT. It moves the TAT on by c intervals.
  *
  *   gcra          keeps the TAT itself
  *   leakyBucket   level = (TAT - now) / interval, draining as now moves on
- *   tokenBucket   tokens = burst - level, refilling as now moves on
+ *   tokenBucket   tokens = capacity - level, refilling as now moves on
  *   leakyQueue    the TAT less the intervals of a burst is when the next call starts; queue + burst
  *                 intervals is how far it may lie ahead
  *
@@ -28,19 +28,19 @@ import type { Ticks } from "./ticks.ts";
  *
  * @param scale How instants are counted.
  * @param interval The emission interval in ticks.
- * @param burst Units that a fresh key admits at one instant.
+ * @param capacity Units that a fresh key admits at one instant.
  * @param mostUse The most units that may be in use.
  * @param newestOnly Whether only the units of the newest call are given back by a receipt.
  */
 export function arrivalTime<Instant>(
   scale: Ticks<Instant>,
   interval: number,
-  burst: number,
+  capacity: number,
   mostUse: number,
   newestOnly: boolean = false,
 ): Accounting<Instant> {
   const { initial, ahead, due, later, earlier } = scale;
-  const tolerance = burst * interval;
+  const tolerance = capacity * interval;
 
   function until(tat: Instant, now: number, ticks: number): number {
     const wait = due(tat, ticks) - now;

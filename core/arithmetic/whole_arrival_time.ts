@@ -11,11 +11,11 @@ import { makeDecision } from "../make_decision.ts";
 
 /** The split reducer, for instants in whole ticks; its `charge` is for costs above 0. */
 export function wholeArrivalTime(rate: ArrivalRate): SplitReducer<number> {
-  const { perMillisecond, interval, burst, mostUse, queue } = rate;
-  const tolerance = burst * interval;
-  const startsAtOnce = (burst - queue - 1) * interval;
+  const { perMillisecond, interval, capacity, mostUse, queue } = rate;
+  const tolerance = capacity * interval;
+  const startsAtOnce = (capacity - queue - 1) * interval;
   return {
-    take: wholeTake(perMillisecond, interval, burst, mostUse),
+    take: wholeTake(perMillisecond, interval, capacity, mostUse),
     charge: (tat, now, cost) => charged(rate, tat, now, cost),
     decide(tat: number, next: number, now: number, cost: number) {
       const allowed = cost <= 0 || next !== tat;
@@ -31,10 +31,10 @@ export function wholeArrivalTime(rate: ArrivalRate): SplitReducer<number> {
 export function wholeTake(
   perMillisecond: number,
   interval: number,
-  burst: number,
+  capacity: number,
   mostUse: number,
 ): SplitReducer<number>["take"] {
-  const tolerance = burst * interval;
+  const tolerance = capacity * interval;
 
   // Refunds are rare, and kept out of `take` because engines inline only small functions.
   function giveBack(tat: number, tick: number, units: number): number {
@@ -44,7 +44,7 @@ export function wholeTake(
 
   return function take(tat: number, now: number, cost: number): number {
     const tick = now * perMillisecond;
-    if (cost > burst || cost === 0) return tat;
+    if (cost > capacity || cost === 0) return tat;
     if (cost < 0) return giveBack(tat, tick, -cost);
     const next = (tat > tick ? tat : tick) + cost * interval;
     return next - tick <= tolerance ? next : tat;
@@ -63,17 +63,17 @@ function charged(rate: ArrivalRate, tat: number, now: number, cost: number): num
 
 /** Whether a cost above 0 is free: what `lookAt` would find, without its decision. */
 export function freeIn(rate: ArrivalRate, tat: number, now: number, cost: number): boolean {
-  const { perMillisecond, interval, burst } = rate;
+  const { perMillisecond, interval, capacity } = rate;
   const ahead = tat - now * perMillisecond;
-  const tolerance = burst * interval;
+  const tolerance = capacity * interval;
   return (ahead > 0 ? tolerance - ahead : tolerance) - cost * interval >= 0;
 }
 
 /** The decision about a cost of 0 or more, from the state alone. */
 export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number): Decision {
-  const { perMillisecond, interval, burst, queue } = rate;
+  const { perMillisecond, interval, capacity, queue } = rate;
   const ahead = tat - now * perMillisecond;
-  const tolerance = burst * interval;
+  const tolerance = capacity * interval;
   const room = ahead > 0 ? tolerance - ahead : tolerance;
   const left = room - cost * interval;
   const allowed = left >= 0 || cost === 0;
@@ -82,13 +82,13 @@ export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number
     allowed,
     allowed ? left : room,
     cost,
-    queue > 0 && allowed && cost > 0 ? ahead - (burst - queue - 1) * interval : 0,
+    queue > 0 && allowed && cost > 0 ? ahead - (capacity - queue - 1) * interval : 0,
   );
 }
 
 /**
  * Both halves at once, for a cost above 0 and a state in an array: writes the new state to its
- * cell, and to the next cell the instant at which the key is fresh, with the share of the burst that
+ * cell, and to the next cell the instant at which the key is fresh, with the share of the capacity that
  * is left. A store calls this function directly, so engines can inline it whatever else the process
  * uses.
  */
@@ -100,16 +100,16 @@ export function takeInPlace(
   cost: number,
 ): Decision {
   // `lookAt` written out: with it, the call of a limiter is larger than engines inline.
-  const { perMillisecond, interval, burst, queue } = rate;
+  const { perMillisecond, interval, capacity, queue } = rate;
   const tick = now * perMillisecond;
   const ahead = cells[cell]! - tick;
-  const room = ahead > 0 ? burst * interval - ahead : burst * interval;
+  const room = ahead > 0 ? capacity * interval - ahead : capacity * interval;
   const left = room - cost * interval;
   if (left < 0) return decisionOf(rate, false, room, cost, 0);
-  const delay = queue > 0 ? ahead - (burst - queue - 1) * interval : 0;
+  const delay = queue > 0 ? ahead - (capacity - queue - 1) * interval : 0;
   const decision = decisionOf(rate, true, left, cost, delay);
   cells[cell] = tick + (ahead > 0 ? ahead : 0) + cost * interval;
-  cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, burst);
+  cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, capacity);
   return decision;
 }
 
@@ -126,7 +126,7 @@ export function chargeInPlace(
   cells[cell] = next;
   cells[cell + 1] = decision.debt > 0
     ? now + decision.resetAfter
-    : withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
+    : withShareLeft(now + decision.resetAfter, decision.remaining, rate.capacity);
   return decision;
 }
 
@@ -143,18 +143,18 @@ function decisionOf(
   cost: number,
   delay: number,
 ): Decision {
-  const { perMillisecond, interval, burst } = rate;
+  const { perMillisecond, interval, capacity } = rate;
   const units = Math.floor(room / interval);
   const remaining = units > 0 ? units : 0;
   return makeDecision(
     allowed,
     rate.limit,
     remaining,
-    allowed ? 0 : cost > burst ? Infinity : ceilDiv(cost * interval - room, perMillisecond),
-    remaining >= burst ? 0 : ceilDiv((remaining + 1) * interval - room, perMillisecond),
-    ceilDiv(burst * interval - room, perMillisecond),
+    allowed ? 0 : cost > capacity ? Infinity : ceilDiv(cost * interval - room, perMillisecond),
+    remaining >= capacity ? 0 : ceilDiv((remaining + 1) * interval - room, perMillisecond),
+    ceilDiv(capacity * interval - room, perMillisecond),
     delay > 0 ? ceilDiv(delay, perMillisecond) : 0,
-    units < 0 ? Math.min(-units, rate.mostUse - burst) : 0,
+    units < 0 ? Math.min(-units, rate.mostUse - capacity) : 0,
   );
 }
 

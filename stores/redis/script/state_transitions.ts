@@ -77,9 +77,9 @@ local steps
 local lines = {}
 if ARGV[3] then
   local cost, times = ARGV[2] + 0, ARGV[3]
-  local per, interval, burst = ARGV[5] + 0, ARGV[7] + 0, ARGV[8] + 0
-  local tick, tolerance, taken = now * per, burst * interval, cost * interval
-  local isTaken = cost > 0 and cost <= burst
+  local per, interval, capacity = ARGV[5] + 0, ARGV[7] + 0, ARGV[8] + 0
+  local tick, tolerance, taken = now * per, capacity * interval, cost * interval
+  local isTaken = cost > 0 and cost <= capacity
   local furthest = isBounded and tick + tolerance + MOST_AHEAD * per or 1 / 0
   for place = 1, count do
     local high, low = byte(times, place * 2 - 1, place * 2)
@@ -95,7 +95,7 @@ if ARGV[3] then
       if state and (state > SAFE or state > furthest) then state = false end
     end
     if left > 0 and not state then
-      steps = steps or { { { 'ticks', per, 1, interval, burst } } }
+      steps = steps or { { { 'ticks', per, 1, interval, capacity } } }
       local size = #steps
       steps[size + 1], steps[size + 2], steps[size + 3] = 0, place - 1, 0
       steps[size + 4], steps[size + 5] = cost, left
@@ -153,12 +153,12 @@ local function mostUnits(capacity, exact) return max(capacity, min(1000000000, f
 local accountings = {}
 
 -- Arrival times in ticks, on a clock that moves by perStep at each multiple of step ms.
-function accountings.steps(perStep, step, interval, burst)
-  local tolerance = burst * interval
+function accountings.steps(perStep, step, interval, capacity)
+  local tolerance = capacity * interval
   local furthest = min(SAFE - ceil(LAST_INSTANT / step) * perStep, floor(FURTHEST / step) * perStep)
-  local most = mostUnits(burst, furthest / interval)
+  local most = mostUnits(capacity, furthest / interval)
   return {
-    capacity = burst, most = most, initial = 0,
+    capacity = capacity, most = most, initial = 0,
     add = function(at, now, units) return max(at, floor(now / step) * perStep) + units * interval end,
     giveBack = function(at, now, units)
       local earlier = at - min(units, most) * interval
@@ -183,12 +183,12 @@ end
 accountings.ticks = accountings.steps
 
 -- The same in two numbers: milliseconds, and the ticks beyond them.
-function accountings.fine(perMillisecond, interval, burst)
-  local tolerance, initial = burst * interval, { 0, 0 }
-  local most = mostUnits(burst, min(SAFE, FURTHEST * perMillisecond) / interval)
+function accountings.fine(perMillisecond, interval, capacity)
+  local tolerance, initial = capacity * interval, { 0, 0 }
+  local most = mostUnits(capacity, min(SAFE, FURTHEST * perMillisecond) / interval)
   local function ahead(at, now) return max((at[1] - now) * perMillisecond + at[2], 0) end
   return {
-    capacity = burst, most = most, initial = initial,
+    capacity = capacity, most = most, initial = initial,
     add = function(at, now, units)
       local ticks = units * interval
       local whole = floor(ticks / perMillisecond)
@@ -501,4 +501,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "4267aacfe6dbb8e00a56e171bbd7cca607080c07";
+export const STATE_TRANSITIONS_SHA = "79f632bd55354f852daca2cde707c8d7fe972b66";

@@ -14,7 +14,7 @@ const scales = fc.record({
   limit: fc.integer({ min: 1, max: 2_000 }),
   perMillisecond: fc.integer({ min: 1, max: 2_000 }),
   interval: fc.integer({ min: 1, max: 1_000_000 }),
-  burst: fc.integer({ min: 1, max: 1_000 }),
+  capacity: fc.integer({ min: 1, max: 1_000 }),
   maxDebt: fc.integer({ min: 0, max: 1_000 }),
   queue: fc.integer({ min: 0, max: 1_000 }),
 });
@@ -30,24 +30,24 @@ const calls = fc.array(
 test("the reducer written out answers as the one by its accounting", () => {
   fc.assert(
     fc.property(scales, calls, (drawn, calls) => {
-      const { limit, perMillisecond, interval, burst, maxDebt } = drawn;
-      const queue = Math.min(drawn.queue, burst - 1);
-      const mostUse = burst + maxDebt;
+      const { limit, perMillisecond, interval, capacity, maxDebt } = drawn;
+      const queue = Math.min(drawn.queue, capacity - 1);
+      const mostUse = capacity + maxDebt;
       const scale = wholeTicks(perMillisecond);
-      const arrivals = arrivalTime(scale, interval, burst, mostUse);
+      const arrivals = arrivalTime(scale, interval, capacity, mostUse);
       const accounting = queue > 0 ? startTime(arrivals, queue) : arrivals;
       const general = buildAlgorithm({
         name: undefined,
         id: ["general"],
         limit,
         period: 1,
-        capacity: burst,
+        capacity,
         mostUse,
         initial: 0,
         accounting,
         codec: scale.codec,
       }).internals!.halves!;
-      const rate = { limit, perMillisecond, interval, burst, mostUse, queue };
+      const rate = { limit, perMillisecond, interval, capacity, mostUse, queue };
       const written = wholeArrivalTime(rate);
       let tat = 0;
       let now = 1_700_000_000_000;
@@ -60,7 +60,7 @@ test("the reducer written out answers as the one by its accounting", () => {
         if (cost > 0) {
           const cells = Float64Array.of(tat, -1);
           assert.deepEqual(takeInPlace(rate, cells, 0, now, cost), decision);
-          const freshAt = freshInstant(now, decision, { capacity: rate.burst });
+          const freshAt = freshInstant(now, decision, { capacity: rate.capacity });
           assert.deepEqual([...cells], next === tat ? [tat, -1] : [next, freshAt]);
         }
         tat = next;

@@ -16,9 +16,9 @@ export const RATE_FAULTS: readonly Fault[] = [
     "`nextAfter` rounded down":
       "{~~ceilDiv((remaining + 1) * interval - room,~>Math.floor(((remaining + 1) * interval - room) /~~} perMillisecond)",
     "`resetAfter` rounded to the nearest":
-      "{~~ceilDiv(burst * interval - room,~>Math.round((burst * interval - room) /~~} perMillisecond),",
+      "{~~ceilDiv(capacity * interval - room,~>Math.round((capacity * interval - room) /~~} perMillisecond),",
     "A cost above the burst is promised for later":
-      "cost > burst ? {~~Infinity~>ceilDiv(burst * interval - room, perMillisecond)~~} : ceilDiv(",
+      "cost > capacity ? {~~Infinity~>ceilDiv(capacity * interval - room, perMillisecond)~~} : ceilDiv(",
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyBucket"], {
     "A lost refund":
@@ -37,7 +37,7 @@ export const RATE_FAULTS: readonly Fault[] = [
       "queue > 0 && allowed && cost > 0 ? {~~tat~>next - interval~~} - tick - startsAtOnce : 0",
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
-    "The queue holds one call too many": "burst: queue + {~~burst~>burst + 1~~},",
+    "The queue holds one call too many": "capacity: queue + {~~burst~>burst + 1~~},",
   }),
   ...faultsIn("core/algorithms/arrival_time_algorithm.ts", ["gcra"], {
     "A float: the emission interval in milliseconds":

@@ -16,7 +16,7 @@ export const TIME_FAULTS: readonly Fault[] = [
       "return { ...state, strikes: state.strikes{~~ - 1~>~~}, until: state.before, before: 0 };",
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
-    "A burst that takes the places of the queue": "burst: queue{~~ + burst~> + 1~~},",
+    "A burst that takes the places of the queue": "capacity: queue{~~ + burst~> + 1~~},",
   }),
   ...faultsIn("core/algorithms/blockable.ts", ["tests/core/algorithms/blockable.test.ts"], {
     "A block that ends a millisecond late":

@@ -27,7 +27,7 @@ export type Write = (key: number, text: string | undefined, lifetime: string) =>
  * @param times How often the cost is taken from each key, as `encodeCounts` encodes it.
  */
 export function takeTicks(
-  [_name, perMillisecond, _1, interval, burst]: Formula,
+  [_name, perMillisecond, _1, interval, capacity]: Formula,
   cost: number,
   times: string,
   texts: readonly Held[],
@@ -35,7 +35,11 @@ export function takeTicks(
   write: Write,
 ): void {
   // Compiled with the loop written out in it.
-  const transition = wholeTransition(perMillisecond as number, interval as number, burst as number);
+  const transition = wholeTransition(
+    perMillisecond as number,
+    interval as number,
+    capacity as number,
+  );
   takeCost(transition, cost, times, texts, now, write);
 }
 

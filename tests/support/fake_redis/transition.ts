@@ -84,10 +84,10 @@ function transitionOf<State>(arithmetic: Arithmetic<State>, charges: boolean): T
 export function wholeTransition(
   perMillisecond: number,
   interval: number,
-  burst: number,
+  capacity: number,
 ): Transition {
-  const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
-  const take = wholeTake(perMillisecond, interval, burst, arithmetic.mostUse);
+  const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, capacity);
+  const take = wholeTake(perMillisecond, interval, capacity, arithmetic.mostUse);
   return { ...transitionOf(arithmetic, false), take: take as Transition["take"] };
 }
 
