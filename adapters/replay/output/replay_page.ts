@@ -41,7 +41,9 @@ export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}
     advice: true,
   });
   const { title = "Replay", sweeps = [], advice } = options;
-  const top = advice === undefined ? [] : adviceSections(advice);
+  const top = advice === undefined
+    ? []
+    : [...adviceSections(advice), { heading: "What the limits would have done" }];
   const body = [...top, ...reportSections(report, sweeps)].map(sectionHtml);
   return `<!doctype html>
 <html lang="en">
@@ -62,27 +64,42 @@ those who are refused come again, and its times are only as exact as they were w
 
 function sectionHtml(section: Section): string {
   const { heading, title, kind, lines = [], rows = [], code = [], plot, plotNote } = section;
-  const items = lines.map((line) => `<li>${escaped(line)}</li>`);
+  const items = lines.map((line) => `<li>${prose(line)}</li>`);
   return [
     ...(heading === undefined ? [] : [`<h2>${escaped(heading)}</h2>`]),
     ...(title === undefined || title === heading ? [] : [`<h3>${escaped(title)}</h3>`]),
     ...(kind === "list"
       ? [`<ul>${items.join("")}</ul>`]
-      : lines.map((line) => `<p class="${kind ?? ""}">${escaped(line)}</p>`)),
+      : lines.map((line) => `<p class="${kind ?? ""}">${prose(line)}</p>`)),
     ...(plot === undefined ? [] : [figure(plot)]),
-    ...(plotNote === undefined ? [] : [`<p class="note">${escaped(plotNote)}</p>`]),
+    ...(plotNote === undefined ? [] : [`<p class="note">${prose(plotNote)}</p>`]),
     ...(rows.length <= 1 ? [] : [table(rows)]),
     ...(code.length === 0 ? [] : [`<pre>${code.map(escaped).join("\n")}</pre>`]),
   ].join("\n");
 }
 
-/** A table of rows; the first row is its head. */
+/** Text in which no option of the command is broken at its hyphens, and no number ends a line before its unit. */
+function prose(line: string): string {
+  return escaped(line)
+    .replace(/(?<![\w-])--[a-z][a-z-]*/g, "<code>$&</code>")
+    .replace(/(\d) (?=(?:%|ms|s|min|h|d)(?!\w))/g, "$1&#160;");
+}
+
+/** How many figures have no room beside the name of a client on a phone. */
+const MANY = 4;
+
+/**
+ * A table of rows; the first row is its head. On a phone, the first cell of each row stands over the
+ * others where these are many.
+ */
 function table(rows: readonly (readonly string[])[]): string {
   const html = rows.map((row, index) => {
     const tag = index === 0 ? "th" : "td";
     return `<tr>${row.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
   });
-  return `<div class="wide"><table>${html.join("")}</table></div>`;
+  const figures = rows[0]!.length - 1;
+  const attributes = figures < MANY ? "" : ` class="many" style="--figures:${figures}"`;
+  return `<div class="wide"><table${attributes}>${html.join("")}</table></div>`;
 }
 
 /** A plot in two widths: text that shrinks with its picture cannot be read on a phone. */
@@ -91,23 +108,27 @@ function figure(plot: (width: number) => string): string {
 }
 
 const PAGE_STYLE = `
-:root{color-scheme:light dark}
+:root{color-scheme:light dark;--line:#d8dee4}
 body{margin:0;font:16px/1.5 system-ui,sans-serif;color:#1f2328;background:#fff}
 main{max-width:800px;margin:0 auto;padding:24px 20px 64px}
 h1{font-size:1.6rem;margin:0 0 .3em}h2{font-size:1.2rem;margin:2em 0 .5em}
 h3{font-size:1rem;margin:1.4em 0 .2em}
 figure{margin:0}.plot{width:100%;height:auto;display:block}.hand{display:none}
 h1,h3,p,td:first-child{overflow-wrap:anywhere}.wide{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
-th,td{padding:4px 10px;text-align:right;border-bottom:1px solid #d8dee4;white-space:nowrap}
-th:first-child,td:first-child{text-align:left;padding-left:0}
-pre{overflow-x:auto;padding:10px 12px;border:1px solid #d8dee4;border-radius:6px;font-size:.85rem}
+code{white-space:nowrap;font-size:.95em}
+table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;width:100%}
+th,td{padding:4px 10px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
+th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal}
+pre{overflow-x:auto;padding:10px 12px;border:1px solid var(--line);border-radius:6px;font-size:.85rem}
 ul{padding-left:1.2em}
 th{font-weight:600}.note{color:#59636e;font-size:.9rem}
 h1+.note{color:inherit;font-size:1rem}
 .answer{font-size:1.05rem;margin:.6em 0}
 @media (max-width:640px){main{padding:16px 14px 48px}.desk{display:none}.hand{display:block}
-table{font-size:.8rem}th,td{padding:4px 5px;white-space:normal}}
+table{font-size:.8rem;table-layout:fixed}th,td{padding:4px 0 4px 5px;white-space:normal}th:first-child{width:46%}
+.many,.many tbody{display:block}
+.many tr{display:grid;grid-template-columns:repeat(var(--figures),1fr);align-items:end;padding:4px 0;border-bottom:1px solid var(--line)}
+.many th,.many td{padding:0 0 0 5px;border:0}.many th:first-child,.many td:first-child{grid-column:1/-1;padding:0;width:auto}}
 @media (prefers-color-scheme:dark){
-body{color:#e6edf3;background:#0d1117}th,td,pre{border-color:#30363d}.note{color:#9aa4af}}
+:root{--line:#30363d}body{color:#e6edf3;background:#0d1117}.note{color:#9aa4af}}
 `;

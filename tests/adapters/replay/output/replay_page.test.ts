@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
+import { promisify } from "node:util";
 import fc from "fast-check";
 
 import {
@@ -14,7 +18,11 @@ import {
   sweep,
 } from "../../../../adapters/replay/replay.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
+import { inFolder } from "../../../support/in_folder.ts";
+import { needs } from "../../../support/program.ts";
 import { fcOptions } from "../../../support/seed.ts";
+import { testOnce } from "../../../support/test_once.ts";
+import { rootPath } from "../../../support/tree.ts";
 
 const families: { name: string; make: (limit: number) => Algorithm }[] = [
   { name: "fixed", make: (limit) => fixedWindow({ limit, period: "10s" }) },
@@ -112,7 +120,10 @@ describe("replayPage", () => {
     // Over time, the clients of each candidate, the limits; each for wide screens and for narrow ones.
     assert.equal(page.match(/<svg /g)?.length, 8);
     // A title stands over its table, and not over the plot before it.
-    assert.match(page, /<h3>smallest limit that hits<\/h3>\n<div class="wide"><table>/);
+    assert.match(
+      page,
+      /<h3>smallest limit that hits<\/h3>\n<div class="wide"><table>/,
+    );
   });
 
   test("shows only clients that were refused, and candidates with the same ones together", async () => {
@@ -137,7 +148,7 @@ describe("replayPage", () => {
     assert.match(page, /<p class="note">line 3: &#60;b&#62;,c: no valid time in column time<\/p>/);
     assert.match(
       page,
-      /<p class="note">The columns are time, client; --time and --key choose others\./,
+      /<p class="note">The columns are time, client; <code>--time<\/code> and <code>--key<\/code> /,
     );
   });
 
@@ -173,6 +184,37 @@ describe("replayPage", () => {
     assert.match(page, /forever/);
   });
 });
+
+testOnce(
+  "no table is cut off, and no option is broken over two lines, on a desk and in a hand",
+  needs("chromium"),
+  () =>
+    inFolder(async (folder) => {
+      // Clients with long names, one of which makes most of the requests, as a proxy does.
+      const log = Array.from({ length: 3_000 }, (_, index) => ({
+        at: index * 1_000,
+        key: index % 3 > 0 ? "203.0.113.66" : `2001:db8:85a3:${1_000 + index % 40}::/64`,
+        cost: 1,
+      }));
+      const names = ["slidingWindow:1000/1h,precision=1m", "gcra:1/1m,burst=1", "lockout:20/1h"];
+      const report = await replay(
+        log,
+        names.map((name) => ({ name, algorithm: gcra({ limit: 1, period: "1m" }) })),
+      );
+      const sweeps = await sweep(log, families);
+      const path = join(folder, "replay.html");
+      writeFileSync(path, replayPage(report, { sweeps, advice: await advise(log) }));
+      assert.deepEqual(await measured(path), []);
+    }),
+);
+
+/** What is cut off or broken on a page, as `measure_page.mjs` prints it. */
+async function measured(path: string): Promise<unknown> {
+  const script = `${rootPath}tests/adapters/replay/support/measure_page.mjs`;
+  const node = `${rootPath}node_modules/.bin/node`;
+  const { stdout } = await promisify(execFile)(node, [script, path], { timeout: 100_000 });
+  return JSON.parse(stdout);
+}
 
 /** The markup of a page without its text and the places of things. */
 function tagsOf(page: string): readonly string[] {
