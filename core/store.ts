@@ -160,10 +160,10 @@ export interface Family<Mode extends StoreMode = StoreMode> {
   /** The name under which a key is stored or shown. */
   nameOf(key: string): string;
   /**
-   * Begins to watch a key for units that are given back in another thread or process. Absent where a
-   * store cannot tell.
+   * The notice of units that are given back to a key, from now on, in another thread or process. Absent
+   * where a store cannot tell.
    */
-  watch?(key: string): WatchedKey;
+  refundNotice?(key: string): RefundNotice;
   /**
    * Milliseconds by which a permit may have been renewed before its holder was answered so; 0
    * without it. A holder counts on its permit for so much less than its time to live.
@@ -172,10 +172,11 @@ export interface Family<Mode extends StoreMode = StoreMode> {
 }
 
 /**
- * The watch on a key, a function: it calls `wake`, once and never before it returns, if units were given
- * back since the watch began, or when the store is closed. It returns a function that cancels the call.
+ * The notice of refunds to a key, a function: it calls `wake`, once and never before it returns, if units
+ * were given back since the notice was made, or when the store is closed. It returns a function that
+ * cancels the call.
  */
-export type WatchedKey = (wake: () => void) => () => void;
+export type RefundNotice = (wake: () => void) => () => void;
 
 /** A verb bound to the keys of a family. */
 export interface BoundVerb<Argument, Answer, Mode extends StoreMode = StoreMode> {

@@ -38,13 +38,13 @@ export type {
   Family,
   FamilySpec,
   Operation,
+  RefundNotice,
   Steps,
   StoreBase,
   StoreMode,
   Transition,
   Verb,
   VerbKind,
-  WatchedKey,
 } from "./store.ts";
 export { keptFor } from "./receipts/receipts_of.ts";
 export type { Entries, Entry } from "./receipts/entry.ts";

@@ -111,6 +111,7 @@ export type {
   FamilySpec,
   OlderOptions,
   Operation,
+  RefundNotice,
   ReplaceMode,
   Steps,
   Store,
@@ -120,7 +121,6 @@ export type {
   Transition,
   Verb,
   VerbKind,
-  WatchedKey,
 } from "../../core/store.ts";
 export type { DataPath } from "./files/rule_problem.ts";
 export type { ReadText, TextPlace } from "./files/read_yaml.ts";

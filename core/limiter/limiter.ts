@@ -359,9 +359,9 @@ export function limiterOn(
     call,
     nameOf: family.nameOf,
     report,
-    watch: (key) => family.watch?.(key),
+    refundNotice: (key) => family.refundNotice?.(key),
     clock,
-    tellsReleases: family.watch !== undefined,
+    tellsReleases: family.refundNotice !== undefined,
     renewalLag: family.renewalLag ?? 0,
   };
   const permits = permitDesk(waiting);

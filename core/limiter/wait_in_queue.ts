@@ -74,11 +74,11 @@ export function waitInQueue(request: WaitRequest): MaybePromise<Attempt | undefi
   const stored = queues.byName.size === 0 ? undefined : limiter.nameOf(key);
   const queue = stored === undefined ? undefined : queues.byName.get(stored);
   if (queue !== undefined) return enter(queue, request, undefined);
-  const watched = limiter.watch(key);
+  const notice = limiter.refundNotice(key);
   const maxDelay = limiter.waiting < limiter.maxWaiting ? maxWait : 0;
   const answer = tryToTake(request, maxDelay);
   if (!isPromise(answer) && isStarted(answer)) return answer;
-  return enter(openQueue(queues, stored ?? limiter.nameOf(key)), request, { watched, answer });
+  return enter(openQueue(queues, stored ?? limiter.nameOf(key)), request, { notice, answer });
 }
 
 function tryToTake(
@@ -95,7 +95,7 @@ function isStarted({ decision, sight }: Attempt): boolean {
 
 /** A call of the store that is sent already. */
 interface SentCall {
-  readonly watched: HeadCall["watched"];
+  readonly notice: HeadCall["notice"];
   readonly answer: MaybePromise<Attempt>;
 }
 
@@ -199,7 +199,7 @@ function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefin
   const { limiter, key } = head;
   const call: HeadCall = {
     waiter: head,
-    watched: sent === undefined ? limiter.watch(key) : sent.watched,
+    notice: sent === undefined ? limiter.refundNotice(key) : sent.notice,
     outdated: false,
     sentAt: 0,
     onEnd() {},
@@ -248,7 +248,7 @@ function settle(
   countWaiting(queue);
   if (queue.waiting.first !== waiter || call.outdated) return;
   const longest = waiter.taking?.longestSleep() ?? Infinity;
-  sleepHead(queue, waiter, call.watched, Math.min(decision.retryAfter, longest));
+  sleepHead(queue, waiter, call.notice, Math.min(decision.retryAfter, longest));
   if (own !== undefined) projectAll(queue);
 }
 
@@ -277,18 +277,18 @@ function endCall(queue: WaitingQueue, call: HeadCall): void {
 function sleepHead(
   queue: WaitingQueue,
   { limiter }: Waiter,
-  watched: HeadCall["watched"],
+  notice: HeadCall["notice"],
   milliseconds: number,
 ): void {
   let cancel = () => {};
-  const unwatch = watched?.(() => tryAgain(queue));
+  const cancelNotice = notice?.(() => tryAgain(queue));
   function sleep(): void {
-    unwatch?.();
+    cancelNotice?.();
     cancel();
   }
   queue.sleep = sleep;
   cancel = limiter.after(milliseconds, () => {
-    unwatch?.();
+    cancelNotice?.();
     if (queue.sleep === sleep) queue.sleep = undefined;
     advance(queue);
   });

@@ -11,7 +11,7 @@ import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import { append, type LinkedList, linkedList, type Links, remove } from "../linked_list.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
-import type { Verb, WatchedKey } from "../store.ts";
+import type { RefundNotice, Verb } from "../store.ts";
 import type { Attempt, StateAt } from "../verbs/attempt.ts";
 import { type Deadlines, deadlines, pushDeadline, sweep } from "./deadlines.ts";
 
@@ -44,8 +44,8 @@ export interface QueueLimiter {
   readonly tellsReleases: boolean;
   /** Milliseconds by which a permit may have been renewed before its holder was answered so. */
   readonly renewalLag: number;
-  /** Watches a key for units that other threads give back, if the store can. */
-  watch(key: string): WatchedKey | undefined;
+  /** The notice of units that other threads give back to a key; `undefined` if the store cannot tell. */
+  refundNotice(key: string): RefundNotice | undefined;
 }
 
 /** How a caller takes what it waits for, where that is no plain number of units. */
@@ -117,8 +117,8 @@ export interface ObservedState extends StateAt {
 /** A call of the head that is under way. */
 export interface HeadCall {
   readonly waiter: Waiter;
-  /** The key, watched since before it was sent. */
-  readonly watched: WatchedKey | undefined;
+  /** The notice of refunds to the key, made before it was sent. */
+  readonly notice: RefundNotice | undefined;
   /** Whether units were given back since it was sent: the head must not sleep on its answer. */
   outdated: boolean;
   /** When it was sent, in the time that passes; only if it was not answered at once. */

@@ -338,7 +338,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       [peek, lookHere],
     ]);
     // Nobody in another thread learns of a release that the store does not.
-    const { watch: _, ...rest } = inner;
+    const { refundNotice: _, ...rest } = inner;
     const family: Family = {
       ...rest,
       renewalLag: lag,

@@ -12,7 +12,7 @@
  * for as long as their refusals said.
  */
 
-import type { WatchedKey } from "../../core/store.ts";
+import type { RefundNotice } from "../../core/store.ts";
 import { later } from "./later.ts";
 import { type Memory, SIGNAL_COUNT } from "./layout.ts";
 
@@ -86,8 +86,8 @@ export function refundSignals({ ints, signals }: Memory) {
     signalAll(): void {
       for (let at = signals; at < signals + SIGNAL_COUNT; at++) change(at);
     },
-    /** Begins to watch a key. */
-    watch(low: number): WatchedKey {
+    /** The notice of refunds to a key, from now on. */
+    notice(low: number): RefundNotice {
       const at = placeOf(low);
       const seen = marked(at);
       return (wake) => {

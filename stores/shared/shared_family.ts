@@ -33,7 +33,7 @@ export interface FamilyHost {
   startOf(name: string): HashStart;
   run(operations: readonly Operation[], now: number | undefined): readonly unknown[];
   forget(keys: SharedKeys, key: string): void;
-  watch(keys: SharedKeys, key: string): ReturnType<NonNullable<Family["watch"]>>;
+  refundNotice(keys: SharedKeys, key: string): ReturnType<NonNullable<Family["refundNotice"]>>;
 }
 
 /** Opens a family for the calling thread. */
@@ -57,7 +57,7 @@ export function sharedFamily(host: FamilyHost, spec: FamilySpec): Family<"sync">
       for (const each of [keys, ...older]) host.forget(each, key);
     },
     nameOf: (key: string) => storedKey(prefix, algorithm.id, key),
-    watch: (key: string) => host.watch(keys, key),
+    refundNotice: (key: string) => host.refundNotice(keys, key),
   });
   return family;
 }

@@ -5,7 +5,7 @@
 import { closeNotice } from "../../core/close_notice.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
-import type { Operation, SyncStore, WatchedKey } from "../../core/store.ts";
+import type { Operation, RefundNotice, SyncStore } from "../../core/store.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { decideIn, enter, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
@@ -90,14 +90,14 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     signals.signal(low);
   }
 
-  function watch({ start }: SharedKeys, key: string): WatchedKey {
-    let watched;
+  function refundNotice({ start }: SharedKeys, key: string): RefundNotice {
+    let notice;
     // Once more if its prefix was reset meanwhile, because the key then has another word.
-    do watched = signals.watch(fingerprintFrom(start(), key).low); while (prints.renew());
-    return watched;
+    do notice = signals.notice(fingerprintFrom(start(), key).low); while (prints.renew());
+    return notice;
   }
 
-  const host: FamilyHost = { view, decideOn, startOf, run, forget, watch };
+  const host: FamilyHost = { view, decideOn, startOf, run, forget, refundNotice };
 
   const { onClose, announce } = closeNotice();
 

@@ -262,7 +262,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     let isRefused = false;
     const scripts = [
       script((store) => {
-        store.open({ prefix: "test", algorithm: single, older: [] }).watch!("one");
+        store.open({ prefix: "test", algorithm: single, older: [] }).refundNotice!("one");
         isRefused = !limiterOn(store, single).consume("one").allowed;
       }),
       script((store) => void limiterOn(store, single).refund("one")),
