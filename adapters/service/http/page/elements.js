@@ -78,6 +78,16 @@ export function numberText(number) {
     : number.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
 }
 
+const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** @param {number} bytes */
+export function bytesText(bytes) {
+  const index = BYTE_UNITS.findIndex((_, index) => bytes < 1_000 ** (index + 1));
+  const power = index < 0 ? BYTE_UNITS.length - 1 : index;
+  const number = (bytes / 1_000 ** power).toLocaleString("en", { maximumSignificantDigits: 3 });
+  return `${number} ${BYTE_UNITS[power]}`;
+}
+
 /** @param {number | null} milliseconds */
 export function latencyText(milliseconds) {
   if (milliseconds === null) return "–";

@@ -12,6 +12,7 @@ import {
 import { fillForm, followForm, showDomains } from "./try_form.js";
 import {
   byId,
+  bytesText,
   element,
   latencyText,
   numberText,
@@ -168,7 +169,12 @@ function fillRow() {
     show({ name, held = 0, most = 1 }) {
       meter.value = held / most;
       meter.setAttribute("aria-label", `${name} held`);
-      setText(text, `${numberText(held)} of ${numberText(most)} ${name}`);
+      setText(
+        text,
+        name === "bytes"
+          ? `${bytesText(held)} of ${bytesText(most)}`
+          : `${numberText(held)} of ${numberText(most)} ${name}`,
+      );
     },
   };
 }

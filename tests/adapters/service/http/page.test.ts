@@ -61,6 +61,7 @@ testOnce(
           assert.match(seen.rules, /plan\s*shadow/);
           assert.equal(seen.unlabelled, 0);
           assert.deepEqual(seen.cutOff, []);
+          assert.match(seen.fill, /^\d+ of 1M keys\s+[\d.]+ k?B of [\d.]+ [MG]B$/);
           assert.deepEqual(seen.shadowed, ["shadow"]);
         }
         assert.notEqual(light.background, dark.background);

@@ -105,6 +105,7 @@ async function visit(colorScheme) {
       )
       .map(({ tagName, id }) => `${tagName} ${id}`)
   );
+  const fill = await page.innerText("#fill");
   const shadowed = await page.evaluate(() =>
     [...document.querySelectorAll("#keys tr")]
       .filter((row) => row.textContent?.startsWith("plan="))
@@ -131,6 +132,7 @@ async function visit(colorScheme) {
     background,
     unlabelled,
     cutOff,
+    fill,
     shadowed,
   };
 }
