@@ -179,8 +179,8 @@ function remembered(
     return withOpen(known, place, left === 0 ? undefined : { id, until, units: left, marks });
   }
   if (units === 0 || id === 0) return known;
-  // Remembered for as long as units taken now would count. The receipt is the caller's, so its times
-  // may be larger than any state can hold.
-  const last = Math.min(now + Math.max(0, until - at), Number.MAX_SAFE_INTEGER);
+  // Remembered for as long as units taken now would count, and by a clock that is behind no shorter
+  // than its own do. The receipt is the caller's, so its times may be larger than any state can hold.
+  const last = Math.min(now + Math.max(0, until - Math.min(at, now)), Number.MAX_SAFE_INTEGER);
   return withSettled(known, place, last, id, left);
 }

@@ -67,7 +67,43 @@ export function receiptLaws(subjects: fc.Arbitrary<Subject>): readonly Law[] {
         timed(subject, schedule, picks);
       }),
     ),
+    law(
+      "a receipt gives back once, however far apart the clocks of its callers are",
+      fc.property(subjects, fc.nat(), fc.nat(), fc.nat(), ({ algorithm }, ...picks) => {
+        settledApart(algorithm, picks);
+      }),
+    ),
   ];
+}
+
+/** Settles a receipt by a clock that is behind that of its call, then again by that one. */
+function settledApart(algorithm: Algorithm, [cost, behind, later]: readonly number[]): void {
+  if (algorithm.internals?.receipts === undefined || algorithm.capacity === 0) return;
+  const called = LAST_INSTANT / 2;
+  const units = 1 + cost! % algorithm.capacity;
+  const taking = reserve.on(algorithm);
+  const settling = giveBackReceipt.on(algorithm);
+  const call = { cost: units, id: 1, ttl: 0 };
+  const taken = taking.next(algorithm.initial, called, call);
+  const { mark } = taking.answer(algorithm.initial, taken, called, call);
+  if (mark === undefined) return;
+  const argument: SettleArgument = { receipt: { ...mark, id: 1, units }, actual: 0 };
+  const before = called - behind! * 2 ** (behind! % 9);
+  const settled = settling.next(taken, Math.max(0, before), argument);
+  const { returned } = settling.answer(taken, settled, Math.max(0, before), argument);
+  if (returned === 0) return;
+  const again = called + later! % (mark.until - called);
+  const { outcome } = settling.answer(
+    settled,
+    settling.next(settled, again, argument),
+    again,
+    argument,
+  );
+  if (outcome !== "unknown") {
+    throw new Error(
+      `${algorithm.id} settles again what was settled by a clock ${called - before} ms behind`,
+    );
+  }
 }
 
 /**

@@ -72,6 +72,15 @@ describe("a receipt", () => {
     }
   });
 
+  test("with a time to live is unknown after its key was reset", () => {
+    const api = limiter(gcra(RATE), { clock: () => 0 });
+    const { receipt } = api.reserve("key", 5, { ttl: "1h" });
+    api.reset("key");
+    api.consume("key", 5);
+    const { outcome, returned } = api.release("key", receipt!);
+    assert.deepEqual([outcome, returned], ["unknown", 0]);
+  });
+
   test("with a time to live gives its units back under a block, and the block says so", () => {
     let now = 0;
     const api = limiter(blockable(gcra({ limit: 10, period: "1d" })), { clock: () => now });

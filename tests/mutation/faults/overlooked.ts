@@ -60,6 +60,10 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A block from before a resetAll under way is used":
       "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
   }),
+  ...faultsIn("core/verbs/settle.ts", ["gcra"], {
+    "A receipt that is settled by a clock behind is forgotten early":
+      "Math.max(0, until - {~~Math.min(at, now)~>at~~})",
+  }),
   ...faultsIn("core/algorithms/concurrency.ts", ["tests/core/algorithms/shares.test.ts"], {
     "A late message of a share counts":
       "if ({~~!isNewer(number, held) || ~>~~}place < 0 && number > 1) return state;",
