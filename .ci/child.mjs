@@ -1,5 +1,6 @@
 // Runs one command of the test runner: without stdin, in a process group of its own, so that nothing
-// it starts outlives it unnoticed. What it prints is kept, as several commands run side by side.
+// it starts outlives it unnoticed. What it prints is kept, because several commands run side by
+// side.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import process from "node:process";

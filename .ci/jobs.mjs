@@ -113,7 +113,8 @@ function checkJobs(snippets) {
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
-    // Loaded when its packages are installed, as all that this command imports at once must be its own.
+    // Loaded when its packages are installed, because all that this command imports at once must be
+    // its own.
     checkJob("Public API", 1, async () => (await import("./api.mjs")).checkApi(), {
       after: "Build",
     }),

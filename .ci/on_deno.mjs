@@ -1,4 +1,5 @@
-// Imports the test files of TIDEGATE_FILES, as Deno would load all modules again for each of them.
+// Imports the test files of TIDEGATE_FILES, because Deno would load all modules again for each of
+// them.
 import { test } from "node:test";
 import process from "node:process";
 

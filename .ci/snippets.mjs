@@ -30,7 +30,8 @@ export function writeSnippets(files) {
     .map(({ file, line, code, runs }) => {
       const path = `${FOLDER}/${file}/${line}.ts`;
       mkdirSync(dirname(join(root, path)), { recursive: true });
-      // It is a module, and exports nothing, as what is exported would need its types written out.
+      // It is a module, and exports nothing, because what is exported would need its types written
+      // out.
       const inner = code.replaceAll(/^export (?=\w)(?!default)/gm, "");
       writeFileSync(join(root, path), `${"\n".repeat(line - 1)}${inner}export {};\n`);
       return runs

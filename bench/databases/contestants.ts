@@ -182,7 +182,9 @@ function toPromise(
   return decision instanceof Promise ? decision.then(isAllowed) : Promise.resolve(decision.allowed);
 }
 
-/** A database of better-sqlite3, as it is loaded only where it is installed. */
+/**
+ * A database of better-sqlite3: its type is written here because the package may not be installed.
+ */
 interface BetterSqlite {
   pragma(text: string): unknown;
   exec(sql: string): unknown;

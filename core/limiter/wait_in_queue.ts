@@ -132,7 +132,7 @@ function enter(
   });
 }
 
-/** Wakes the head of a key's queue, if there is one, as units were given back. */
+/** Wakes the head of a key's queue, if there is one, after units were given back. */
 export function wakeQueue({ byName }: WaitingQueues, name: string): void {
   const queue = byName.get(name);
   if (queue !== undefined) tryAgain(queue);

@@ -3,8 +3,8 @@
  *
  * Two or three threads take from the same key, which is in none of the bucket's two slots, and one
  * of which may be wanted by a thread with another key. A slot is version and key (0: empty); what
- * the key holds is the number of calls admitted, kept with the slot, as a swap changes both. Whoever
- * breaks an intent takes it back. Each step of a thread may be its last.
+ * the key holds is the number of calls admitted, kept with the slot, because a swap changes both.
+ * Whoever breaks an intent takes it back. Each step of a thread may be its last.
  *
  * Shown, over all orders of steps: the key never stands in both slots, so no call is decided on a
  * second copy of it; every swap that succeeded is in the count; and nobody waits for a thread that

@@ -121,7 +121,7 @@ proctype Thread(byte me) {
     fi;
     announced[me] = NOBODY
   :: call < CALLS ->
-    /* Killed between calls or, as every step above may be the last that is scheduled, in one. */
+    /* Killed between calls; or in one, because any step above may be the last that is scheduled. */
     alive[me] = false;
     break
   :: call >= CALLS ->

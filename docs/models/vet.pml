@@ -73,7 +73,7 @@ proctype Swapper() {
       :: else -> break
       od;
       if
-      /* All are announced: it waits for a reader, or ends, as all of them may have stopped. */
+      /* All are announced: it waits for a reader, or ends, because all of them may have stopped. */
       :: head == vetted && head != tail -> goto done
       :: head != vetted
       fi

@@ -39,7 +39,10 @@ type Groups = readonly (readonly DriverCell[])[];
 const BEGIN = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION";
 /** The time of the server itself, which no time zone sets back. */
 const NOW = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 AS now";
-/** Milliseconds for which a key stays after its time has come, as others may be about to write it. */
+/**
+ * Milliseconds for which a key stays after its time has come, because others may be about to write
+ * it.
+ */
 const SWEPT_AFTER = 10_000;
 
 /** The driver of a pool with `multipleStatements`; it has to itself what the pool is. */

@@ -69,7 +69,10 @@ export interface AdapterSubject {
   readonly keepsDecision?: boolean;
   /** Whether errors are answered where no adapter reaches. */
   readonly losesFields?: boolean;
-  /** Whether permits are released when the handler has answered, as nothing tells of the response. */
+  /**
+   * Whether permits are released when the handler has answered, because nothing tells of the
+   * response.
+   */
   readonly releasesEarly?: boolean;
   /** Whether `/socket` is there on this runtime. */
   readonly upgrades?: boolean;

@@ -30,7 +30,7 @@ const EVENTS: Readonly<Record<string, (sourceIp: string) => Parameters<typeof ha
 
 const answers = [];
 for (const [index, eventFrom] of Object.values(EVENTS).entries()) {
-  // One call more than the burst, one as a second may have passed, one of somebody else.
+  // One call more than the burst, one because a second may have passed, one of somebody else.
   const calls = [...Array<string>(12).fill(`192.0.2.${index}`), `198.51.100.${index}`];
   for (const address of calls) answers.push(await handler(eventFrom(address)));
 }

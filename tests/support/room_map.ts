@@ -20,7 +20,10 @@ export function roomOf(path: string): string {
   return path.split("/").slice(0, -1).slice(0, 2).join("/") || path;
 }
 
-/** The diagram. What a group imports of core is one arrow, as nearly all of its rooms do. */
+/**
+ * The diagram. All that a group imports of core is one arrow, because nearly all of its rooms
+ * import core.
+ */
 export function roomMap(files: readonly SourceFile[]): string {
   const rooms = [...new Set(files.map(({ path }) => roomOf(path)))].sort();
   const nodesOf = (group: string | undefined) =>

@@ -107,9 +107,10 @@ function forwardingNotice<Request, Info>(
 }
 
 /**
- * Makes the address of a client that a trusted proxy does not name at all: that of the proxy, as
- * probes come from its network without the field. It logs a line once, because all clients of a proxy
- * that forgets them share one limit. Where the options say what is to be done, the address is unknown.
+ * Makes the address of a client that a trusted proxy does not name at all: that of the proxy,
+ * because probes come from its network without the field. It logs a line once, because all clients
+ * of a proxy that forgets them share one limit. Where the options say what is to be done, the
+ * address is unknown.
  */
 function unnamedClient(
   options: object,

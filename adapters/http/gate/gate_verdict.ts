@@ -72,7 +72,8 @@ export function verdictMaker(
     const headers = names.length > 0 && lefts.length === names.length && areKnown(lefts)
       ? write(lefts, timed ? now() : 0, partition?.(request, info))
       : [];
-    // In functions of their own, as engines inline only small ones, and most requests need neither.
+    // In functions of their own, because engines inline only small ones, and most requests need
+    // neither.
     if (!decision.allowed) addRetryAfter(headers, decision);
     if (exposeHeaders) expose(headers);
     return headers;

@@ -62,7 +62,7 @@ function chosen(
   return [node, `the rule ${node.rule.label} matches ${how}`];
 }
 
-/** The rules that match, and do not apply as another one that matches replaces them. */
+/** The rules that match, and do not apply because another one that matches replaces them. */
 export function explainReplaced(domain: Domain, descriptors: readonly Descriptor[]): string[] {
   const matched = descriptors.flatMap(({ entries }) =>
     matchDescriptor(domain, entries)?.rule ?? []

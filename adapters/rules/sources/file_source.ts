@@ -125,8 +125,8 @@ function markOf({ size, mtimeMs, ino }: Stats): string {
 /**
  * Watches a file or a folder. What changes a file may be an editor that writes it in place, one that
  * renames a new one over it, or a link that is turned to another folder (Kubernetes). So the folder is
- * watched and not the file alone, and as watchers miss things the files' marks are compared now and
- * then as well.
+ * watched and not the file alone, and because watchers miss things the files' marks are compared
+ * now and then as well.
  *
  * @param changed Called after a change, once the files are quiet.
  * @returns A function that stops it.

@@ -17,7 +17,10 @@ const MODES = ["watch", "cas", "script"] as const;
 
 const algorithm = gcra({ limit: 1, period: "1d", burst: 100 });
 
-/** Looks until it is answered, as a first call on a slow machine takes longer than a short timeout. */
+/**
+ * Looks until it is answered, because a first call on a slow machine takes longer than a short
+ * timeout.
+ */
 async function warmUp({ limiter }: OnFake): Promise<void> {
   await until(() => limiter.peek("warm up").then(() => true, () => false));
 }

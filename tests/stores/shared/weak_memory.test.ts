@@ -71,7 +71,7 @@ describe("it is found if", () => {
   for (const weakening of weakenings) {
     testOnce(weakening.name, () => {
       for (const place of upTo(MAX_SEARCHED)) {
-        // The first schedule that showed it, and then others, as the code has changed.
+        // The first schedule that showed it, and then others, because the code has changed.
         const seed = (place + (weakening.seed ?? 1)) % MAX_SEARCHED;
         for (const schedule of [randomSchedule(seed), stoppedSchedule(seed, seed)]) {
           try {

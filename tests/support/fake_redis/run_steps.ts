@@ -95,7 +95,7 @@ export function takeSteps(
 ): void {
   const transitions = formulas.map((formula) => transitionBy(formula, false));
   // By key: its state once it was read, whose state it is once it was replaced, and how long it is to
-  // be kept. Lists side by side, as an object for each key costs more than all the rest.
+  // be kept. Lists side by side, because an object for each key costs more than all the rest.
   const states: unknown[] = [];
   const owners: (Transition | undefined)[] = [];
   const lifetimes: (string | undefined)[] = [];

@@ -38,7 +38,7 @@ export interface NetworkCounts {
 interface Holder {
   readonly id: number;
   readonly cost: number;
-  /** By which it holds the permit for sure, as it counts from before it sent a message. */
+  /** Until when it holds the permit for sure, because it counts from before it sent a message. */
   heldUntil: number;
   nextAt: number;
   endsAt: number;

@@ -1,7 +1,7 @@
 /*
  * A client that throws at one place, at each in turn. Every call is settled all the same, what was
  * admitted was charged, and nothing ends the process. The clients are stand-ins over a fake server in
- * memory, as real ones cannot be made to throw everywhere.
+ * memory, because real ones cannot be made to throw everywhere.
  */
 import assert from "node:assert/strict";
 import process from "node:process";

@@ -5,7 +5,7 @@
  *
  *   plain load     any write that no later one hides which the thread knows of (happens-before)
  *   atomic load    the latest atomic write, or a plain one after it; it synchronises with the former
- *   64-bit float   two locations, as it may tear
+ *   64-bit float   two locations, because it may tear
  *
  * On a processor that keeps the order of accesses (`isOrdered`) a load sees the latest write, but
  * plain writes wait in a buffer of their thread until its next atomic write, or a turn of chance.
