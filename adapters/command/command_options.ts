@@ -290,5 +290,6 @@ const ADVICE: Readonly<Record<string, (error: SystemError) => string>> = {
     `${message}: permission denied; change the permissions, or use a port above 1023`,
   EADDRINUSE: ({ message, address, port }) =>
     `${port === undefined ? message : `port ${port} on ${address} is in use`} (EADDRINUSE): ` +
-    "stop the program that uses it, or choose another port with --port (0 picks a free one)",
+    "stop the program that uses it, or choose another port with --port, or --grpc-port for gRPC " +
+    "(0 picks a free one)",
 };
