@@ -13,7 +13,7 @@ let kept = 0;
  *
  * @param operations Per variant and round.
  * @param rounds An odd number; one more is run first, and not counted.
- * @param clock Milliseconds; default the time that passes.
+ * @param clock Milliseconds; by default those of the runtime's monotonic clock.
  */
 export function compare<Name extends string>(
   variants: Readonly<Record<Name, Variant>>,

@@ -16,8 +16,8 @@ export interface Clock {
 }
 
 /**
- * Milliseconds that pass as waits on a clock do, for deadlines: by the clock itself if it brings
- * `after`, otherwise real ones, whatever steps the clock takes.
+ * The milliseconds by which waits and deadlines on a clock are measured: those of the clock itself
+ * if it brings `after`, otherwise those of the runtime's monotonic clock.
  */
 export function passingTime(clock: Clock | undefined): () => number {
   return clock?.after === undefined ? () => performance.now() : clock;

@@ -165,8 +165,8 @@ export interface Family<Mode extends StoreMode = StoreMode> {
    */
   refundNotice?(key: string): RefundNotice;
   /**
-   * Milliseconds by which a permit may have been renewed before its holder was answered so; 0
-   * without it. A holder counts on its permit for so much less than its time to live.
+   * Milliseconds that may lie between the renewal of a permit and the answer to its holder; 0
+   * without it. A holder relies on its permit for so much less than its time to live.
    */
   readonly renewalLag?: number | undefined;
 }

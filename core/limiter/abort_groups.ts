@@ -7,7 +7,7 @@
 
 /** The most callers that leave, or are admitted, in one turn of the event loop. */
 export const MAX_PER_TURN = 250;
-/** So many callers may leave before it is asked whether the turn is the same. */
+/** The callers that may leave before it is checked whether the turn is still the same. */
 const FREE_LEAVES = 32;
 
 /** How callers leave, and what calls back in a later turn. */

@@ -5,7 +5,7 @@
 
 /** A caller in a heap of deadlines. */
 export interface Due {
-  /** When it will have waited for long enough, in the time that passes. */
+  /** The instant at which its wait is over, by the limiter's `passing()`. */
   readonly deadline: number;
 }
 
@@ -21,7 +21,7 @@ export function deadlines<Caller extends Due>(): Deadlines<Caller> {
   return { heap: [], live: 0 };
 }
 
-/** Adds a caller that waits; `live` is the caller's to count. */
+/** Adds a caller that waits. It does not change `live`: the code that calls it does. */
 export function pushDeadline<Caller extends Due>(
   { heap }: Deadlines<Caller>,
   caller: Caller,

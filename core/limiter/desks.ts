@@ -1,6 +1,6 @@
 /*
  * How a limiter finds the methods that only some algorithms have: permits, and blocks by hand. Such an
- * algorithm brings its methods along, so that programs without one carry nothing of them.
+ * algorithm brings its methods along, so a bundle without such an algorithm does not contain them.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -16,7 +16,7 @@ interface Desks {
 
 const desks = new WeakMap<Algorithm, Desks>();
 
-/** Says how limiters of an algorithm open the methods that it has beyond those of all. */
+/** Registers how limiters of an algorithm open the methods that not all algorithms have. */
 export function bringDesks(algorithm: object, own: Desks): void {
   desks.set(algorithm as Algorithm, own);
 }

@@ -26,7 +26,7 @@ export function endQueues(queues: WaitingQueues): void {
   }
 }
 
-/** Fails all callers of a queue, as many in one turn as one may. */
+/** Fails all callers of a queue, a bounded number in each turn of the event loop. */
 function failAll(queue: WaitingQueue): void {
   let last: Waiter | undefined;
   for (let failures = 0; failures < MAX_PER_TURN; failures++) {

@@ -1,7 +1,7 @@
 /*
- * A permit as its holder has it: renewed three times in its time to live, until it is released, lost, or
- * held for as long as it may be. What the holder knows of it is counted from before a call was sent, so
- * that the store never drops it before the holder learns that it is lost.
+ * The holder's side of a permit: renewed three times in its time to live, until it is released or
+ * lost, or `maxHold` has passed. The holder counts its time from before each call is sent, so the
+ * store never drops a permit before its holder learns that it is lost.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -25,7 +25,8 @@ export interface PermitTimes {
 /**
  * The times of an algorithm's permits: the shortest of those of its parts.
  *
- * @param lag Milliseconds by which a permit may have been renewed before its holder was answered so.
+ * @param lag Milliseconds that may lie between the renewal of a permit and the answer to its
+ * holder.
  */
 export function permitTimes({ internals }: Algorithm, lag: number = 0): PermitTimes {
   if (internals?.permits !== undefined) {
@@ -50,7 +51,7 @@ export interface GivenPermit extends StoredPermit {
   readonly limiter: QueueLimiter;
   readonly renewals: Renewals;
   readonly times: PermitTimes;
-  /** When it was asked for, in the time that passes. */
+  /** When it was asked for, by the limiter's `passing()`. */
   readonly sentAt: number;
   readonly decision: Decision;
 }
@@ -106,7 +107,7 @@ export function openPermit(given: GivenPermit): Permit {
   function lose(why: string): void {
     renewals.drop(renewed);
     loss = lostError(key, why);
-    // Others may have it sooner, if it is still there.
+    // If the store still holds it, others need not wait for its end.
     released = releasePermit(limiter, given);
     controller?.abort(loss);
   }

@@ -15,8 +15,8 @@ export interface Permit<Mode extends StoreMode = StoreMode> {
   /** Its id, by which the store knows it. */
   readonly id: number;
   /**
-   * Aborted when the permit is lost because it could not be renewed in time or `maxHold` has passed: the
-   * work is to stop then, because others may hold the units. Its reason is an error that says why.
+   * Aborted when the permit is lost: it could not be renewed in time, or `maxHold` has passed. The
+   * work must then stop, because others may hold the units. Its reason is an error that says why.
    */
   readonly signal: AbortSignal;
   /**
@@ -78,7 +78,8 @@ export interface PermitLimiter<Mode extends StoreMode> {
    * @param key Whose units: a non-empty string.
    * @throws {TypeError} If the algorithm has no permits, or an argument is of the wrong type.
    * @throws {RangeError} If an argument is out of range.
-   * @throws {StoreUnavailableError} If the store cannot decide; what it holds all the same expires.
+   * @throws {StoreUnavailableError} If the store cannot decide; a permit that it holds all the same
+   * expires.
    * @throws What the signal was aborted with.
    */
   hold(key: string, options?: HoldOptions): Answered<Mode, Held<Mode>>;

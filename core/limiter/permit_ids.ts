@@ -2,7 +2,7 @@
  * The ids of permits: 53 random bits, so that no two holders ever have the same one, in any process.
  */
 
-/** So many ids are made at once, because each call of the runtime's generator costs as much as a permit. */
+/** Ids made at once, because each call of the runtime's generator costs as much as a permit. */
 const BATCH = 512;
 
 let words: ReturnType<typeof emptyWords> | undefined;

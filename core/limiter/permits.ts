@@ -1,10 +1,10 @@
 /*
  * The permits of a limiter: who asks for one, waits for one, and what `hold` answers.
  *
- * A caller that waits has the place in the queue that `acquire` would give it, but nobody is refused by
- * projection: a permit comes back when its holder is done, which no refusal can say. So each one has a
- * timer for its `maxWait`, and where the store cannot tell of releases elsewhere, the first one asks
- * again and again.
+ * Callers wait in the same queue as those of `acquire`, but none is refused by projection: a permit
+ * comes back when its holder is done, which no refusal can foresee. So each caller has a timer for
+ * its `maxWait`, and where the store does not tell of releases elsewhere, the head of the queue
+ * polls.
  */
 
 import type { Decision } from "../decision.ts";
@@ -36,13 +36,13 @@ import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
 import { waitInQueue } from "./wait_in_queue.ts";
 import type { QueueLimiter, Taking, WaitRequest } from "./waiting_queue.ts";
 
-/** Milliseconds after which a refused caller asks again at first, and at the latest. */
+/** Milliseconds until a refused caller asks again: the first time, and at most. */
 const FIRST_POLL = 25;
 const LAST_POLL = 200;
 
 /** The sight that a held permit gives the queue: nothing can be projected from it. */
 const SIGHT = Object.freeze({ refusedState: undefined, at: 0, mark: undefined });
-/** Why a caller leaves the queue that has waited for long enough. */
+/** Why a caller leaves the queue once its `maxWait` is over. */
 const TIME_IS_UP = Symbol("maxWait");
 
 /** Opens the permits of a limiter. */
@@ -67,7 +67,7 @@ export const openPermits: OpenPermits = (limiter) => {
     return heldOf(decision, permit);
   }
 
-  /** Holds at once, or not at all. */
+  /** Holds a permit at once, or none. */
   function holdNow(key: string, cost: number, signal: AbortSignal | undefined): MaybePromise<Held> {
     const id = newPermitId();
     const sentAt = limiter.passing();
@@ -155,7 +155,9 @@ function refused(key: string, cost: number, decision: Decision): RateLimitedErro
   );
 }
 
-/** Asks the store for a permit. If it may have been held although the call failed, it is released. */
+/**
+ * Asks the store for a permit. If the call fails after the store may have given one, that is released.
+ */
 function takePermit(
   limiter: QueueLimiter,
   key: string,
@@ -195,7 +197,7 @@ function waitFor(
   let stop = () => {};
   let leave = (_reason: unknown) => {};
 
-  /** Leaves, but for a try that was sent of late: the store has time to answer it. */
+  /** Leaves, unless a try was sent a moment ago: the store then has time to answer it. */
   function endWait(): void {
     const left = isSent && !isLate ? sentAt + MIN_ANSWER_TIME - limiter.passing() : 0;
     if (left <= 0) return leave(TIME_IS_UP);

@@ -5,14 +5,15 @@
  * that the head's last refusal saw, all who wait are admitted one after the other, as a fold of the
  * reducer. Each one's projection is kept, so that a joiner costs one step.
  *
- * Whoever leaves makes those behind it earlier. Their projections stay: they are then bounds, and
- * whoever is in time by a bound is in time. Only when somebody is too late by such a bound are all
- * projected anew, and so they are when the head was refused for longer than projected, because others
- * were faster or the clock that decides has stepped back. Both may happen as often as callers please,
- * so after many projections comes a rest, and callers that join meanwhile wait for theirs.
+ * When a caller leaves, those behind it are admitted earlier. Their projections stay, but are now
+ * upper bounds: a caller that is in time by its bound is in time. All are projected anew only when
+ * somebody is too late by such a bound, or when the head was refused for longer than projected,
+ * because others were faster or the clock that decides has stepped back. Callers can cause both as
+ * often as they like, so a rest follows many projections, and callers that join meanwhile wait for
+ * theirs.
  *
- * Where another store answers, or a failure policy, only the head's own wait is known: whoever has no
- * time for that is refused.
+ * If another store or a failure policy answers, only the head's own wait is known: callers that
+ * have no time for that are refused.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -34,13 +35,16 @@ import {
   type WaitingQueue,
 } from "./waiting_queue.ts";
 
-/** A store's clock that is further behind than projected, in milliseconds, has stepped back. */
+/**
+ * A store's clock has stepped back if it is more than so many milliseconds behind the projected
+ * time.
+ */
 const LARGEST_JITTER = 100;
 /** The most projections in one turn of the event loop. */
 const MAX_PROJECTIONS = 1_000;
 /** The most refusals in one turn: an error costs as much as several projections. */
 const MAX_REFUSALS = 250;
-/** So few projections need no rest. */
+/** Projections that need no rest. */
 const FREE_PROJECTIONS = 100;
 /** Projections that pay for a millisecond of rest. */
 const PROJECTIONS_A_MILLISECOND = 200;
@@ -66,7 +70,7 @@ export function observeRefusal(
     else if (at < projected) queue.isPessimistic = true;
   }
   if (sight.refusedState === undefined) return forgetState(queue);
-  // Kept as long as projections hold: the lags of a clock that stands still must add up.
+  // Kept for as long as projections hold, so that the lags of a clock that stands still add up.
   const ahead = queue.projectedTo === undefined ? sight.at - passing(waiter) : observed!.ahead;
   queue.observed = { ...sight.refusedState, limiter: waiter.limiter, ahead, isExact: true };
 }
@@ -113,7 +117,7 @@ function nextToProject({ projectedTo, waiting }: WaitingQueue): Waiter | undefin
   return projectedTo === undefined ? waiting.first : projectedTo.next;
 }
 
-/** Projects a waiter from the one before it; returns whether that was enough to let it wait. */
+/** Projects a waiter from the one before it; returns `false` if that refused it. */
 function project(queue: WaitingQueue, observed: ObservedState, waiter: Waiter): boolean {
   const { limiter: { algorithm }, cost } = waiter;
   const from = queue.projectedTo === undefined ? observed : queue.projectedTo.projection!;
@@ -164,7 +168,7 @@ function projectAdmission(
   return { state, at, wait: at - now + decision.delay };
 }
 
-/** Whether so long a wait from now would end after the deadline. Waits are whole milliseconds. */
+/** Whether a wait that begins now would end after the deadline. Waits are whole milliseconds. */
 function isTooLate(waiter: Waiter, wait: number): boolean {
   return waiter.deadline < Infinity && passing(waiter) + wait > waiter.deadline;
 }

@@ -1,7 +1,7 @@
 /*
- * Renewals of permits: one timer for all that are held by one clock, so that thousands of permits cost
- * no more than a heap of them. The timer keeps no process alive, and each turn of the event loop does a
- * bounded number of renewals.
+ * Renewals of permits: one timer and one heap for all permits that are held by one clock, so that
+ * thousands of them need no timers of their own. The timer keeps no process alive, and each turn of
+ * the event loop does a bounded number of renewals.
  */
 
 import { type Clock, LONGEST_TIMER, passingTime } from "../clock.ts";
@@ -18,7 +18,7 @@ import {
 
 /** A permit that is renewed. */
 export interface Renewed extends Due {
-  /** When `renew` is due, in the time that passes. */
+  /** When `renew` is due, by `passing()`. */
   deadline: number;
   /** Whether it is still to be renewed. */
   isHeld: boolean;
@@ -28,7 +28,7 @@ export interface Renewed extends Due {
 
 /** The permits that are held by one clock. */
 export interface Renewals {
-  /** The time that passes, in milliseconds. */
+  /** The time by which waits are measured, in milliseconds. */
   passing(): number;
   /** Renews a permit from now on. */
   add(permit: Renewed): void;

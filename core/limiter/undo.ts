@@ -4,7 +4,7 @@ import type { Verb } from "../store.ts";
 import type { Mark } from "../verbs/reserve.ts";
 import { giveBackReceipt } from "../verbs/settle.ts";
 
-/** The part of its limiter that taking back needs. */
+/** The part of a limiter that giving back needs. */
 export interface UndoLimiter {
   call<Argument, Answer>(
     verb: Verb<Argument, Answer>,
@@ -17,8 +17,8 @@ export interface UndoLimiter {
 export type Undo = () => MaybePromise<unknown>;
 
 /**
- * Makes the function that gives the units of a call of this process back. It is called once, so
- * their key need not remember which these were.
+ * Makes the function that gives back the units of a call of this process. It is called once, so the
+ * key's state need not remember which units were given back.
  *
  * @returns `undefined` if there are none.
  */

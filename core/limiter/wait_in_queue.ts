@@ -8,13 +8,15 @@
  * ends in `advance`, which sends the head's next call if there is one to send, and starts callers whose
  * delay has passed.
  *
- * Whoever leaves or is admitted costs the same however many wait; where thousands do so at one instant,
- * they do it in slices, each in a turn of the event loop, so that nobody else has to wait for them.
+ * To leave, or to be admitted, costs the same no matter how many wait. If thousands do so at one
+ * instant, they do it in slices, each in its own turn of the event loop, so that the rest of the
+ * program goes on.
  *
- * Callers that a `leakyQueue` admitted then sleep out their delay. A caller that leaves meanwhile gives
- * back the newest place only: if a place in the middle were given back, the next call would be given
- * the newest one, which is taken. One that is not the newest stays, marked, until those behind it
- * are gone. A receipt gives a place back, and knows whether it still is the newest.
+ * A caller that a `leakyQueue` has admitted sleeps out its delay. If it leaves meanwhile, it gives
+ * its place back only if that is the newest: if a place in the middle were given back, the next
+ * call would be given the newest one, which is taken. A caller with an older place is marked, and
+ * stays until those behind it are gone. The receipt gives a place back, and knows whether it still
+ * is the newest.
  */
 
 import { remove } from "../linked_list.ts";
@@ -63,7 +65,7 @@ function abortsOf(limiter: QueueLimiter): AbortGroups<Waiter> {
  * Waits for one's turn, takes, and waits out the delay. Where nobody waits and the store admits at
  * once, no queue is opened.
  *
- * @returns What admitted it; `undefined` if too many wait.
+ * @returns The attempt that admitted it; `undefined` if too many wait.
  * @throws {RateLimitedError} If the wait would be longer than `maxWait`.
  * @throws {StoreUnavailableError} If the store has not answered by then, or is closed.
  */
@@ -159,7 +161,7 @@ function projectAll(queue: WaitingQueue): void {
   });
 }
 
-/** Takes callers out of their queues whose signal was aborted; then the queues go on. */
+/** Takes callers whose signal was aborted out of their queues; then the queues go on. */
 function leave(waiters: readonly Waiter[], reason: unknown): void {
   const left = new Set<WaitingQueue>();
   for (const waiter of waiters) {
@@ -181,7 +183,10 @@ function leaveLine(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
   }
 }
 
-/** Starts those whose delay has passed, and sends the head's next call unless one is under way or it sleeps. */
+/**
+ * Starts those whose delay has passed. Sends the head's next call, unless one is under way or the
+ * head sleeps.
+ */
 function advance(queue: WaitingQueue): void {
   startDelayed(queue);
   let done = 0;
@@ -231,7 +236,7 @@ function settle(
 ): MaybePromise<unknown> {
   const { waiter, waiter: { signal } } = call;
   const { decision, sight } = answer;
-  // Where thousands leave, its turn to do so may be yet to come.
+  // If thousands leave, its turn to leave may not have come yet.
   if (signal?.aborted && isWaiting(waiter)) leaveLine(queue, waiter, signal.reason);
   if (queue.waiting.first !== waiter) return undo(waiter, answer);
   if (decision.allowed) {

@@ -1,7 +1,7 @@
 /*
  * The callers that wait for one key, as a value, and its changes: who joins, leaves or is admitted.
- * Each change costs the same however many wait: callers contain their own links, and a heap has their
- * deadlines. Nothing here waits or calls a store; `wait_in_queue.ts` does.
+ * A change costs the same no matter how many callers wait, because callers contain their own links,
+ * and their deadlines are in a heap. Nothing here waits or calls a store; `wait_in_queue.ts` does.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -24,7 +24,10 @@ export interface QueueLimiter {
   readonly maxWaiting: number;
   /** How many of them wait. */
   waiting: number;
-  /** Time that passes as waits do, whatever steps the clock takes that decides. */
+  /**
+   * The time by which waits are measured, in milliseconds: the runtime's monotonic clock, or the
+   * limiter's clock if that brings timers of its own.
+   */
   passing(): number;
   /** Calls back after so many milliseconds have passed; returns a function that cancels the call. */
   after(milliseconds: number, wake: () => void): () => void;
@@ -42,13 +45,13 @@ export interface QueueLimiter {
   readonly clock: Clock | undefined;
   /** Whether every release wakes those who wait, in whatever thread or process it is made. */
   readonly tellsReleases: boolean;
-  /** Milliseconds by which a permit may have been renewed before its holder was answered so. */
+  /** Milliseconds that may lie between the renewal of a permit and the answer to its holder. */
   readonly renewalLag: number;
   /** The notice of units that other threads give back to a key; `undefined` if the store cannot tell. */
   refundNotice(key: string): RefundNotice | undefined;
 }
 
-/** How a caller takes what it waits for, where that is no plain number of units. */
+/** How a caller takes what it waits for, if that is not simply a number of units. */
 export interface Taking {
   /** Tries to take it. */
   take(): MaybePromise<Attempt>;
@@ -56,7 +59,7 @@ export interface Taking {
   giveBack(): MaybePromise<unknown>;
   /** The longest sleep in milliseconds after a refusal; may be `Infinity`. */
   longestSleep(): number;
-  /** Called as the caller enters the queue, with what takes it out again and fails it. */
+  /** Called when the caller enters the queue, with a function that takes it out and fails it. */
   entered(leave: (reason: unknown) => void): void;
 }
 
@@ -71,11 +74,11 @@ export interface WaitRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether an abort is reported only when what was taken meanwhile has been given back. */
   readonly afterUndo: boolean;
-  /** How it takes; units of its cost without it. */
+  /** How it takes; by default it takes the units of its cost. */
   readonly taking?: Taking | undefined;
 }
 
-/** An admission to come: the state after it, and when it is. */
+/** An expected admission: when the call starts, and the state after it. */
 export interface Projection extends StateAt {
   /** Milliseconds until the call starts. */
   readonly wait: number;
@@ -84,17 +87,17 @@ export interface Projection extends StateAt {
 /** A caller in a queue. */
 export interface Waiter extends WaitRequest, Links<Waiter> {
   readonly queue: WaitingQueue;
-  /** When it will have waited for long enough, in the time that passes; may be `Infinity`. */
+  /** The instant at which its `maxWait` ends, by `passing()`; may be `Infinity`. */
   readonly deadline: number;
   /** Whether it is one of the `waiting` of its limiter: it, or one before it, was refused. */
   counted: boolean;
   /** Its admission, and the state after it, if those before it are admitted first. */
   projection: Projection | undefined;
-  /** Once it is charged and waits for its start: what gives its place back. */
+  /** Gives its place back; set once it is charged and waits for its start. */
   giveBack: (() => MaybePromise<unknown>) | undefined;
   /** Whether it has left its place, which could not be given back yet. */
   cancelled: boolean;
-  /** Once its delay has passed: what starts it. */
+  /** Starts it; set once its delay has passed. */
   start: (() => void) | undefined;
   /** Cancels its sleep until it starts. */
   wake(): void;
@@ -104,9 +107,9 @@ export interface Waiter extends WaitRequest, Links<Waiter> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The state that projections start from, and how to know the store's time from then on. */
+/** The state that projections start from, and how to tell the store's time from then on. */
 export interface ObservedState extends StateAt {
-  /** By whose time that passes. */
+  /** The limiter by whose `passing()` the store's time is told. */
   readonly limiter: QueueLimiter;
   /** How far the store's clock was ahead of that. */
   readonly ahead: number;
@@ -121,9 +124,9 @@ export interface HeadCall {
   readonly notice: RefundNotice | undefined;
   /** Whether units were given back since it was sent: the head must not sleep on its answer. */
   outdated: boolean;
-  /** When it was sent, in the time that passes; only if it was not answered at once. */
+  /** When it was sent, by `passing()`; only if it was not answered at once. */
   sentAt: number;
-  /** Called when it has ended, and what it took for one who left is given back. */
+  /** Called when it has ended and has given back what it took for a caller that left. */
   onEnd(): void;
 }
 
@@ -133,7 +136,7 @@ export interface WaitingQueue {
   readonly waiting: LinkedList<Waiter>;
   /** Charged, and sleeping out their delay, in the order of their places. */
   readonly delayed: LinkedList<Waiter>;
-  /** The one of `delayed` before which all have left; only where somebody looked. */
+  /** The first of `delayed` that has not left; only known once it was searched for. */
   staying: Waiter | undefined;
   /** The callers of `waiting` that have a deadline. */
   readonly deadlines: Deadlines<Waiter>;
@@ -143,13 +146,13 @@ export interface WaitingQueue {
   projectedTo: Waiter | undefined;
   /** Whether some projections are later than the truth, because somebody has left. */
   isPessimistic: boolean;
-  /** Until when nobody is projected, in the time that passes, because many just were. */
+  /** Before this instant, by `passing()`, nobody is projected, because many just were. */
   restUntil: number;
   /** Cancels what ends that rest; only while callers wait for their projection. */
   rest: (() => void) | undefined;
   /** The head's call that is under way: nothing is projected from what it may be changing. */
   call: HeadCall | undefined;
-  /** When the first call was sent of those that are not answered. */
+  /** When the first unanswered call was sent. */
   silentSince: number | undefined;
   /** Cancels the timer of the earliest deadline; only while a call is not answered. */
   silence: (() => void) | undefined;
@@ -287,7 +290,7 @@ export function startDelayed(queue: WaitingQueue): void {
   }
 }
 
-/** Goes on where it stopped, so that each of many who leave is passed over once. */
+/** Continues where the last search stopped, so that a caller that left is passed over only once. */
 function firstStaying(queue: WaitingQueue): Waiter | undefined {
   const { delayed, staying } = queue;
   let waiter = staying?.list === delayed ? staying : delayed.first;
@@ -303,7 +306,7 @@ function count(waiter: Waiter): void {
   waiter.limiter.waiting++;
 }
 
-/** Takes a waiter from the count again. */
+/** No longer counts a waiter. */
 export function uncount(waiter: Waiter): void {
   if (!waiter.counted) return;
   waiter.counted = false;
@@ -316,9 +319,8 @@ export function mayWait({ counted, limiter }: Waiter): boolean {
 }
 
 /**
- * Counts all who wait, because their head was refused; callers for whom there is no room leave. A
- * caller that comes while the first call of a head is under way may not have to wait, and is not
- * counted before.
+ * Counts all who wait, because their head was refused; callers for whom there is no room leave.
+ * Before that refusal nobody is counted, because it is not known yet whether anybody has to wait.
  */
 export function countWaiting({ waiting }: WaitingQueue): void {
   let waiter = waiting.last;
@@ -356,7 +358,7 @@ export function timeLeft(waiter: Waiter): number {
   return Math.max(0, waiter.deadline - passing(waiter));
 }
 
-/** The whole milliseconds that have passed, from an instant of no meaning. */
+/** The limiter's `passing()` in whole milliseconds. */
 export function passing({ limiter }: { readonly limiter: QueueLimiter }): number {
   return Math.floor(limiter.passing());
 }

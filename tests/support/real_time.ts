@@ -3,7 +3,7 @@
  * the last millisecond of a wait cannot be seen by a clock that runs.
  */
 
-/** The time that passes, and the timers that wait for it. */
+/** Monotonic time, and the timers that wait for it. */
 export interface RealTime {
   /** What `performance.now` answers, in milliseconds. */
   passed: number;
