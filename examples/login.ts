@@ -4,60 +4,79 @@
  * twenty tries an hour for all accounts. An account has thirty an hour from addresses that have never
  * logged in to it; those of its owner do not share them.
  *
+ * A try is one decision with one receipt. A right password gives back by that receipt what the try
+ * took, and nothing that others took while the password was compared.
+ *
  *   bun examples/login.ts
  */
-import {
-  consumeAll,
-  fixedWindow,
-  gcra,
-  limiter,
-  lockout,
-  memoryStore,
-  type SyncStore,
-} from "tidegate";
+import { fixedWindow, limiter, memoryStore, type Store } from "tidegate";
+import { addressKey } from "tidegate/http";
+import { type Descriptor, ruleEngine, type RuleFile } from "tidegate/rules";
+
+const RULES: RuleFile = {
+  domain: "login",
+  rules: [
+    {
+      key: "pair",
+      limits: [
+        {
+          algorithm: "lockout",
+          limit: 3,
+          period: "10m",
+          lock: ["1m", "5m", "15m", "1h"],
+          forget: "1d",
+        },
+      ],
+    },
+    {
+      key: "address",
+      limits: [{ algorithm: "lockout", limit: 20, period: "1h", lock: "1h" }],
+    },
+    { key: "account", limits: [{ limit: 30, period: "1h", burst: 10 }] },
+  ],
+};
 
 /** As a database would have them, but for the hash. */
-const PASSWORDS: Readonly<Record<string, string>> = { ada: "lovelace", bob: "secret" };
+const PASSWORDS = new Map([["ada", "lovelace"], ["bob", "secret"]]);
+
+/** Compares a password; in earnest by a hash that takes a tenth of a second. */
+function isRight(account: string, password: string): Promise<boolean> {
+  return Promise.resolve(PASSWORDS.get(account) === password);
+}
 
 /** Logs in; the answer says no more to one who guesses than to one who mistypes. */
-export function loginOn(store: SyncStore, clock?: () => number) {
-  const locks = lockout({ limit: 3, period: "10m", lock: ["1m", "5m", "15m", "1h"], forget: "1d" });
-  const guesses = limiter(locks, { store, prefix: "login:guess", clock });
-  const addresses = limiter(lockout({ limit: 20, period: "1h", lock: "1h" }), {
-    store,
-    prefix: "login:address",
-    clock,
-  });
-  const accounts = limiter(gcra({ limit: 30, period: "1h", burst: 10 }), {
-    store,
-    prefix: "login:account",
-    clock,
-  });
+export function loginOn(store: Store, clock?: () => number) {
+  const engine = ruleEngine({ rules: RULES, store, prefix: "login", clock });
   // Remembers for 30 days from which addresses an account has logged in.
   const known = limiter(fixedWindow({ limit: 1, period: "30d", anchor: "first" }), {
     store,
     prefix: "login:known",
     clock,
   });
-  return function login(user: string, password: string, address: string): string {
+  return async function login(user: string, password: string, ip: string): Promise<string> {
     const account = user.toLowerCase();
-    const pair = `${address} ${account}`;
-    const isKnown = known.peek(pair, 0).remaining === 0;
+    const address = addressKey(ip) ?? "unknown"; // an IPv6 client commands a whole network
+    const key = `${address} ${account}`;
+    const pair: Descriptor = { entries: [["pair", key]] };
+    const isKnown = (await known.peek(key, 0)).remaining === 0;
     // Before the password is looked at: of many guesses at once, no more than the limit count.
-    const decision = consumeAll([
-      { limiter: guesses, key: pair },
-      { limiter: addresses, key: address },
-      ...(isKnown ? [] : [{ limiter: accounts, key: account }]),
-    ]);
-    if (!decision.allowed) return `again in ${Math.ceil(decision.retryAfter / 60_000)} min`;
-    if (PASSWORDS[user] !== password) return "wrong user or password";
-    // It was right: the pair's tries are forgotten, and of the others this one. Those for other users
-    // stay, or whoever has one account could guess at all the others. The refund comes at once, before
-    // anybody else can have taken units; a later one would need a receipt.
-    guesses.reset(pair);
-    addresses.refund(address);
-    if (!isKnown) accounts.refund(account);
-    known.consume(pair);
+    const { verdict, receipt } = await engine.reserve({
+      domain: "login",
+      descriptors: [
+        pair,
+        { entries: [["address", address]] },
+        ...(isKnown ? [] : [{ entries: [["account", account]] } as const]),
+      ],
+    });
+    if (receipt === undefined) {
+      return `again in ${Math.ceil((verdict.decision?.retryAfter ?? 0) / 60_000)} min`;
+    }
+    if (!await isRight(account, password)) return "wrong user or password";
+    // The tries of the pair are forgotten. Those of the address for other users stay, or whoever has
+    // one account could guess at all the others.
+    await engine.release(receipt);
+    await engine.reset({ domain: "login", descriptors: [pair] });
+    await known.consume(key);
     return `welcome, ${user}`;
   };
 }
@@ -74,6 +93,6 @@ if (import.meta.main) {
     ["ada", "lovelace"],
   ] as const;
   for (const [user, password] of attempts) {
-    console.log(`${user}: ${login(user, password, "192.0.2.7")}`);
+    console.log(`${user}: ${await login(user, password, "192.0.2.7")}`);
   }
 }

@@ -14,6 +14,7 @@ testOnce(
       /^owner mistypes: wrong user or password$/,
       /^owner: welcome, ada$/,
       /^owner elsewhere: again in \d min$/,
+      /^one network: again in 1 min$/,
     ];
     for (const line of lines) await program.line(line);
     assert.equal(await program.ended, 0);
