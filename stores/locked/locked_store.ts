@@ -225,8 +225,8 @@ export function lockedStore(
     return submitParts(parts, at, false) as MaybePromise<readonly unknown[]>;
   }
 
-  function deleteAll(prefix: string): MaybePromise<void> {
-    const deleted = answerOf((resolve, reject) => {
+  function deleteNow(prefix: string): void {
+    answerOf((resolve, reject) => {
       if (closed) return reject(closedError());
       try {
         resolve(driver.deletePrefix!(keyBeginning(prefix)));
@@ -240,19 +240,30 @@ export function lockedStore(
           ),
         );
       }
-    }) as void;
-    return batch === "turn" ? Promise.resolve(deleted) : deleted;
+    });
   }
 
-  function close(): MaybePromise<void> {
+  function deleteAll(prefix: string): MaybePromise<void> {
+    if (batch !== "turn") return deleteNow(prefix);
+    return new Promise((resolve) => resolve(deleteNow(prefix)));
+  }
+
+  function closeNow(): void {
     if (!closed) {
       // Calls that came before are decided.
       if (queue.length > 0) flush();
       closed = true;
-      driver.close?.();
-      announce();
+      try {
+        driver.close?.();
+      } finally {
+        announce();
+      }
     }
-    return batch === "turn" ? Promise.resolve() : undefined;
+  }
+
+  function close(): MaybePromise<void> {
+    if (batch !== "turn") return closeNow();
+    return new Promise((resolve) => resolve(closeNow()));
   }
 
   const store = {
@@ -262,7 +273,7 @@ export function lockedStore(
     onClose,
     close,
     [Symbol.asyncDispose]: async () => await close(),
-    [Symbol.dispose]: () => void close(),
+    [Symbol.dispose]: closeNow,
     statistics: () => ({ ...counters }),
   };
   return store as unknown as StoreBase<"sync"> & LockedStoreExtras;

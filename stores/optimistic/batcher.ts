@@ -21,7 +21,7 @@ import { withTimeout } from "../../core/with_timeout.ts";
 import { admitsCall, recordFailure, untilProbe } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
 import { closeServer, connectTo, openConnection, type Reconnector } from "./reconnector.ts";
-import { asError, storeClosed } from "./batch_failure.ts";
+import { asError } from "./batch_failure.ts";
 import {
   answerJobs,
   canPipeline,
@@ -110,7 +110,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
       closeServer(server);
       // Batches under way end with their connection, or at the deadline of their round trip.
       state.timer?.();
-      server.context.failJobs(drainQueue(queue), "no", storeClosed());
+      server.context.closeJobs(drainQueue(queue));
     },
   };
 }
@@ -160,7 +160,7 @@ function failLate(state: BatcherState): number {
 
 function submit(state: BatcherState, job: Job): void {
   const { server: { breaker, closed, context }, queue, loading, joinable } = state;
-  if (closed) return context.failJobs([job], "no", storeClosed());
+  if (closed) return context.closeJobs([job]);
   if (state.timer === undefined) startTimer(state, context.timeout);
   if (loading !== undefined && joinable && untilProbe(breaker) === 0) {
     const joins = mayJoin(loading, job, MAX_JOBS);
@@ -255,6 +255,8 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
         throw late;
       }, patientTimer);
     } catch (error) {
+      // Its calls have failed with the store, which is no outage.
+      if (server.closed) return undefined;
       const over = error === late ? performance.now() - most : Infinity;
       recordFailure(breaker, asError(error));
       context.failJobs(takeIf(queue, (each) => waitsSince(each) <= over), "no", error as Error);

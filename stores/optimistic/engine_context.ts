@@ -36,6 +36,8 @@ export interface EngineContext {
    * Answers calls that the server does not decide: with an error, or as the store's policy says.
    */
   failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
+  /** Fails calls on a store that was closed, whatever its policy is; nothing was charged. */
+  closeJobs(jobs: readonly Job[]): void;
   /** Answers a call that comes while `maxPending` wait. */
   refuseJob(job: Job): void;
 }

@@ -9,7 +9,7 @@ import { StoreOverloadedError, StoreUnavailableError } from "../../core/errors.t
 import type { DriverError } from "../driver.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import { makeDecision } from "../../core/make_decision.ts";
-import { asError } from "./batch_failure.ts";
+import { asError, storeClosed } from "./batch_failure.ts";
 import type { EngineContext } from "./engine_context.ts";
 import { type Bound, isReadOnly, type Job } from "./job.ts";
 
@@ -33,8 +33,8 @@ const OVERLOAD_WAIT = 25;
 
 /**
  * Makes the function that answers calls that the server did not decide: with an error, or with the
- * decisions of a policy. No policy can answer a call that forgets a key, and none admits a call for
- * overload, which is no outage.
+ * decisions of a policy. No policy can answer a call that forgets a key, or one on a closed store, and
+ * none admits a call for overload, which is no outage.
  *
  * @param server What errors call the server.
  * @param untilProbe Milliseconds until a slot's server is tried again.
@@ -44,7 +44,7 @@ export function failurePolicy(
   { onUnavailable, onOverload, maxPending }: FailureOptions,
   counters: FailureCounters,
   untilProbe: (slot: number) => number,
-): Pick<EngineContext, "failJobs" | "refuseJob"> {
+): Pick<EngineContext, "failJobs" | "closeJobs" | "refuseJob"> {
   return {
     failJobs(jobs, applied, cause) {
       for (const job of jobs) {
@@ -53,6 +53,14 @@ export function failurePolicy(
         const charged = isReadOnly(job) ? "no" : applied;
         const wait = () => Math.max(1, Math.ceil(untilProbe(job.slot)));
         answerByPolicy(job, onUnavailable, wait, () => unavailableError(server, charged, cause));
+      }
+    },
+    closeJobs(jobs) {
+      for (const job of jobs) {
+        if (job.settled) continue;
+        counters.unavailable++;
+        job.settled = true;
+        job.reject(unavailableError(server, "no", storeClosed()));
       }
     },
     refuseJob(job) {

@@ -17,7 +17,7 @@ import { ContentionError } from "../../core/errors.ts";
 import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { postponeProbe, recordFailure, recordSuccess } from "./circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "./reconnector.ts";
-import { type BatchFailure, storeClosed } from "./batch_failure.ts";
+import type { BatchFailure } from "./batch_failure.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
 
@@ -179,7 +179,7 @@ function retry(
   jobs: readonly Job[],
   tooOften: (job: Job) => void,
 ): void {
-  if (server.closed) return server.context.failJobs(jobs, "no", storeClosed());
+  if (server.closed) return server.context.closeJobs(jobs);
   const again: Job[] = [];
   for (const job of jobs) {
     if (job.settled) continue;

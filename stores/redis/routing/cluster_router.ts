@@ -99,13 +99,13 @@ export function clusterRouter(dials: ClusterDials, context: StoreContext): Route
     close() {
       cluster.closed = true;
       for (const node of cluster.nodes.values()) node.close();
-      context.failJobs(drainUnrouted(cluster), "no", storeClosed());
+      context.closeJobs(drainUnrouted(cluster));
     },
   };
 }
 
 function submit(cluster: Cluster, job: Job): void {
-  if (cluster.closed) return cluster.context.failJobs([job], "no", storeClosed());
+  if (cluster.closed) return cluster.context.closeJobs([job]);
   const address = cluster.slots.owners[job.slot];
   if (address === undefined) return waitForRoute(cluster, job);
   const node = nodeAt(cluster, address);
@@ -231,7 +231,7 @@ function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
 
 /** Submits calls to the node that their slot is being moved to. */
 function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void {
-  if (cluster.closed) return cluster.context.failJobs(jobs, "no", storeClosed());
+  if (cluster.closed) return cluster.context.closeJobs(jobs);
   const node = nodeAt(cluster, address, true);
   for (const job of jobs) node.submit(job);
 }

@@ -105,6 +105,20 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A look does not count its own units among idle ones":
       "remaining: remaining{~~ - cost~>~~}, retryAfter: 0 };",
   }),
+  ...faultsIn("stores/optimistic/batcher.ts", ["tests/stores/optimistic/compare_and_set.test.ts"], {
+    "A policy answers calls on a closed store":
+      'if (closed) return context.{~~closeJobs([job])~>failJobs([job], "no", asError(0))~~};',
+    "A policy answers calls that wait when a store is closed":
+      'server.context.{~~closeJobs(drainQueue(queue))~>failJobs(drainQueue(queue), "no", asError(0))~~};',
+    "A store that is closed while it connects reports an outage":
+      "if ({~~server.closed~>false~~}) return undefined;",
+  }),
+  ...faultsIn("stores/locked/locked_store.ts", ["tests/stores/locked/locked_store.test.ts"], {
+    "A driver that fails to close leaves callers waiting": [
+      "      } finally {\n        announce();\n      }",
+      "        announce();\n      } finally {\n      }",
+    ],
+  }),
   ...faultsIn("stores/layered/run_with_permits.ts", [
     "tests/stores/layered/leased_permits.test.ts",
   ], {

@@ -92,6 +92,24 @@ test("a locked store that is closed decides nothing, though its driver would", (
   assert.equal(texts.size, 0);
 });
 
+test("a locked store of promises never throws: what fails rejects, and closing ends those who wait", async () => {
+  const { driver } = mapDriver();
+  const failing = () => {
+    throw new Error("busy");
+  };
+  const store = lockedStore({ ...driver, deletePrefix: failing, close: failing }, {
+    batch: "turn",
+  });
+  const api = limiter(slow, { store, prefix: "api" });
+  const deleting = api.resetAll();
+  await assert.rejects(deleting, StoreUnavailableError);
+  await api.consume("key", 5_000);
+  const waiting = api.acquire("key");
+  const closing = store.close();
+  await assert.rejects(closing, /busy/);
+  await assert.rejects(waiting, StoreUnavailableError);
+});
+
 test("a call that has failed is not charged where its driver decides twice", () => {
   const { driver, texts } = mapDriver(undefined, 2);
   let fails = true;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
-import { gcra, limiter } from "../../../mod.ts";
+import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { type CompareAndSet, DriverError } from "../../../stores/driver.ts";
 import { compareAndSetStore } from "../../../stores/optimistic/compare_and_set.ts";
 import { mapDriver } from "../../support/drivers/map_driver.ts";
@@ -107,6 +107,41 @@ describe("a driver's failure", () => {
     await assert.rejects(api.consume("key"), { name: "StoreUnavailableError", applied: "no" });
     await store.close();
   });
+});
+
+for (const onUnavailable of ["allow", "deny"] as const) {
+  test(`a store that is closed answers no more, whatever its policy: ${onUnavailable}`, async () => {
+    const store = compareAndSetStore(mapDriver(), { onUnavailable });
+    const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
+    await api.consume("key");
+    // One call is under way, and one waits.
+    const calls = [api.consume("key")];
+    await new Promise((resolve) => setImmediate(resolve));
+    calls.push(api.consume("key"));
+    await store.close();
+    calls.push(api.consume("key"));
+    const ends = await Promise.allSettled(calls);
+    const errors = ends.slice(1).map((end) => end.status === "rejected" && end.reason);
+    for (const error of errors) {
+      assert.ok(error instanceof StoreUnavailableError);
+      assert.equal(error.applied, "no");
+    }
+  });
+}
+
+test("a store that is closed before it has reached its database reports no outage", async () => {
+  const outages: unknown[] = [];
+  const store = compareAndSetStore(
+    { ...mapDriver(), commit: () => new Promise(() => {}) },
+    { onOutage: (outage) => void outages.push(outage) },
+  );
+  const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
+  const call = api.consume("key");
+  await new Promise((resolve) => setImmediate(resolve));
+  await store.close();
+  await assert.rejects(call, StoreUnavailableError);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(outages, []);
 });
 
 test("a call on a key that the database cannot hold fails alone", async () => {
