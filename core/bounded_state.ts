@@ -1,10 +1,10 @@
 /*
- * States that no call could have led to by now, because the clock that they were written by was set back
- * since: a failover to a server whose clock is slow, a clock that was wrong. Taken as they are, a key
- * would be refused until that clock has caught up.
+ * States that no call can have led to yet, because the clock by which they were written was set
+ * back since: by a failover to a server with a slow clock, or because it was wrong. If such a state
+ * were taken as it is, its key would be refused until the clock has caught up.
  *
- * Only a store whose processes all go by one clock can say so. If each goes by its own, the same state
- * is what a faster clock has written.
+ * Only a store whose processes all go by one clock can tell. If each goes by its own, a faster
+ * clock may have written such a state.
  */
 
 import type { Algorithm } from "./algorithm.ts";
@@ -16,7 +16,7 @@ export const MOST_AHEAD = 5_000;
 
 /**
  * The most milliseconds that a state of an algorithm is from being fresh, unless it is in debt;
- * `Infinity` where nobody knows. What is not above it has no need of the functions below.
+ * `Infinity` if that is not known. A state within it does not need the functions below.
  */
 export function longestReset(algorithm: Algorithm): number {
   const { parts, furthest } = algorithm.internals ?? {};
@@ -47,8 +47,9 @@ export function isAhead(algorithm: Algorithm, state: unknown, now: number, by: n
 }
 
 /**
- * A state that is not in debt, as one that calls can have led to by now: one that is too far ahead is
- * taken for the furthest of these, which is a key without free units. Any other is returned as it is.
+ * Bounds a state that is not in debt to one that calls can have led to by now: a state that is too
+ * far ahead becomes the furthest of these, that of a key without free units. Any other is returned
+ * as it is.
  */
 export function boundedState(algorithm: Algorithm, state: unknown, now: number): unknown {
   if (!isAhead(algorithm, state, now, MOST_AHEAD)) return state;

@@ -14,7 +14,7 @@ export interface Rebind {
  * Binds verbs to the families of another store.
  *
  * @param store The other store.
- * @param specOf What a family is opened with there; the same as here without it.
+ * @param specOf How a family is opened there; by default as it is here.
  */
 export function rebindTo(store: Store, specOf: (spec: FamilySpec) => FamilySpec = same): Rebind {
   const families = new WeakMap<Family, Family>();

@@ -1,11 +1,12 @@
 /*
- * The time of stores that live in one process. The wall clock may be set back, and a key that was
- * used before would seem to be used in the future, and be refused until then. So this time goes on at
- * the pace of the monotonic clock when the wall clock steps back, and follows it when it steps
- * forwards, as after a machine was suspended.
+ * The time of stores that live in one process. If the wall clock is set back, a key that was used
+ * before seems to be used in the future, and would be refused until then. So when the wall clock
+ * steps back, this time goes on at the pace of the monotonic clock. When the wall clock steps
+ * forwards, as after a machine was suspended, this time follows it.
  *
  * A call reads one clock, and nearly all calls see the millisecond of the call before. The monotonic
- * clock is read where the time seems to have gone back, and once a second as a point to go on from.
+ * clock is read when the time seems to have gone back, and once a second, to have a point to go on
+ * from.
  */
 
 /** The clocks of a machine, in milliseconds. */
@@ -47,7 +48,7 @@ const LEAD = 2;
 const DUE = 3;
 
 /**
- * Makes a time of two clocks.
+ * Makes a steady time from two clocks.
  *
  * @param isReplaced Whether the wall clock is now another one, which is followed wherever it goes.
  * @param others Others that go by the same time, if there are any.

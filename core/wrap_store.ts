@@ -1,6 +1,6 @@
 /*
- * Stores made of stores. A wrapper opens a family of its own for each family, so that no call reaches
- * the inner store past it: what it does not define itself, it passes on by hand.
+ * Stores made of stores. A wrapper opens a family of its own for each inner family, so that no call
+ * bypasses it. It explicitly passes on whatever it does not define itself.
  *
  * Such stores answer as the inner one does, at once or by promises. They are written once, for both,
  * and typed as a store of either kind here.
@@ -91,7 +91,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
     onClose,
     close: () => close() as Promise<void>,
     [Symbol.asyncDispose]: async () => await close(),
-    // The inner store's own one would close that alone.
+    // The inner store's own method would close only the inner store.
     ...(Symbol.dispose in base && { [Symbol.dispose]: () => void close() }),
   };
   const { deleteAll = base.deleteAll && ((prefix) => base.deleteAll!(prefix)) } = own;

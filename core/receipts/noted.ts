@@ -1,7 +1,7 @@
 /*
- * States with notes. The state of a key that never saw a receipt come back is what its algorithm says:
- * often one number. What receipts need beyond it is noted around that state, and only where there is
- * something to note:
+ * States with notes. As long as no receipt has come back to a key, its state is that of its
+ * algorithm: often one number. Whatever receipts need beyond that is noted around this state, and
+ * only if there is something to note:
  *
  *   back      ticks that receipts gave back to the key, where an algorithm drains
  *   entries   receipts with a time to live that are yet to be settled, and receipts that were settled,
@@ -31,8 +31,8 @@ export interface Noted<State = unknown> {
 }
 
 /**
- * The states with notes. Stores ask at each call, of objects of many shapes, and engines compare the
- * prototype of an object of a class in the machine code of the call.
+ * A state with notes, as a class: stores check at each call whether a state, which may be an object
+ * of any shape, has notes, and engines do that for a class by comparing prototypes in machine code.
  */
 class NotedState<State> implements Noted<State> {
   readonly state: State;
@@ -128,8 +128,8 @@ export function withOpen(
 }
 
 /**
- * Receipts with one more that is settled, or with other numbers of it; if too many are, the one that would
- * be forgotten first gives way to it.
+ * Receipts with one more settled receipt, or with new numbers of a known one. If there are too
+ * many, the one that would be forgotten first makes room.
  *
  * @param place Where its numbers begin; -1 if it is not remembered.
  */

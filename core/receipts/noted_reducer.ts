@@ -1,7 +1,7 @@
 /*
- * The reducer of states with notes, made of the algorithm's own. Before anything else, units whose
- * time to live is over are given back, each at its own instant, as a timer would have done. Waits look
- * ahead over those that are yet to be given back.
+ * The reducer of states with notes, made from the algorithm's own. Before anything else, units
+ * whose time to live is over are given back, each at its own instant, as a timer would have done.
+ * Waits look ahead over those that are yet to be given back.
  */
 
 import type { SplitReducer } from "../algorithm.ts";

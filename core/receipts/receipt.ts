@@ -1,6 +1,6 @@
 /*
- * Receipts: what a caller keeps of a call, to give its units back later. A receipt is plain data, and
- * says which units these are. So what is given back never frees the units of somebody else.
+ * Receipts: a caller keeps the receipt of a call, to give its units back later. A receipt is plain
+ * data that says which units these are, so giving them back never frees the units of somebody else.
  */
 
 import type { Decision, DecisionSource } from "../decision.ts";
@@ -29,7 +29,9 @@ export interface Receipt {
   readonly units: number;
   /** The instant from which on none of them can be given back. */
   readonly until: number;
-  /** Whether they are given back at `until` unless the receipt was settled: a time to live. */
+  /**
+   * Whether the receipt has a time to live: unless it was settled, its units come back at `until`.
+   */
   readonly expires: boolean;
   /** How the algorithm finds the units again. */
   readonly marks: readonly number[];

@@ -21,8 +21,7 @@ export interface Returns<State> {
    */
   mark(after: State, back: number): readonly number[];
   /**
-   * The state without as many of the units as still count: what it would be if the call had cost so
-   * much less.
+   * The state without those of the units that still count: as if the call had cost so much less.
    *
    * @param units 1 or more.
    * @param closes Whether it is the last time that units of the call are given back.
@@ -43,10 +42,10 @@ export interface Returns<State> {
 export interface Receipts<State = unknown> {
   /** How many numbers a mark has. */
   readonly size: number;
-  /** The numbers that find the units of a call again that left the state `after`. */
+  /** The numbers that find the units of the call that left the state `after`. */
   mark(after: State): readonly number[];
   /**
-   * The state without as many of the units as still count, and how many these were.
+   * The state without those of the units that still count, and the number of these.
    *
    * @param closes Whether it is the last time that units of the call are given back.
    */

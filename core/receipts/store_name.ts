@@ -2,8 +2,8 @@
  * Receipts say which store holds their units, and only the data can tell: two clients with different
  * addresses may reach one server, and one address may lead to another server tomorrow. So the
  * name of a store is a state in it. A verb reads the random number that one key holds, and writes one
- * if the key is new. Every store can run it, what copies or deletes the data copies or deletes
- * the name as well, and processes that share the data find the same one.
+ * if the key is new. Every store can run it, whoever copies or deletes the data copies or deletes
+ * the name with it, and processes that share the data find the same name.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -12,10 +12,10 @@ import type { Decision, DecisionSource } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
 import type { Verb } from "../store.ts";
 
-/** The last instant that there is: a name is kept until then. */
+/** The last instant that `now` may be: a name is kept until then. */
 const LAST_INSTANT = 2 ** 42;
 
-/** The request of a name. */
+/** The request for a name. */
 export interface NameArgument {
   /** The name that a store without one takes: a random number of 53 bits, at least 1. */
   readonly id: number;
@@ -79,7 +79,7 @@ function named(state: unknown, now: number): Named {
 
 function look(state: number, now: number): readonly [Decision, number] {
   const left = state === 0 ? 0 : LAST_INSTANT - now;
-  // The debt protects the key where a store is full.
+  // A key in debt is the last to be evicted from a full store.
   return [makeDecision(true, 1, 0, 0, left, left, 0, state === 0 ? 0 : 1), state];
 }
 

@@ -1,6 +1,7 @@
 /*
- * A cache of refusals in front of a store: a refusal says until when it holds, so that calls by then
- * need not reach the store. It keeps one more thing: which keys had units given back meanwhile.
+ * A cache of refusals in front of a store. A refusal says until when it holds, so calls before that
+ * instant need not reach the store. The cache also counts refunds and resets, which end a refusal
+ * early.
  */
 
 import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
@@ -37,8 +38,8 @@ interface Refusal {
 interface DenyCache {
   readonly refusals: KeyedCache<Refusal>;
   /**
-   * Counters of refunds and resets, of which each key has one. Keys share them: where two do, a
-   * refusal may not be remembered that could be.
+   * Counters of refunds and resets. Several keys share one: a refund of one of them may then keep a
+   * refusal of another from being remembered.
    */
   readonly freed: Uint32Array;
 }
@@ -58,13 +59,13 @@ const COUNTERS = 1_024;
 /**
  * A store that remembers refusals. A refused call is answered here, without asking the store again,
  * until the first millisecond at which its cost could be admitted; so is one of the same key that
- * costs more. Whoever hammers a limit costs nothing more than a look into a map.
+ * costs more. A client that hammers a limit then costs one look into a map for each call.
  *
- * It never admits what the store would refuse. It may refuse, until that millisecond, what the
- * store would admit, after units were given back or the key was reset by another process; what is
- * given back or reset here is known at once. Its own answers carry the balance of the first refusal,
- * and the `retryAfter` to the millisecond; for a larger cost than that one, the earliest that it
- * could be. Calls on several keys at once, and those of `acquire`, always ask the store.
+ * It never admits what the store would refuse. If another process gives units back or resets the
+ * key, it may refuse, until that millisecond, what the store would admit; refunds and resets here
+ * take effect at once. Its own answers have the balance of the first refusal. Their `retryAfter` is
+ * exact to the millisecond; for a larger cost than the refused one it is the earliest possible.
+ * Calls on several keys at once, and those of `acquire`, always ask the store.
  *
  * Constant time; at most `maxKeys` refusals are held, some 300 bytes and the text of the key each.
  * Calls on keys of more than 1,024 characters always ask the store.
@@ -130,8 +131,8 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
 }
 
 /**
- * Whether a verb's refusals are remembered: those of calls that say all with their decision. A permit
- * may be released at any time, long before the instant that a refusal names.
+ * Whether a verb's refusals are remembered: those of `consume` and `peek`, but not of permits,
+ * because a permit may be released long before the instant that a refusal names.
  */
 function isCached({ verb, family: { spec } }: AnyBound): boolean {
   const own: unknown = verb;
@@ -151,7 +152,8 @@ function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCal
   const { capacity } = spec.algorithm;
   const refused = refusals.of(family);
   const takes = verb.kind === "take";
-  // A look at use under older options writes nothing, so that the next call carries over less.
+  // A look does not carry use over from older options, so the next call may have less to carry
+  // over.
   const lasts = takes || spec.older.length === 0;
 
   return function decideOne(key: string, cost: number, now): MaybePromise<Decision> {

@@ -1,6 +1,6 @@
 /*
- * Another store for when the first one cannot decide. The other one admits a share of each limit,
- * and is owed the units that it lent: those are given back to it first.
+ * A second store for when the first one cannot decide. It admits a share of each limit. The units
+ * that it lent are given back to it first.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -38,27 +38,28 @@ export interface FallbackOptions {
 const ACTION = "create fallback";
 
 /**
- * A store that asks another one when the first cannot decide. That is when the first store throws a
+ * A store that asks another one when the first cannot decide, which is when it throws a
  * `StoreUnavailableError` or a `ContentionError`. The other store, usually a memory store, admits a
- * share of the limit, and says so: its decisions have the `source` `"fallback"` and the numbers of
- * the share, and know nothing of what was used before.
+ * share of the limit. Its decisions have the `source` `"fallback"` and the numbers of the share,
+ * and know nothing of earlier use.
  *
  * The first store is asked each time; one with a circuit breaker, such as `redisStore`, answers at
  * once while it is away. A call whose fate is unknown is decided by the other store too, so it may
  * be charged in both. A reset that the first cannot do is an error.
  *
- * A permit that the other one has given is renewed and released there, also when the first is back.
+ * A permit from the other store is renewed and released there, even once the first store is back.
  *
- * Units are given back to the other store as long as that holds use of the key, and otherwise to
- * the first. So what was taken while the first was away, and is given back when it is there again,
- * frees nothing that others have taken from it; it answers with its balance then.
+ * Units are given back to the other store as long as it holds use of the key, otherwise to the
+ * first. So units that were taken while the first store was away, and come back once it has
+ * returned, free nothing that others have taken from the first; the answer then has the first
+ * store's balance.
  *
  * A cost c counts as c / share there, rounded up. So the limiter's capacity times the share must be
  * at least 1, and an `acquire` of more than the share can hold is refused.
  *
  * @param store The store to ask first, of any kind. It must throw when it is away.
- * @param other The store to ask then; on one that answers at once it must do so too. It must hold
- * nothing else.
+ * @param other The store to ask then. If the first store answers at once, this one must do so too.
+ * It must hold nothing else.
  * @param options `share`, as above.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If the share is out of range.

@@ -1,6 +1,6 @@
 /*
- * The memory that a store made of stores has of keys: for each family a map of its own, so that a lookup
- * takes the limiter's key as it is. All maps together are bounded.
+ * A bounded cache of values by key, for stores made of stores. Each family has a map of its own, so
+ * a lookup takes the limiter's key as it is. The bound is on all maps together.
  */
 
 import type { Family, FamilySpec } from "../../core/store.ts";
@@ -12,7 +12,7 @@ export interface FamilyCache<Value> {
   set(key: string, value: Value): void;
 }
 
-/** The values remembered of all keys: of at most so many, then a new one replaces the oldest. */
+/** The values of all keys. When there are too many, a new one replaces the oldest. */
 export interface KeyedCache<Value> {
   /** The keys of a family, and of every other family with its prefix and algorithm. */
   of(family: Family): FamilyCache<Value>;
@@ -22,7 +22,7 @@ export interface KeyedCache<Value> {
   clear(): void;
 }
 
-/** The keys of one prefix and algorithm; let go of when it has none. */
+/** The values of the keys of one prefix and algorithm; dropped when there are none. */
 interface Shelf<Value> {
   readonly name: string;
   readonly entries: Map<string, Entry<Value>>;

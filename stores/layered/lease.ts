@@ -1,6 +1,6 @@
 /*
- * Units of a limit in blocks: one call in many reaches the store, the others have their units of the
- * block that it took.
+ * Units of a limit in blocks: one call in many reaches the store and takes a block, and the others
+ * get their units from it.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -27,7 +27,7 @@ export interface LeaseOptions {
   readonly units: number;
   /** How long a block may be used, in milliseconds or as text: `"50ms"`. */
   readonly ttl: Period;
-  /** The most keys of which something is held; a positive integer; default 10,000. */
+  /** The most keys for which blocks or shares are held; a positive integer; default 10,000. */
   readonly maxKeys?: number | undefined;
 }
 
@@ -37,27 +37,28 @@ export interface LeaseOptions {
  *
  * Charges keep to the limit exactly, to the last unit: a block is taken as one call of that cost,
  * and where the store has fewer left, units are taken one call at a time. But units may be used up
- * to `ttl` after they were charged, and those that nobody used by then are lost; a call that finds too
- * few left takes them, and the rest of the next block. So the use in any
- * span d is bounded by what the policy admits in d + ttl. With `gcra({ limit: 1_000, period: "1s",
- * burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second sees at most 100 + 1,050 units used in
- * place of 100 + 1,000; with 10 processes that each see a call now and then, up to 10 * 20 units
- * may be lost every 50 ms, so choose blocks small against what a process uses in a ttl.
+ * to `ttl` after they were charged, and those that nobody used by then are lost. A call that costs
+ * more than its block has left takes the rest from the next block. So the use in any span d is
+ * bounded by what the policy admits in d + ttl. With
+ * `gcra({ limit: 1_000, period: "1s", burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second sees
+ * at most 100 + 1,050 units used in place of 100 + 1,000; with 10 processes that each see a call now and then, up to 10 * 20 units may be lost
+ * every 50 ms, so choose blocks that are small compared with what a process uses in a ttl.
  *
- * Calls that come while a block is on its way have units of it, and what becomes of it becomes of
- * them: an error, or the answer of a failure policy, is theirs too. Where the store refuses it, each
- * requests its own units. So any number of calls at once are as many requests as they need blocks,
- * and take one wait; two where the limit is nearly reached.
+ * Calls that come while a block is being requested get units of it, and share its fate: an error,
+ * or the answer of a failure policy, goes to all of them. If the store refuses the block, each
+ * requests its own units. So calls at once make one request for each block that they need, and wait
+ * for one round trip, or for two where the limit is nearly reached.
  *
- * A larger cost than a block goes straight to the store; so do refunds, looks and calls on several
- * keys at once. The `remaining` and the waits of an answer are as old as its block. A block is smaller
- * than the capacity. `leakyQueue` is not accepted, because its calls have their places in time, nor is
- * `lockout`, because a block of tries would lock the key.
+ * A call that costs more than a block goes straight to the store, and so do refunds, looks and
+ * calls on several keys at once. The `remaining` and the waits of an answer are as old as its
+ * block. A block is smaller than the capacity. `leakyQueue` is not accepted, because each of its
+ * calls has its own place in time; nor is `lockout`, because a block of tries would lock the key.
  *
- * With `concurrency`, a process takes a share of the units, and gives out permits of it by itself:
- * never more than the limit in all. The text in the store has one entry for each process, so limits may
- * be as large as 1,000,000. A process takes up to `units` more than it needs, and gives them back when
- * no permit of the key was held or released for a `ttl`. `all` with a part of `concurrency` is not accepted.
+ * With `concurrency`, a process takes a share of the units, and gives out permits from it by
+ * itself: all processes together never more than the limit. The text in the store has one entry for
+ * each process, so limits may be as large as 1,000,000. A process takes up to `units` more than it
+ * needs, and gives them back when no permit of the key was held or released for a `ttl`. `all` with
+ * a part of `concurrency` is not accepted.
  *
  * Constant time; at most `maxKeys` keys are held, some 300 bytes and twice their own text each. Calls
  * on keys of more than 1,024 characters always go to the store.
@@ -95,7 +96,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
   const ttl = readPeriod(action, "ttl", options.ttl);
   const keys = keyedCache<LeasedKey>(maxKeys);
 
-  /** Units that were given back may be some that a block would still hand out: it keeps those in use. */
+  /** After a refund, bounds what a block may still hand out by the units that are in use. */
   function keepUsed(
     { bound: { family, verb }, key }: { bound: Pick<AnyBound, "family" | "verb">; key: string },
     answer: unknown,

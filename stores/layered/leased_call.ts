@@ -1,9 +1,9 @@
 /*
- * One call in many asks the store for a block, of which it has its own units, and those that come
- * after it have theirs. They need not wait until it is there. A block that was requested is promised
- * unit by unit, and a call that finds too little of it takes what there is, and the rest of another
- * one, which it requests at once; so that any number of calls at once are as many requests as they
- * need blocks, and one wait.
+ * One call in many asks the store for a block. It gets its own units from that block, and so do the
+ * calls after it, which need not wait until the block is there: the units of a requested block are
+ * promised one by one. A call that finds too few left takes these, and the rest from another block,
+ * which it requests at once. So calls at once make one request for each block that they need, and
+ * wait for one round trip.
  *
  * | what the store says of a block | the calls that were promised units of it |
  * |---|---|
@@ -26,7 +26,7 @@ import type { FamilyCache } from "./keyed_cache.ts";
 /** The lease on a key. */
 export interface LeasedKey {
   block: Block | undefined;
-  /** Until when no block is worth requesting, because the store has refused one. */
+  /** Before this instant no block is worth requesting, because the store has refused one. */
   noBlockUntil: number;
   /** Whether its instants are by `performance.now`, and not by the caller's clock. */
   readonly ownTime: boolean;
@@ -34,7 +34,7 @@ export interface LeasedKey {
 
 /** A block of units: requested, then given by the store, and handed out here. */
 interface Block {
-  /** Units that no call has been promised; none where the store did not give them. */
+  /** Units that were promised to no call; 0 if the store did not give them. */
   left: number;
   /** When it was requested. */
   readonly at: number;
@@ -48,7 +48,7 @@ interface Block {
 
 type Denial = { readonly decision: Decision } | { readonly error: unknown };
 
-/** Units that a call was promised of a block, and how many that leaves there. */
+/** The units of a block that were promised to a call, and how many are left there. */
 interface Share {
   readonly block: Block;
   readonly units: number;
@@ -69,7 +69,7 @@ interface Call {
 /** A call of so many units. */
 type UnitsCall = (key: string, cost: number, now: number | undefined) => MaybePromise<Decision>;
 
-/** How one limiter has its blocks. */
+/** The lease of one limiter. */
 export interface LimiterLease {
   /** The store's `consume`. */
   readonly take: UnitsCall;
@@ -116,7 +116,7 @@ function leasedKey(keys: FamilyCache<LeasedKey>, key: string, ownTime: boolean):
   return made;
 }
 
-/** Has a call's units of what is left of the key's block, and of another one. */
+/** Gathers a call's units from the rest of the key's block and from another block. */
 function gather(lease: LimiterLease, call: Call, left: number): MaybePromise<Decision> {
   const { leased, cost, dry, at } = call;
   const shares: Share[] = [];
@@ -137,7 +137,7 @@ function takeShare(block: Block, units: number, dry: boolean): Share {
   return { block, units, left };
 }
 
-/** Requests a block, for so many units of it. Calls that come before the answer have the others. */
+/** Requests a block and takes units of it. Calls that come before the answer get the others. */
 function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: number): Share {
   const { leased, key, now, at } = call;
   const left = size - units;
@@ -151,7 +151,7 @@ function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: numb
   return { block, units, left };
 }
 
-/** Notes what the store says of a block. */
+/** Notes what the store says about a block. */
 function noteAnswer(decision: Decision, block: Block, leased: LeasedKey, ttl: number): void {
   const { allowed, retryAfter, source } = decision;
   if (allowed && source !== "policy") {
@@ -183,7 +183,7 @@ function decideWithShares(
   return decideFromBlock(block.given!, left, call.at - block.at, lease.size);
 }
 
-/** Requests the units of a call that no block has given. */
+/** Requests the units of a call that it got from no block. */
 function requestRest(
   { take, look, size }: LimiterLease,
   call: Call,
@@ -213,7 +213,7 @@ function answerOf(denied: Denial): Decision {
   return denied.decision;
 }
 
-/** Leaves the units that a call was given, and has no use for, to those that come after it. */
+/** Leaves units that a call was given and cannot use to the calls after it. */
 function restore({ leased, dry }: Call, shares: readonly Share[]): void {
   if (dry) return;
   for (const { block, units } of shares) {
@@ -249,7 +249,10 @@ function withBlockUnits(decision: Decision, left: number, size: number): Decisio
   };
 }
 
-/** The units that one call could take: up to a block's size of both, or more of the store alone. */
+/**
+ * The units that one call could take: from block and store up to the size of a block, or more from
+ * the store alone.
+ */
 function mostAtOnce(remaining: number, left: number, size: number): number {
   return Math.max(remaining, Math.min(remaining + left, size));
 }

@@ -1,9 +1,9 @@
 /*
- * Permits that a process gives out by itself. Of each key it has a share of the units in the store,
- * and the store knows that share alone: a holder, its units, the number of its last message, and
- * when it expires. Most permits are then held and released without a call to the store.
+ * Permits that a process gives out by itself. It holds a share of each key's units, and the store
+ * knows only that share: a holder, its units, the number of its last message, and when it expires.
+ * Most permits are then held and released without a call to the store.
  *
- * A process counts on the least that the store may have noted:
+ * A process relies on the least that the store may have noted:
  *
  * | the message | while it is under way | when it is answered |
  * |---|---|---|
@@ -75,7 +75,7 @@ interface Pool {
   look: PromiseLike<Outcome> | undefined;
   /** When a permit was last held or released. */
   touchedAt: number;
-  /** Gives back what nobody needs. What goes wrong with that expires. */
+  /** Gives back units that nobody needs. If that fails, they expire. */
   giveBack(): void;
 }
 
@@ -116,7 +116,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
     return pool;
   }
 
-  /** Drops the oldest key of which nothing is held; what its share had expires. */
+  /** Drops the oldest key without held permits; its share expires in the store. */
   function makeRoom(): void {
     let looks = MOST_LOOKS;
     for (const [name, pool] of pools) {
@@ -196,7 +196,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       const least = pool.used + cost;
       const isUsedUp = open.isFresh() && pool.answer!.remaining === 0;
       if (pool.look === undefined && !isUsedUp) return send(open, least, block);
-      // The store had nothing left. If that is still so, a refusal is not to write.
+      // The store had nothing left. If that is still so, the refused call must not write.
       const looked = pool.look ??
         underWay(pool, "look", () => look(key, least - pool.units, now));
       return andThen(looked, (outcome) => {
@@ -235,12 +235,12 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       if (pool.permits.has(permit.id)) return renewHere(key, permit, now);
       // No share is large enough, so none is taken.
       if (permit.cost > algorithm.capacity) return lookHere(key, permit.cost, now);
-      // Units that others wait for are theirs.
+      // The units that others wait for are kept for them.
       const taken = take(open, permit, pool.wanted);
       if (taken !== undefined) return taken;
       pool.wanted += permit.cost;
       return andFinally(
-        // A message that is under way says nothing of this call.
+        // A message that is under way does not include this call.
         () => andThen<unknown, Decision>(pool.message, () => holdLater(open, permit, MOST_ASKED)),
         () => pool.wanted -= permit.cost,
       );
@@ -337,7 +337,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       [release, asStore(releaseHere)],
       [peek, lookHere],
     ]);
-    // Nobody in another thread learns of a release that the store does not.
+    // Nobody in another thread learns of a release of which the store does not learn.
     const { refundNotice: _, ...rest } = inner;
     const family: Family = {
       ...rest,
@@ -383,7 +383,7 @@ interface OpenShare {
   readonly at: number;
   /** The same instant by `performance.now`. */
   readonly time: number;
-  /** Whether the store has answered a message of late, so that permits may be given out. */
+  /** Whether the store has answered a message recently, so that permits may be given out. */
   isFresh(): boolean;
 }
 
@@ -394,7 +394,7 @@ const MOST_LOOKS = 16;
  */
 const MOST_ASKED = 4;
 
-/** Milliseconds by which a share may have been renewed before a permit that it holds. */
+/** Milliseconds that may lie between the renewal of a share and that of a permit in it. */
 function renewalLag(ttl: number): number {
   return Math.max(1, Math.floor(ttl / 10));
 }
@@ -424,7 +424,7 @@ function loseShare(pool: Pool): void {
   Object.assign(pool, newPool(ownTime), { wanted });
 }
 
-/** Notes what the store says of a share. */
+/** Notes what the store says about a share. */
 function noteAnswer(
   pool: Pool,
   { decision, units }: Shared,

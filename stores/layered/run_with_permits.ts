@@ -58,7 +58,9 @@ export function runWithPermits(
     });
   }
 
-  /** Releases what was held. One that the store does not learn of expires. */
+  /**
+   * Releases the permits that were held. A permit whose release does not reach the store expires.
+   */
   function releaseTaken(): MaybePromise<void> {
     return eachInTurn(taken, ({ bound: { family }, key, argument }) =>
       orElse<unknown>(
@@ -92,7 +94,7 @@ export function runWithPermits(
   });
 }
 
-/** Does something for each call, one after the other. */
+/** Runs a function for each call, one after the other. */
 function eachInTurn(
   operations: readonly Operation[],
   work: (operation: Operation) => MaybePromise<void>,

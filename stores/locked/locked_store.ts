@@ -51,11 +51,11 @@ export interface LockedStoreExtras {
   [Symbol.dispose](): void;
 }
 
-/** The most calls of a transaction: so long do other processes wait. */
+/** The most calls of a transaction, because other processes wait for its end. */
 const MOST_CALLS = 1_000;
-/** After so many written keys some are looked at that may be deleted, */
+/** Keys that are written between two sweeps, which look for keys to delete. */
 const SWEEP_AFTER = 128;
-/** and so many then: a full round takes as many writes as half of all keys. */
+/** Keys that a sweep looks at: a full round takes as many writes as half of all keys. */
 const SWEEP_KEYS = 256;
 /** A turn that never ends is no reason to count time from. */
 const TURN: Turn = { end: 0 };
@@ -139,7 +139,7 @@ export function lockedStore(
     } catch (error) {
       const { applied, scope } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
       if (scope === "call" && applied === "no" && jobs.length > 1) {
-        // One of them may be to blame.
+        // One of the calls may be to blame, so each is tried alone.
         for (const job of jobs) commit([job]);
       } else failJobs(jobs, applied, error as Error);
     }
@@ -153,11 +153,11 @@ export function lockedStore(
     try {
       driver.sweep(SWEEP_KEYS);
     } catch {
-      // The calls were decided. The next sweep comes soon.
+      // The calls were decided all the same, and the next sweep comes soon.
     }
   }
 
-  /** Takes a call in: of one verb or of several operations, or with neither to forget the key. */
+  /** Accepts a call: of one verb, of several operations, or with neither to forget the key. */
   function submit(
     { space, key }: SpacedKey,
     at: number | undefined,

@@ -36,12 +36,13 @@ export function transactJobs(
   let next: Batch | undefined = batchOf(jobs);
   const keys = next.cells.all.map(({ name }) => name);
   const decided = driver.transact(keys, (held, now) => {
-    // Another one for each further try, because cells keep what the calls came to.
+    // A further try needs a new batch, because cells keep the outcomes of calls.
     const batch = next ?? batchOf(jobs);
     next = undefined;
     let index = 0;
     for (const cell of batch.cells.all) loadCell(cell, held[index++] || undefined, undefined);
-    // A process goes by its own steady time, which another one need not share.
+    // Without a time of the database, a process goes by its own steady time, which others do not
+    // share.
     const time = { now: now ?? processTime(), isShared: now !== undefined };
     const decided = decideBatch(batch, time, counters as unknown as EngineCounters);
     const written = writesOf(batch);
