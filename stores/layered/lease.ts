@@ -41,8 +41,9 @@ export interface LeaseOptions {
  * more than its block has left takes the rest from the next block. So the use in any span d is
  * bounded by what the policy admits in d + ttl. With
  * `gcra({ limit: 1_000, period: "1s", burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second sees
- * at most 100 + 1,050 units used in place of 100 + 1,000; with 10 processes that each see a call now and then, up to 10 * 20 units may be lost
- * every 50 ms, so choose blocks that are small compared with what a process uses in a ttl.
+ * at most 100 + 1,050 units used in place of 100 + 1,000; with 10 processes that each see a call now
+ * and then, up to 10 * 20 units may be lost every 50 ms, so choose blocks that are small compared
+ * with what a process uses in a ttl.
  *
  * Calls that come while a block is being requested get units of it, and share its fate: an error,
  * or the answer of a failure policy, goes to all of them. If the store refuses the block, each

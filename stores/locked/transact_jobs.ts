@@ -41,8 +41,8 @@ export function transactJobs(
     next = undefined;
     let index = 0;
     for (const cell of batch.cells.all) loadCell(cell, held[index++] || undefined, undefined);
-    // Without a time of the database, a process goes by its own steady time, which others do not
-    // share.
+    // Without a time of the database, a process goes by its own steady time, which other
+    // processes need not share.
     const time = { now: now ?? processTime(), isShared: now !== undefined };
     const decided = decideBatch(batch, time, counters as unknown as EngineCounters);
     const written = writesOf(batch);

@@ -34,13 +34,13 @@ import {
 } from "./handle_outcome.ts";
 import { isReadOnly, type Job } from "./job.ts";
 import {
+  drainBatch,
+  drainIf,
   drainQueue,
   enqueue,
   firstJob,
   jobQueue,
   MAX_JOBS,
-  takeBatch,
-  takeIf,
 } from "./job_queue.ts";
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
@@ -143,7 +143,7 @@ function failLate(state: BatcherState): number {
   // Before the first connection there is another limit.
   if (starting && !breaker.hasConnected) oldest = performance.now();
   else {
-    for (const job of takeIf(queue, isLate)) {
+    for (const job of drainIf(queue, isLate)) {
       // Calls that wait for others to win a race have not failed for want of a server, either.
       if (job.races > 0 || lostRaces > 0) failContended(server, job);
       else failJobs([job], "no", cause);
@@ -218,7 +218,7 @@ async function next(state: BatcherState): Promise<void> {
   inFlight.most = node.exclusive ? 1 : node.mostBatches ?? MAX_BATCHES;
   const hasLost = state.lostRaces > 0;
   const most = node.exclusive || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
-  const { batch, allWent } = takeBatch(queue, node.exclusive, most);
+  const { batch, allWent } = drainBatch(queue, node.exclusive, most);
   batchStarted(inFlight, batch);
   if (node.exclusive) state.loading = batch;
   state.joinable = allWent;
@@ -259,7 +259,7 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
       if (server.closed) return undefined;
       const over = error === late ? performance.now() - most : Infinity;
       recordFailure(breaker, asError(error));
-      context.failJobs(takeIf(queue, (each) => waitsSince(each) <= over), "no", error as Error);
+      context.failJobs(drainIf(queue, (each) => waitsSince(each) <= over), "no", error as Error);
     }
   }
   return undefined;

@@ -19,7 +19,7 @@ import { postponeProbe, recordFailure, recordSuccess } from "./circuit_breaker.t
 import { dropConnection, type Reconnector } from "./reconnector.ts";
 import type { BatchFailure } from "./batch_failure.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
-import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
+import { drainIf, enqueueFirst, type JobQueue } from "./job_queue.ts";
 
 /** How often a call is tried before it fails with a `ContentionError`. */
 const MAX_TRIES = 256;
@@ -109,7 +109,7 @@ export function handleReturn(state: Outcomes): void {
   state.failing = false;
   state.lostRaces = state.toRetry.length > 0 ? state.lostRaces + 1 : 0;
   const latest = performance.now() - server.context.timeout;
-  const [late, young] = partition(takeRetries(state), ({ since }) => since <= latest);
+  const [late, young] = partition(drainRetries(state), ({ since }) => since <= latest);
   for (const job of late) failContended(server, job);
   retry(state, young, (job) => failContended(server, job));
 }
@@ -152,8 +152,8 @@ export function handleFailure(
   if (isFirst && kind === "silent") postponeProbe(server.breaker);
   else if (isFirst) recordFailure(server.breaker, error, kind === "unwritable");
   // Reads that wait have not failed.
-  const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
-  const left = [...unapplied, ...takeRetries(state), ...waiting];
+  const waiting = drainIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
+  const left = [...unapplied, ...drainRetries(state), ...waiting];
   if (kind !== "unwritable") return failJobs(left, "no", error);
   failJobs(left.filter((job) => !isReadOnly(job)), "no", error);
   retry(state, left.filter(isReadOnly), (job) => failJobs([job], "no", error));
@@ -167,7 +167,7 @@ function handleRejection(state: Outcomes, jobs: readonly Job[], error: Error): v
   retry(state, jobs, (job) => failJobs([job], "no", error));
 }
 
-function takeRetries(state: Outcomes): readonly Job[] {
+function drainRetries(state: Outcomes): readonly Job[] {
   const jobs = state.toRetry;
   state.toRetry = [];
   state.waiting = 0;

@@ -8,7 +8,7 @@ import type { Job } from "./job.ts";
 
 /** The most keys of one batch: one that loses the race is done again as a whole. */
 const MAX_KEYS = 128;
-/** The most calls of one batch, as stepping them holds up the process. */
+/** The most calls of one batch, because stepping through them blocks the event loop. */
 export const MAX_JOBS = 1_024;
 
 /** Calls that wait for a node. */
@@ -49,7 +49,7 @@ export function enqueueFirst(queue: JobQueue, again: readonly Job[]): void {
 }
 
 /** Calls taken out of a queue, and whether those of their slot all went. */
-export interface TakenBatch {
+export interface DrainedBatch {
   readonly batch: Batch;
   readonly allWent: boolean;
 }
@@ -61,7 +61,7 @@ export interface TakenBatch {
  * @param isOne Whether a batch is one transaction.
  * @param most The most calls of it.
  */
-export function takeBatch(queue: JobQueue, isOne: boolean, most: number): TakenBatch {
+export function drainBatch(queue: JobQueue, isOne: boolean, most: number): DrainedBatch {
   const batch = emptyBatch(firstJob(queue)!);
   for (const slot of [...queue.slots.keys()]) {
     const allWent = fillFrom(queue, slot, batch, isOne, Math.min(most, MAX_JOBS));
@@ -106,11 +106,11 @@ function keyCount({ several }: Job): number {
 
 /** Takes out all calls. */
 export function drainQueue(queue: JobQueue): Job[] {
-  return takeIf(queue, () => true);
+  return drainIf(queue, () => true);
 }
 
 /** Takes out every call of which something holds. */
-export function takeIf(queue: JobQueue, isTaken: (job: Job) => boolean): Job[] {
+export function drainIf(queue: JobQueue, isTaken: (job: Job) => boolean): Job[] {
   const taken: Job[] = [];
   for (const [slot, jobs] of [...queue.slots]) {
     const left = jobs.filter((job) => !isTaken(job) || !taken.push(job));

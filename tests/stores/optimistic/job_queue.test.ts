@@ -3,10 +3,10 @@ import { test } from "node:test";
 
 import { type Job, type KeySpace, namesOf, newJob } from "../../../stores/optimistic/job.ts";
 import {
+  drainBatch,
   enqueue,
   type JobQueue,
   jobQueue,
-  takeBatch,
 } from "../../../stores/optimistic/job_queue.ts";
 
 const SPACE: KeySpace = { text: "", nameOf: (key) => key };
@@ -36,7 +36,7 @@ function jobOn(keys: readonly string[], alone: boolean): Job {
 function batchesOf(queue: JobQueue, mode: true | false): readonly (readonly string[])[] {
   const batches: string[][] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, mode, 100).batch.jobs.map((job) => namesOf(job).join("+")));
+    batches.push(drainBatch(queue, mode, 100).batch.jobs.map((job) => namesOf(job).join("+")));
   }
   return batches;
 }
@@ -81,7 +81,7 @@ test("a slot of which a batch takes nothing keeps its place", () => {
   add("e", 3);
   const batches: string[] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, false, 2).batch.jobs.map(({ key }) => key).join("+"));
+    batches.push(drainBatch(queue, false, 2).batch.jobs.map(({ key }) => key).join("+"));
   }
   assert.deepEqual(batches, ["a+b", "d+e", "c"]);
 });
