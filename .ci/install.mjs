@@ -23,7 +23,7 @@ export function install() {
   const reason = whyStale();
   if (reason !== undefined) {
     console.log(`Installing the development dependencies (${reason})`);
-    npm(["ci"]);
+    npm(["ci", "--prefer-offline"]);
   }
   process.env.PATH = [binaries, process.env.PATH].join(delimiter);
   return RUNTIMES.filter((name) => {
@@ -66,6 +66,8 @@ function runs(program) {
 function npm(args) {
   const { status, error } = spawnSync("npm", args, {
     cwd: root,
+    // Who needs dist/ builds it, and others should not wait for that.
+    env: { ...process.env, TIDEGATE_PREPARE: "0" },
     stdio: ["ignore", "inherit", "inherit"],
     timeout: 10 * minutes,
   });

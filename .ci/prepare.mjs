@@ -10,11 +10,16 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 
-const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
-const { status, output } = await build(["--noCheck", "--types", ""], lent);
-if (lent !== undefined) rmSync(lent, { recursive: true, force: true });
-process.stdout.write(output);
-process.exitCode = status;
+// install.mjs sets this: what it installs for builds dist/ itself if it needs that.
+if (process.env.TIDEGATE_PREPARE !== "0") await prepare();
+
+async function prepare() {
+  const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
+  const { status, output } = await build(["--noCheck", "--types", ""], lent);
+  if (lent !== undefined) rmSync(lent, { recursive: true, force: true });
+  process.stdout.write(output);
+  process.exitCode = status;
+}
 
 /** Installs the compiler of package-lock.json in a folder of its own. */
 async function compiler() {

@@ -78,13 +78,18 @@ export function packageOf(name) {
   return UNPACKED.get(name) ?? name;
 }
 
+/** @param {readonly ProgramName[]} names */
+export function missingPrograms(names = PROGRAMS) {
+  return names.filter((name) => findProgram(name) === undefined);
+}
+
 /**
  * Installs the programs that are missing, as far as that is possible here.
  * @param {readonly ProgramName[]} names
  * @returns {readonly ProgramName[]} Those that are still missing.
  */
 export function installPrograms(names = PROGRAMS) {
-  const missing = () => names.filter((name) => findProgram(name) === undefined);
+  const missing = () => missingPrograms(names);
   const wanted = missing().filter((name) => !leftOut().includes(name));
   if (wanted.length > 0 && findCommand("apt-get")) {
     console.log(`Installing ${wanted.join(", ")}`);

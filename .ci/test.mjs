@@ -9,6 +9,7 @@
 // TIDEGATE_RUNS=x              multiplies how often each property is tried
 // TIDEGATE_WITHOUT=nginx,...   leaves out what needs these programs
 // CI=true                      counts as failed what cannot be tested on this machine
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -18,7 +19,7 @@ import { parseArgs } from "node:util";
 import { install, root } from "./install.mjs";
 import { jobsOf, PARTS, RUNTIMES } from "./jobs.mjs";
 import { progress, testsIn } from "./progress.mjs";
-import { installPrograms } from "./programs.mjs";
+import { missingPrograms } from "./programs.mjs";
 import { schedule } from "./schedule.mjs";
 import { slowest } from "./slowest.mjs";
 import { summarize } from "./summary.mjs";
@@ -30,7 +31,7 @@ const seed = Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 **
 const reports = join(root, "node_modules/.cache/reports");
 const begun = performance.now();
 
-const missing = prepare();
+const missing = await prepare();
 /** @type {Map<string, Result>} */
 const results = new Map();
 // Tests wait as much as they compute, so two jobs more than there are cores keep them busy.
@@ -53,10 +54,14 @@ shown.stop();
 if (slow) { for (const name of RUNTIMES) console.log(slowest(name, reports)); }
 process.exitCode = summarize({ jobs, results, missing, seed, begun, whole: files.whole });
 
-/** @returns {readonly string[]} What cannot be had on this machine. */
-function prepare() {
+/** @returns {Promise<readonly string[]>} What cannot be had on this machine. */
+async function prepare() {
   try {
-    const missing = [...install(), ...installPrograms()];
+    // Beside npm, which waits for its registry half of the time.
+    const provided = missingPrograms().length > 0 ? provide() : undefined;
+    const runtimes = install();
+    await provided;
+    const missing = [...runtimes, ...missingPrograms()];
     rmSync(reports, { recursive: true, force: true });
     mkdirSync(reports, { recursive: true });
     console.log(`seed: ${seed}`);
@@ -66,6 +71,14 @@ function prepare() {
     console.log("0 passed, 1 failed");
     process.exit(1);
   }
+}
+
+/** Installs the programs that are missing. Who calls looks afterwards whether they are there. */
+function provide() {
+  const installing = spawn(process.execPath, [join(root, ".ci/provide.mjs")], {
+    stdio: ["ignore", "inherit", "ignore"],
+  });
+  return new Promise((resolve) => installing.on("error", resolve).on("close", resolve));
 }
 
 /**
