@@ -1,26 +1,37 @@
-import { after, describe, test } from "node:test";
-import { PGlite } from "@electric-sql/pglite";
+import { after, before, describe, test } from "node:test";
+import type { PGlite } from "@electric-sql/pglite";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
 import { postgresStore } from "../../../stores/postgres/postgres_store.ts";
 import { lawsByClient } from "../../support/postgres/laws_by_client.ts";
+import { startPGlite } from "../../support/postgres/start_pglite.ts";
 import { withPostgres } from "../../support/postgres/with_postgres.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { fcOptions, inShare } from "../../support/seed.ts";
 
 const PATIENT = { deadline: 30_000, timeout: 60_000 };
 
 withPostgres("postgresStore", (server, opened) => lawsByClient(() => server().url, opened));
 
+/** One runtime is enough, the one of schema_faults.test.ts: a Postgres takes seconds to start. */
+const HERE = ["here"];
+const inHere = (work: () => Promise<void>) => inShare(HERE, "here", work);
+
 describe("postgresStore on PGlite", () => {
-  const database = new PGlite();
-  after(() => database.close());
+  let database: PGlite;
+  before(inHere(async () => {
+    database = await startPGlite();
+  }));
+  after(inHere(() => database.close()));
   const make = () => postgresStore(database, PATIENT);
-  test("makes its table, twice", async () => {
-    const store = make();
-    await Promise.all([store.migrate(), store.migrate()]);
-    await store.close();
-  });
+  test(
+    "makes its table, twice",
+    inHere(async () => {
+      const store = make();
+      await Promise.all([store.migrate(), store.migrate()]);
+      await store.close();
+    }),
+  );
   for (const law of storeLaws(make, { reuse: true })) {
-    test(law.name, () => law.run(fcOptions({ numRuns: 5 })));
+    test(law.name, inHere(async () => await law.run(fcOptions({ numRuns: 15 }))));
   }
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 
 import { fixedWindow, limiter, StoreUnavailableError } from "../../../mod.ts";
 import {
@@ -9,6 +9,7 @@ import {
 } from "../../../stores/postgres/postgres_store.ts";
 import { inShare } from "../../support/seed.ts";
 import { SCHEMA_FAULTS } from "../../support/postgres/schema_faults.ts";
+import { startPGlite } from "../../support/postgres/start_pglite.ts";
 
 const ALGORITHM = fixedWindow({ limit: 100, period: "365d", anchor: "first" });
 const COMMIT = "tidegate_commit_1(text[], text[], text[], bigint[], integer[])";
@@ -26,7 +27,7 @@ describe("postgresStore", () => {
     return { store, api: limiter(ALGORITHM, { store, prefix: "api" }) };
   }
   before(inHere(async () => {
-    database = new PGlite();
+    database = await startPGlite();
     await limiterOf().store.migrate();
   }));
   afterEach(async () => {
