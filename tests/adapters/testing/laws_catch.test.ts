@@ -19,6 +19,7 @@ import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { peek } from "../../../core/verbs/peek.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 const honest = gcra({ limit: 3, period: 10, burst: 4 });
 
@@ -89,7 +90,7 @@ describe("laws catch an algorithm", () => {
   }
 });
 
-test("the model catches a fault that no other law does", async () => {
+testOnce("the model catches a fault that no other law does", async () => {
   const subject: Subject = {
     algorithm: gcra({ limit: 3, period: 11 }) as Algorithm,
     rule: gcraRule({ limit: 3, period: 10 }) as AlgorithmRule,

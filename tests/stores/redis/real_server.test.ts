@@ -7,6 +7,7 @@ import { gcra, limiter, slidingLog } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { isLong } from "../../support/seed.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
+import { testOnce } from "../../support/test_once.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
 
@@ -70,7 +71,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
     await store.close();
   });
 
-  test("come and go, and leave nothing behind", async () => {
+  testOnce("come and go, and leave nothing behind", async () => {
     const client = await clientOf();
     await client.flushAll();
     const before = await usedMemory(client);

@@ -17,6 +17,7 @@ import { algorithmOf } from "../../../../adapters/replay/advise/choose_limits.ts
 import { rulesOf, typescriptOf } from "../../../../adapters/replay/output/advice_snippets.ts";
 import { share } from "../../../support/seed.ts";
 import { studyLog } from "./support/advice_study.ts";
+import { testOnce } from "../../../support/test_once.ts";
 
 const START = Date.UTC(2026, 2, 2);
 
@@ -57,7 +58,7 @@ describe("advise", () => {
     assert.ok(heaviest!.refused > 8_000 && heaviest!.refusedByTight > heaviest!.refused);
   });
 
-  test("sets aside larger and smaller attackers: none hides another one", async () => {
+  testOnce("sets aside larger and smaller attackers: none hides another one", async () => {
     const log = [
       ...people(),
       ...[50, 200, 800].flatMap((every) => steady(`flood-${every}`, every)),
