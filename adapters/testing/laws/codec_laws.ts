@@ -98,15 +98,23 @@ export function textCheck({ algorithm }: Subject, change: TextChange): VisitChec
     const text = codec.encode(after);
     const start = change.at % (text.length + 1);
     const edited = text.slice(0, start) + change.put + text.slice(start + change.cut);
-    for (
-      const near of [edited, ` ${text}`, `${text} `, `${text}\n`, `${text} 0`, change.other, ""]
-    ) {
+    const padded = paddedText(text, change.at);
+    const around = [` ${text}`, `${text} `, `${text}\n`, `${text} 0`];
+    for (const near of [edited, padded, ...around, change.other, ""]) {
       const state = codec.decode(near);
       const sound = state === undefined ||
         isSound(algorithm, state) && codec.encode(state) === near;
       expect(sound, () => `no false state of ${fc.stringify(near)}`);
     }
   };
+}
+
+/** The text with a zero before one of its numbers: the number is the same, and the text is not. */
+function paddedText(text: string, at: number): string {
+  const numbers = [...text.matchAll(/\d+/g)];
+  if (numbers.length === 0) return text;
+  const { index } = numbers[at % numbers.length]!;
+  return `${text.slice(0, index)}0${text.slice(index)}`;
 }
 
 function wordsFor({ algorithm }: Subject): Float64Array {

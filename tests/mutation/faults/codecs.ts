@@ -12,7 +12,7 @@ export const CODEC_FAULTS: readonly Fault[] = [
   ...faultsIn("core/arithmetic/numbers_codec.ts", ["gcra"], {
     "More words than a state has are read as one": "count {~~==~>>~~}= maxWords",
   }),
-  ...faultsIn("core/arithmetic/counts.ts", ["gcra"], {
+  ...faultsIn("core/arithmetic/counts.ts", ["slidingLog"], {
     "Leading zeros: several texts of one state": ["/^(0|[1-9]\\d{0,15})$/", "/^\\d{1,16}$/"],
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {

@@ -28,7 +28,7 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
     "`nextAfter` of a key that is at capacity":
       "{~~least.remaining >= capacity ? 0 : ~>~~}nextAfter,",
   }),
-  ...faultsIn("core/transact.ts", ["memoryStore"], {
+  ...faultsIn("core/transact.ts", ["sharedStore"], {
     "A batch charges the keys that admit, though one refuses":
       "return { answers, nexts{~~: states~>~~} };",
     "A refused batch answers as if its admitted keys had been charged":
