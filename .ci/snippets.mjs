@@ -20,15 +20,30 @@ const LANGUAGES = ["ts", "js", "typescript", "javascript"];
  */
 
 /**
+ * @typedef {object} Written
+ * @property {string} runner The file of the tests.
+ * @property {readonly string[]} ofDeno The examples that name Deno, whose types only Deno knows.
+ * @property {string} project The compiler's settings for the others and all sources.
+ */
+
+/** Whether a module uses what only Deno has. @param {string} code */
+export function isOfDeno(code) {
+  return /\bDeno\b/.test(code);
+}
+
+/**
  * Writes the examples of these files, and the tests that run them.
  * @param {readonly string[]} files
- * @returns {string} The file of the tests.
+ * @returns {Written}
  */
 export function writeSnippets(files) {
   rmSync(join(root, FOLDER), { recursive: true, force: true });
+  /** @type {string[]} */
+  const ofDeno = [];
   const tests = files.flatMap((file) => snippetsOf(file, readFileSync(join(root, file), "utf8")))
     .map(({ file, line, code, runs }) => {
       const path = `${FOLDER}/${file}/${line}.ts`;
+      if (isOfDeno(code)) ofDeno.push(path);
       mkdirSync(dirname(join(root, path)), { recursive: true });
       // It is a module, and exports nothing, because what is exported would need its types written
       // out.
@@ -40,7 +55,21 @@ export function writeSnippets(files) {
     });
   const runner = `${FOLDER}/all.test.ts`;
   writeFileSync(join(root, runner), tests.join(""));
-  return runner;
+  return { runner, ofDeno, project: writeProject([runner, ...ofDeno]) };
+}
+
+/** @param {readonly string[]} left What is left out. */
+function writeProject(left) {
+  const { include, exclude } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
+  const fromHere = (/** @type {string} */ path) => `../${path}`;
+  const settings = {
+    extends: "../tsconfig.json",
+    include: [...include, FOLDER].map(fromHere),
+    exclude: [...exclude, ...left].map(fromHere),
+  };
+  const project = `${FOLDER}/tsconfig.json`;
+  writeFileSync(join(root, project), JSON.stringify(settings));
+  return project;
 }
 
 /**
