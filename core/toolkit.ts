@@ -47,7 +47,7 @@ export type {
   VerbKind,
 } from "./store.ts";
 export { keptFor } from "./receipts/receipts_of.ts";
-export type { Entries, Entry } from "./receipts/entry.ts";
+export type { OpenReceipt, RememberedReceipts } from "./receipts/remembered_receipts.ts";
 export type { Receipts } from "./receipts/returns.ts";
 export { transact, type Transaction } from "./transact.ts";
 export {

@@ -20,7 +20,7 @@ import {
   type RuleSource,
 } from "../rules/rules.ts";
 import { addressKey } from "../http/http.ts";
-import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
+import { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
@@ -102,7 +102,7 @@ export interface ServeOptions {
    */
   readonly maxConnections?: number | undefined;
   /** How much a body may ask for. */
-  readonly limits?: Partial<RequestLimits> | undefined;
+  readonly limits?: Partial<RequestBounds> | undefined;
   /** Where events go; default nowhere. */
   readonly log?: Log | undefined;
 }
@@ -131,7 +131,7 @@ export type ServeSettings =
   & Required<Pick<ServeOptions, Defaulted>>
   & {
     readonly source: RuleSource;
-    readonly limits: RequestLimits;
+    readonly limits: RequestBounds;
     /** Where events go; it does not throw, and repeats no error without end. */
     readonly log: Log;
   };
@@ -197,7 +197,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   return {
     ...settings,
     source,
-    limits: { ...REQUEST_LIMITS, ...limits },
+    limits: { ...REQUEST_BOUNDS, ...limits },
     log: quietLog(log ?? (() => {})),
   };
 }

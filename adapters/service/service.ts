@@ -30,7 +30,7 @@ export type {
 } from "./metrics/figures_snapshot.ts";
 export type { Histogram } from "./metrics/histogram.ts";
 export { lineLog, type Log, type LogEvent } from "./log.ts";
-export { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
+export { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 export { serve, type Service } from "./serve.ts";
 export type { ServeOptions } from "./serve_options.ts";
 export type { TlsFiles } from "./tls_keys.ts";

@@ -34,7 +34,7 @@ import { newPermitId, randomShare } from "./permit_ids.ts";
 import { renewalsOf } from "./renewals.ts";
 import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
 import { waitInQueue } from "./wait_in_queue.ts";
-import type { QueueLimiter, Taking, WaitRequest } from "./waiting_queue.ts";
+import type { QueueLimiter, WaitRequest, WaitTarget } from "./waiting_queue.ts";
 
 /** Milliseconds until a refused caller asks again: the first time, and at most. */
 const FIRST_POLL = 25;
@@ -98,7 +98,7 @@ export const openPermits: OpenPermits = (limiter) => {
       maxWait: Infinity,
       signal,
       afterUndo: false,
-      taking: waiting.taking,
+      target: waiting.target,
     };
     const decision = await waiting.admitted(request);
     return held(decision, id, key, cost, waiting.sentAt());
@@ -174,7 +174,7 @@ function takePermit(
 
 /** A wait for a permit. */
 interface PermitWait {
-  readonly taking: Taking;
+  readonly target: WaitTarget;
   /** When the last try was sent. */
   sentAt(): number;
   /** Waits; answers with a refusal if the time is up. */
@@ -214,7 +214,7 @@ function waitFor(
     return { decision, sight: decision.source === "policy" ? undefined : SIGHT };
   }
 
-  const taking: Taking = {
+  const target: WaitTarget = {
     take() {
       sentAt = limiter.passing();
       isSent = true;
@@ -233,7 +233,7 @@ function waitFor(
     },
   };
   return {
-    taking,
+    target,
     sentAt: () => sentAt,
     async admitted(request) {
       try {

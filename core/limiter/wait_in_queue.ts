@@ -84,10 +84,10 @@ export function waitInQueue(request: WaitRequest): MaybePromise<Attempt | undefi
 }
 
 function tryToTake(
-  { limiter, key, cost, taking }: WaitRequest,
+  { limiter, key, cost, target }: WaitRequest,
   maxDelay: number,
 ): MaybePromise<Attempt> {
-  return taking === undefined ? limiter.call(attempt, key, { cost, maxDelay }) : taking.take();
+  return target === undefined ? limiter.call(attempt, key, { cost, maxDelay }) : target.take();
 }
 
 /** Whether a call is admitted, and starts at once. */
@@ -128,7 +128,7 @@ function enter(
     };
     if (signal !== undefined) abortsOf(limiter).add(signal, waiter);
     enqueue(queue, waiter);
-    request.taking?.entered((reason) => leave([waiter], reason));
+    request.target?.entered((reason) => leave([waiter], reason));
     if (sent === undefined) join(queue, waiter);
     else sendOrAdopt(queue, waiter, sent);
   });
@@ -252,20 +252,20 @@ function settle(
   observeRefusal(waiter, decision, own);
   countWaiting(queue);
   if (queue.waiting.first !== waiter || call.outdated) return;
-  const longest = waiter.taking?.longestSleep() ?? Infinity;
+  const longest = waiter.target?.longestSleep() ?? Infinity;
   sleepHead(queue, waiter, call.notice, Math.min(decision.retryAfter, longest));
   if (own !== undefined) projectAll(queue);
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
 function undo(
-  { limiter, key, cost, taking }: Waiter,
+  { limiter, key, cost, target }: Waiter,
   answer: Attempt,
 ): MaybePromise<unknown> {
   const { decision, sight } = answer;
   // A failure policy answers without the state, and takes nothing.
   if (!decision.allowed || sight === undefined) return;
-  if (taking !== undefined) return taking.giveBack();
+  if (target !== undefined) return target.giveBack();
   const giveBack = undoOf(limiter, key, cost, decision, sight.mark);
   if (giveBack !== undefined) return giveBack();
   // An algorithm without receipts gives the newest units back, and these have just been taken.

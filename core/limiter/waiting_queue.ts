@@ -51,8 +51,8 @@ export interface QueueLimiter {
   refundNotice(key: string): RefundNotice | undefined;
 }
 
-/** How a caller takes what it waits for, if that is not simply a number of units. */
-export interface Taking {
+/** The thing that a caller waits for, if that is not simply a number of units. */
+export interface WaitTarget {
   /** Tries to take it. */
   take(): MaybePromise<Attempt>;
   /** Gives it back, because its caller has left meanwhile. */
@@ -74,8 +74,8 @@ export interface WaitRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether an abort is reported only when what was taken meanwhile has been given back. */
   readonly afterUndo: boolean;
-  /** How it takes; by default it takes the units of its cost. */
-  readonly taking?: Taking | undefined;
+  /** The thing that it waits for; by default the units of its cost. */
+  readonly target?: WaitTarget | undefined;
 }
 
 /** An expected admission: when the call starts, and the state after it. */

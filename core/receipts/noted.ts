@@ -9,7 +9,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { type Entries, type Entry, SETTLED_WIDTH } from "./entry.ts";
+import { type OpenReceipt, type RememberedReceipts, SETTLED_WIDTH } from "./remembered_receipts.ts";
 
 /** The most receipts with a time to live that a key remembers: a call beyond it has none. */
 export const MOST_OPEN = 64;
@@ -27,7 +27,7 @@ export interface Noted<State = unknown> {
   /** Ticks that were given back by receipts. */
   readonly back: number;
   /** Receipts that are remembered. */
-  readonly entries: Entries;
+  readonly entries: RememberedReceipts;
 }
 
 /**
@@ -37,9 +37,9 @@ export interface Noted<State = unknown> {
 class NotedState<State> implements Noted<State> {
   readonly state: State;
   readonly back: number;
-  readonly entries: Entries;
+  readonly entries: RememberedReceipts;
 
-  constructor(state: State, back: number, entries: Entries) {
+  constructor(state: State, back: number, entries: RememberedReceipts) {
     this.state = state;
     this.back = back;
     this.entries = entries;
@@ -50,7 +50,7 @@ class NotedState<State> implements Noted<State> {
 export function withNotes<State>(
   state: State,
   back: number,
-  entries: Entries,
+  entries: RememberedReceipts,
 ): Noted<State> {
   return new NotedState(state, back, entries);
 }
@@ -61,13 +61,16 @@ export function isNoted<State>(state: State | Noted<State>): state is Noted<Stat
 }
 
 /** No receipts. */
-export const NO_ENTRIES: Entries = Object.freeze({
+export const NO_ENTRIES: RememberedReceipts = Object.freeze({
   open: Object.freeze([]),
   settled: Object.freeze([]),
 });
 
 /** Receipts of both kinds. */
-export function entriesOfBoth(open: readonly Entry[], settled: readonly number[]): Entries {
+export function entriesOfBoth(
+  open: readonly OpenReceipt[],
+  settled: readonly number[],
+): RememberedReceipts {
   return open.length === 0 && settled.length === 0 ? NO_ENTRIES : { open, settled };
 }
 
@@ -75,7 +78,7 @@ export function entriesOfBoth(open: readonly Entry[], settled: readonly number[]
 export function noted<State>(
   state: State,
   back: number,
-  entries: Entries,
+  entries: RememberedReceipts,
 ): State | Noted<State> {
   return back === 0 && entries === NO_ENTRIES ? state : withNotes(state, back, entries);
 }
@@ -91,7 +94,7 @@ export function backOf(state: unknown): number {
 }
 
 /** Receipts that a state remembers. */
-export function entriesOf(state: unknown): Entries {
+export function entriesOf(state: unknown): RememberedReceipts {
   return isNoted(state) ? state.entries : NO_ENTRIES;
 }
 
@@ -114,10 +117,10 @@ export function hasNotes({ internals }: Algorithm, state: unknown): boolean {
  * @param without The place of the one that goes; -1 for none.
  */
 export function withOpen(
-  { open, settled }: Entries,
+  { open, settled }: RememberedReceipts,
   without: number,
-  entry: Entry | undefined,
-): Entries {
+  entry: OpenReceipt | undefined,
+): RememberedReceipts {
   const next = open.filter((_, place) => place !== without);
   if (entry !== undefined) {
     let place = next.length;
@@ -134,12 +137,12 @@ export function withOpen(
  * @param place Where its numbers begin; -1 if it is not remembered.
  */
 export function withSettled(
-  { open, settled }: Entries,
+  { open, settled }: RememberedReceipts,
   place: number,
   until: number,
   id: number,
   units: number,
-): Entries {
+): RememberedReceipts {
   const isFull = settled.length === SETTLED_WIDTH * MOST_SETTLED;
   // A copy of its exact length: `push` would leave room for more.
   const next = place !== -1 || isFull ? settled.slice() : settled.concat(until, id, units);
@@ -164,7 +167,7 @@ function move(numbers: number[], from: number, to: number): void {
 }
 
 /** The units that receipts have left of one of them; `undefined` if it is not remembered. */
-export function unitsLeft({ open, settled }: Entries, id: number): number | undefined {
+export function unitsLeft({ open, settled }: RememberedReceipts, id: number): number | undefined {
   for (let place = 0; place < settled.length; place += SETTLED_WIDTH) {
     if (settled[place + 1] === id) return settled[place + 2];
   }
@@ -172,7 +175,7 @@ export function unitsLeft({ open, settled }: Entries, id: number): number | unde
 }
 
 /** Whether one more receipt with a time to live can be remembered. */
-export function hasRoom({ open }: Entries): boolean {
+export function hasRoom({ open }: RememberedReceipts): boolean {
   return open.length < MOST_OPEN;
 }
 

@@ -6,7 +6,7 @@
 
 import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
-import { type Entries, type Entry, SETTLED_WIDTH } from "./entry.ts";
+import { type OpenReceipt, type RememberedReceipts, SETTLED_WIDTH } from "./remembered_receipts.ts";
 import {
   entriesOfBoth,
   isNoted,
@@ -40,7 +40,7 @@ export function notedCodec<State>(
   function decode(text: string): State | Noted<State> | undefined {
     if (!text.startsWith(TAG)) return codec.decode(text);
     const [, back = "", count = ""] = text.split(" ", 3);
-    const open: Entry[] = [];
+    const open: OpenReceipt[] = [];
     const settled: number[] = [];
     let last = 0;
     let at = TAG.length + back.length + count.length + 2;
@@ -67,7 +67,7 @@ export function notedCodec<State>(
 }
 
 /** The texts of receipts, by `until`. */
-function textsOf({ open, settled }: Entries): string[] {
+function textsOf({ open, settled }: RememberedReceipts): string[] {
   const texts: string[] = [];
   let place = 0;
   function addSettled(until: number): void {

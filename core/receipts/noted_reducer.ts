@@ -6,7 +6,7 @@
 
 import type { SplitReducer } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
-import { type Entries, type Entry, SETTLED_WIDTH } from "./entry.ts";
+import { type OpenReceipt, type RememberedReceipts, SETTLED_WIDTH } from "./remembered_receipts.ts";
 import { entriesOfBoth, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
 import type { Receipts } from "./returns.ts";
 
@@ -33,7 +33,7 @@ export function settledAt<State>(
 /** The state after an entry's time to live. */
 function withoutUnits<State>(
   core: State | Noted<State>,
-  { until, units, marks }: Entry,
+  { until, units, marks }: OpenReceipt,
   giveBack: GiveBackNow<State>,
 ): State | Noted<State> {
   return units === 0 ? core : giveBack(core, until, units, marks, true)[0];
@@ -42,7 +42,7 @@ function withoutUnits<State>(
 /** A state with other entries. */
 export function withEntries<State>(
   state: State | Noted<State>,
-  entries: Entries,
+  entries: RememberedReceipts,
 ): State | Noted<State> {
   return isNoted(state) ? noted(state.state, state.back, entries) : noted(state, 0, entries);
 }
@@ -87,7 +87,7 @@ export function reduceNoted<State>(
   function lookAhead(
     decision: Decision,
     core: State | Noted<State>,
-    open: readonly Entry[],
+    open: readonly OpenReceipt[],
     from: number,
     now: number,
     cost: number,

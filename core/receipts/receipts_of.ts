@@ -4,7 +4,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
-import { type Entries, SETTLED_WIDTH } from "./entry.ts";
+import { type RememberedReceipts, SETTLED_WIDTH } from "./remembered_receipts.ts";
 import { backOf, entriesOf, isNoted, type Noted, noted, plainState } from "./noted.ts";
 import { type GiveBackNow, settledAt, withEntries } from "./noted_reducer.ts";
 import type { Receipts, Returns } from "./returns.ts";
@@ -105,7 +105,7 @@ export function receiptsOfAll(
 }
 
 /** Milliseconds until the last of these receipts has expired. */
-function lastOf({ open, settled }: Entries, now: number): number {
+function lastOf({ open, settled }: RememberedReceipts, now: number): number {
   const opened = open.length === 0 ? 0 : open[open.length - 1]!.until - now;
   const last = settled.length === 0 ? 0 : settled[settled.length - SETTLED_WIDTH]! - now;
   return Math.max(0, opened, last);

@@ -4,7 +4,7 @@
  * stores use, of states with notes and without.
  */
 
-import type { Entries } from "./entry.ts";
+import type { RememberedReceipts } from "./remembered_receipts.ts";
 
 /** A state after giving back: the state, the units that were given back, and the ticks in all. */
 export type Returned<State> = readonly [state: State, returned: number, back: number];
@@ -61,9 +61,9 @@ export interface Receipts<State = unknown> {
   /** The state without the receipts whose time is over at `now`. */
   settled(state: State, now: number): State;
   /** The receipts that the state remembers. */
-  entries(state: State): Entries;
+  entries(state: State): RememberedReceipts;
   /** The state that remembers these receipts in place of its own; `now` is the instant of the call. */
-  remember(state: State, entries: Entries, now: number): State;
+  remember(state: State, entries: RememberedReceipts, now: number): State;
   /**
    * Milliseconds for which a state that was just written is to be kept: until it is fresh and its
    * notes are of no use.

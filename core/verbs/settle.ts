@@ -7,7 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import { type Entries, SETTLED_WIDTH } from "../receipts/entry.ts";
+import { type RememberedReceipts, SETTLED_WIDTH } from "../receipts/remembered_receipts.ts";
 import { withOpen, withSettled } from "../receipts/noted.ts";
 import type { Receipt, Settlement } from "../receipts/receipt.ts";
 import type { Verb, VerbKind } from "../store.ts";
@@ -151,7 +151,7 @@ const UNKNOWN: End = Object.freeze({ ...NOTHING, outcome: "unknown" });
 const EXPIRED: End = Object.freeze({ ...NOTHING, outcome: "expired" });
 
 /** The place of a receipt with a time to live. */
-function placeOfOpen({ open }: Entries, id: number): number {
+function placeOfOpen({ open }: RememberedReceipts, id: number): number {
   for (let place = open.length - 1; place >= 0; place--) {
     if (open[place]!.id === id) return place;
   }
@@ -159,7 +159,7 @@ function placeOfOpen({ open }: Entries, id: number): number {
 }
 
 /** Where the numbers of a settled receipt begin. */
-function placeOfSettled({ settled }: Entries, id: number): number {
+function placeOfSettled({ settled }: RememberedReceipts, id: number): number {
   for (let place = settled.length - SETTLED_WIDTH; place >= 0; place -= SETTLED_WIDTH) {
     if (settled[place + 1] === id) return place;
   }
@@ -168,12 +168,12 @@ function placeOfSettled({ settled }: Entries, id: number): number {
 
 /** The receipts that a state remembers after one of them was settled, in whole or in part. */
 function remembered(
-  known: Entries,
+  known: RememberedReceipts,
   place: number,
   { id, at, until, units, expires, marks }: SettleArgument["receipt"],
   left: number,
   now: number,
-): Entries {
+): RememberedReceipts {
   // A receipt that expires has an entry until it is settled: no entry means settled.
   if (expires) {
     return withOpen(known, place, left === 0 ? undefined : { id, until, units: left, marks });

@@ -12,7 +12,7 @@ import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { type NotedLayout, noteHolder, writeBlock } from "./states/block_layout.ts";
-import { freshAtWith, type Shares, sharesOf, STEPS, stepsLeft } from "./states/fresh_at.ts";
+import { freshAtWith, type ShareScale, shareScaleOf, STEPS, stepsLeft } from "./states/fresh_at.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
@@ -34,7 +34,7 @@ export interface Stepper<Argument, Answer> {
   readonly algorithm: Algorithm;
   readonly layout: NotedLayout;
   readonly initial: unknown;
-  readonly shares: Shares;
+  readonly shares: ShareScale;
 }
 
 /** How a view steps a verb on an algorithm. */
@@ -56,7 +56,7 @@ export function stepperOf<Argument, Answer>(
     algorithm,
     layout,
     initial,
-    shares: sharesOf(algorithm),
+    shares: shareScaleOf(algorithm),
   };
 }
 

@@ -17,7 +17,7 @@ import { type Fingerprint, fingerprintFrom } from "./fingerprints.ts";
 import { capacityOf, MAX_OPERATIONS, type Memory } from "./layout.ts";
 import type { SharedBoundVerb, SharedKeys } from "./shared_family.ts";
 import { writeBlock } from "./states/block_layout.ts";
-import { freshAtWith, sharesOf } from "./states/fresh_at.ts";
+import { freshAtWith, shareScaleOf } from "./states/fresh_at.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
 import type { FoundKey } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
@@ -269,9 +269,11 @@ function batchOf(
     block: number,
     old: number,
   ): void {
-    const freshAt = state === algorithm.initial || decision === undefined
-      ? 0
-      : freshAtWith(now + keptFor(algorithm, state, now, decision), decision, sharesOf(algorithm));
+    const freshAt = state === algorithm.initial || decision === undefined ? 0 : freshAtWith(
+      now + keptFor(algorithm, state, now, decision),
+      decision,
+      shareScaleOf(algorithm),
+    );
     writeBlock(memory, layoutFor(view, algorithm), block, low, high, state, freshAt, old);
   }
 

@@ -20,7 +20,7 @@ import type { CallSettings } from "../serve_options.ts";
 import type { HttpServer } from "../http/http_server.ts";
 import { listenOn, type ListenOptions } from "../http/listen_on.ts";
 import { tokenCheck } from "../http/request_access.ts";
-import type { RequestLimits } from "../http/request_bounds.ts";
+import type { RequestBounds } from "../http/request_bounds.ts";
 import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { TlsKeys } from "../tls_keys.ts";
@@ -155,7 +155,7 @@ function definitionOf({ path, read, write }: RateLimitService): ServiceDefinitio
 }
 
 /** Reads a call, and refuses one that is malformed. */
-function callOf(read: Lazy, limits: RequestLimits): EnvoyCall {
+function callOf(read: Lazy, limits: RequestBounds): EnvoyCall {
   try {
     return readCall(read(), limits);
   } catch (error) {

@@ -7,7 +7,7 @@
 
 import { algorithmOf, type Descriptor, envoyLimit, type RuleRequest } from "../../rules/rules.ts";
 import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
-import { boundsFault, ENVOY_FORM, faultText, type RequestLimits } from "../http/request_bounds.ts";
+import { boundsFault, ENVOY_FORM, faultText, type RequestBounds } from "../http/request_bounds.ts";
 
 /** Envoy's units by their number in the protocol; number 0 stands for no unit. */
 export const UNIT_NAMES: readonly string[] = [
@@ -40,7 +40,7 @@ export interface EnvoyCall extends RuleRequest {
  * the others from their limits: these are decided. Names may have either spelling, numbers may be
  * text, and `null` means that a field is absent.
  */
-export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
+export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
   const map = mapOf(data, "the body");
   const list = listOf(map.descriptors, "descriptors");
   const hits = hitsOf(map);
@@ -86,7 +86,7 @@ function readDescriptor(
   place: number,
   count: number,
   whole: Pick<RuleRequest, "domain" | "cost">,
-  limits: RequestLimits,
+  limits: RequestBounds,
 ): ReadDescriptor {
   try {
     const descriptor = descriptorOf(item);

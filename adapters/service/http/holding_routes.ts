@@ -17,13 +17,13 @@ import {
 } from "../../rules/rules.ts";
 import { type Holding, type HoldTerms, readHoldings, readHoldTerms } from "./read_holding.ts";
 import type { RequestBody } from "./read_request.ts";
-import type { RequestLimits } from "./request_bounds.ts";
+import type { RequestBounds } from "./request_bounds.ts";
 import { jsonResponse, refuse, type ServiceAnswer } from "./service_answer.ts";
 import { decisionJson, verdictJson } from "./verdict_json.ts";
 
 /** The parts of the service that the routes need. */
 export interface HoldingRoutesOptions {
-  readonly limits: RequestLimits;
+  readonly limits: RequestBounds;
   /** Reads a body whose requests all name a domain that has rules. */
   readonly requestsIn: (text: string) => RequestBody;
   /** Refuses a domain that has no rules. */

@@ -6,7 +6,7 @@
 import { formatValue } from "../../../core/application_support.ts";
 import type { ActualCost, RulePermit, RuleReceipt } from "../../rules/rules.ts";
 import { at, type DataMap, mapOf, type Place, refuseAt, requestOf } from "./read_request.ts";
-import type { RequestLimits } from "./request_bounds.ts";
+import type { RequestBounds } from "./request_bounds.ts";
 import { parseJson, refuse } from "./service_answer.ts";
 
 /** The receipts and permits of a body. */
@@ -31,21 +31,21 @@ export interface Holding {
  */
 export function readHoldings(
   text: string,
-  limits: RequestLimits,
+  bounds: RequestBounds,
   names: readonly string[],
   needsActual: boolean,
 ): HoldingBody {
   const data = parseJson(text);
   const many = Array.isArray(data);
-  if (many && data.length > limits.maxBatch) {
-    refuse(400, `a body must hold at most ${limits.maxBatch} receipts, not ${data.length}`);
+  if (many && data.length > bounds.maxBatch) {
+    refuse(400, `a body must hold at most ${bounds.maxBatch} receipts, not ${data.length}`);
   }
   const all: readonly unknown[] = many ? data : [data];
   const holdings = all.map((each, index): Holding => {
     const place = many ? index : "";
     const map = mapOf(each, place);
     const actual = actualOf(map, place, needsActual);
-    return { held: holdingOf(map, place, names, limits), actual };
+    return { held: holdingOf(map, place, names, bounds), actual };
   });
   return { many, holdings };
 }
@@ -54,7 +54,7 @@ function holdingOf(
   map: DataMap,
   place: Place,
   names: readonly string[],
-  limits: RequestLimits,
+  bounds: RequestBounds,
 ): RulePermit | RuleReceipt {
   const given = names.filter((name) => map[name] !== undefined && map[name] !== null);
   if (given.length !== 1) refuseAt(place, "", `must have ${names.join(" or ")}, and nothing else`);
@@ -62,7 +62,7 @@ function holdingOf(
   const own = at(place, name);
   const written = mapOf(map[name], own);
   const { id, parts } = written as unknown as RuleReceipt;
-  const { domain, descriptors, cost = 1 } = requestOf(written, own, undefined, limits);
+  const { domain, descriptors, cost = 1 } = requestOf(written, own, undefined, bounds);
   const held = { id, domain, descriptors, cost };
   return name === "receipt" ? { ...held, parts } : held;
 }

@@ -5,7 +5,7 @@
 
 import { formatValue } from "../../../core/application_support.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
-import { boundsFault, LIST_FORM, MAP_FORM, type RequestLimits } from "./request_bounds.ts";
+import { boundsFault, LIST_FORM, MAP_FORM, type RequestBounds } from "./request_bounds.ts";
 import { parseJson, refuse } from "./service_answer.ts";
 
 /** The content of a body: one request, or a list of requests. */
@@ -23,16 +23,16 @@ export interface RequestBody {
 export function readRequest(
   text: string,
   defaultDomain: string | undefined,
-  limits: RequestLimits,
+  bounds: RequestBounds,
 ): RequestBody {
   const data = parseJson(text);
   if (!Array.isArray(data)) {
-    return { many: false, requests: [requestOf(data, "", defaultDomain, limits)] };
+    return { many: false, requests: [requestOf(data, "", defaultDomain, bounds)] };
   }
-  if (data.length > limits.maxBatch) {
-    refuse(400, `a body must hold at most ${limits.maxBatch} requests, not ${data.length}`);
+  if (data.length > bounds.maxBatch) {
+    refuse(400, `a body must hold at most ${bounds.maxBatch} requests, not ${data.length}`);
   }
-  const requests = data.map((each, index) => requestOf(each, index, defaultDomain, limits));
+  const requests = data.map((each, index) => requestOf(each, index, defaultDomain, bounds));
   return { many: true, requests };
 }
 
@@ -44,7 +44,7 @@ export function requestOf(
   data: unknown,
   place: Place,
   defaultDomain: string | undefined,
-  limits: RequestLimits,
+  bounds: RequestBounds,
 ): RuleRequest {
   const { domain = defaultDomain, descriptors, entries, cost, charge } = mapOf(data, place);
   if (charge !== undefined && typeof charge !== "boolean") {
@@ -58,10 +58,10 @@ export function requestOf(
     cost: cost as number | undefined,
     charge: charge as boolean | undefined,
   };
-  if (boundsFault(request, limits) === undefined) return request;
+  if (boundsFault(request, bounds) === undefined) return request;
   const all = descriptors === undefined ? [{ entries }] : descriptors as readonly DataMap[];
   const hasList = all.some(({ entries }) => Array.isArray(entries));
-  const fault = boundsFault(request, limits, hasList ? LIST_FORM : MAP_FORM)!;
+  const fault = boundsFault(request, bounds, hasList ? LIST_FORM : MAP_FORM)!;
   return refuseAt(place, fault.place, fault.rule);
 }
 

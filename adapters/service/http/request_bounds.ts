@@ -8,7 +8,7 @@ import { formatValue } from "../../../core/application_support.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 
 /** How much a request may ask for. */
-export interface RequestLimits {
+export interface RequestBounds {
   /** The most requests of one body. */
   readonly maxBatch: number;
   /** The most descriptors of a request. */
@@ -20,7 +20,7 @@ export interface RequestLimits {
 }
 
 /** The default bounds of bodies. */
-export const REQUEST_LIMITS: RequestLimits = {
+export const REQUEST_BOUNDS: RequestBounds = {
   maxBatch: 1_000,
   maxDescriptors: 32,
   maxEntries: 16,
@@ -72,7 +72,7 @@ export function faultText({ place, rule }: RequestFault): string {
 /** The first fault in a request's values; `undefined` if they are valid. */
 export function boundsFault(
   { domain, descriptors, cost }: RuleRequest,
-  limits: RequestLimits,
+  bounds: RequestBounds,
   form: RequestForm = LIST_FORM,
 ): RequestFault | undefined {
   if (typeof domain !== "string" || domain === "") {
@@ -80,12 +80,12 @@ export function boundsFault(
   }
   if (!isCost(cost, form.maxCost)) return costFault(form.cost, cost, form.maxCost);
   const { length } = descriptors;
-  if (length < 1 || length > limits.maxDescriptors) {
-    const rule = `must be a list of 1 to ${limits.maxDescriptors} items, not ${length} items`;
+  if (length < 1 || length > bounds.maxDescriptors) {
+    const rule = `must be a list of 1 to ${bounds.maxDescriptors} items, not ${length} items`;
     return { place: "descriptors", rule };
   }
   for (let index = 0; index < length; index++) {
-    const fault = descriptorFault(descriptors[index]!, limits, form);
+    const fault = descriptorFault(descriptors[index]!, bounds, form);
     if (fault === undefined) continue;
     return length === 1 ? fault : { ...fault, place: `descriptors[${index}].${fault.place}` };
   }
@@ -94,17 +94,17 @@ export function boundsFault(
 
 function descriptorFault(
   { entries, cost }: Descriptor,
-  limits: RequestLimits,
+  bounds: RequestBounds,
   form: RequestForm,
 ): RequestFault | undefined {
   return isCost(cost, Number.MAX_SAFE_INTEGER)
-    ? entriesFault(entries, limits, form)
+    ? entriesFault(entries, bounds, form)
     : costFault(form.cost, cost, Number.MAX_SAFE_INTEGER);
 }
 
 function entriesFault(
   entries: readonly DescriptorEntry[],
-  { maxEntries, maxText }: RequestLimits,
+  { maxEntries, maxText }: RequestBounds,
   { minValue, isMap }: RequestForm,
 ): RequestFault | undefined {
   const { length } = entries;

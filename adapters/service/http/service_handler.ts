@@ -28,11 +28,13 @@ import {
   type ServiceAnswer,
   tooLarge,
 } from "./service_answer.ts";
-import { type Route, type RouteOptions, serviceRoutes } from "./service_routes.ts";
+import { type Route, serviceRoutes, type ServiceRoutesOptions } from "./service_routes.ts";
 
 /** The options of `serviceHandler`. */
 export interface ServiceHandlerOptions
-  extends CallSettings, Pick<RouteOptions, "show" | "isReady" | "outages" | "version" | "log"> {
+  extends
+    CallSettings,
+    Pick<ServiceRoutesOptions, "show" | "isReady" | "outages" | "version" | "log"> {
   /** The figures of this thread. */
   readonly figures: Figures;
   /** Receives errors that no client caused. */

@@ -19,7 +19,7 @@ import { holdingRoutes } from "./holding_routes.ts";
 import { pageFile } from "./page_file.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestAccess } from "./request_access.ts";
-import type { RequestLimits } from "./request_bounds.ts";
+import type { RequestBounds } from "./request_bounds.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { jsonResponse, parseJson, refuse, type ServiceAnswer } from "./service_answer.ts";
 import { verdictJson } from "./verdict_json.ts";
@@ -44,7 +44,7 @@ export interface Route {
 }
 
 /** The options of routes. */
-export interface RouteOptions
+export interface ServiceRoutesOptions
   extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix" | "responseHeaders"> {
   readonly access: RequestAccess;
   /** The metrics of all threads, or the document of the page, as text. */
@@ -61,7 +61,7 @@ const ACTIONS = ["consume", "peek", "refund", "reset"] as const;
 /** Makes the function that finds the route of a path. */
 export function serviceRoutes(
   engine: RuleEngine,
-  options: RouteOptions,
+  options: ServiceRoutesOptions,
 ): (path: string) => Route {
   const { limits, show, access, responseHeaders } = options;
   const requestsIn = (text: string) => knownRequests(engine, limits, text);
@@ -118,7 +118,7 @@ export function serviceRoutes(
 function readiness(
   isReady: boolean,
   required: boolean,
-  { outages, version }: Pick<RouteOptions, "outages" | "version">,
+  { outages, version }: Pick<ServiceRoutesOptions, "outages" | "version">,
 ): ServiceAnswer {
   if (!isReady) return textAnswer("not ready\n", 503);
   const { hash, since } = version();
@@ -155,7 +155,7 @@ function textAnswer(
 const LONGEST_SEARCH = 256;
 
 /** Reads a body whose requests all name a domain that has rules. */
-function knownRequests(engine: RuleEngine, limits: RequestLimits, text: string) {
+function knownRequests(engine: RuleEngine, limits: RequestBounds, text: string) {
   const { domains } = engine.rules;
   const only = domains.size === 1 ? domains.keys().next().value : undefined;
   const body = readRequest(text, only, limits);
@@ -171,7 +171,7 @@ function requireRules({ rules: { domains } }: RuleEngine, domain: string): void 
 /** Answers a body with one request, or with a list of them. */
 function answerVerdicts(
   engine: RuleEngine,
-  limits: RequestLimits,
+  limits: RequestBounds,
   action: (typeof ACTIONS)[number],
   text: string,
 ): MaybePromise<ServiceAnswer> {
@@ -189,7 +189,7 @@ function answerVerdicts(
 /** Blocks the counters of a body's requests, or takes that back. */
 async function answerBlock(
   engine: RuleEngine,
-  { limits, log }: Pick<RouteOptions, "limits" | "log">,
+  { limits, log }: Pick<ServiceRoutesOptions, "limits" | "log">,
   action: "block" | "unblock",
   text: string,
 ): Promise<ServiceAnswer> {

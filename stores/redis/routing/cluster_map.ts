@@ -14,7 +14,7 @@ import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { SLOTS } from "./hash_slot.ts";
 
 /** The slots of a cluster, as far as they are known; addresses are host and port. */
-export interface Slots {
+export interface SlotMap {
   /** The node that has each slot. */
   readonly owners: (string | undefined)[];
   /** Every node, replicas too. */
@@ -31,13 +31,13 @@ const HEAD_START = 100;
  * @param requireOpen Throws once nobody needs the slots any more.
  * @param timeout The most milliseconds of each connection, each question, and all of it.
  */
-export function readSlots(
+export function readSlotMap(
   { nodeAt, roots }: ClusterDials,
   nodes: readonly string[],
   isFailing: (address: string) => boolean,
   requireOpen: () => void,
   timeout: number,
-): Promise<Slots> {
+): Promise<SlotMap> {
   const known = shuffled(nodes);
   const dials = [
     ...known.filter((address) => !isFailing(address)).map(nodeAt),
@@ -52,11 +52,11 @@ export function readSlots(
 }
 
 /** Reads the slots from one node. */
-async function readFrom(dial: Dial, timeout: number): Promise<Slots> {
+async function readFrom(dial: Dial, timeout: number): Promise<SlotMap> {
   const connection = await dial(timeout);
   try {
     const [reply] = await repliesTo(connection, [["CLUSTER", "SLOTS"]], timeout);
-    return slotsOf(reply);
+    return slotMapOf(reply);
   } finally {
     connection.destroy();
   }
@@ -67,7 +67,7 @@ async function readFrom(dial: Dial, timeout: number): Promise<Slots> {
  *
  * @throws If it is an error, or the node knows no slots.
  */
-function slotsOf(reply: unknown): Slots {
+function slotMapOf(reply: unknown): SlotMap {
   if (reply instanceof Error) throw reply;
   const owners = new Array<string | undefined>(SLOTS).fill(undefined);
   const nodes = new Set<string>();

@@ -35,7 +35,7 @@ import { serverClock } from "../../optimistic/server_clock.ts";
 import { storeClosed } from "../../optimistic/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
-import { readSlots, type Slots } from "./cluster_map.ts";
+import { readSlotMap, type SlotMap } from "./cluster_map.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Router } from "./router.ts";
 
@@ -51,7 +51,7 @@ const MAX_REDIRECTS = 32;
 /** A cluster, as far as it is known. */
 interface Cluster {
   readonly dials: ClusterDials;
-  slots: Slots;
+  slots: SlotMap;
   /** The renewal of the slots under way. */
   renewal: Promise<void> | undefined;
   /** From when on they may be renewed. */
@@ -153,7 +153,7 @@ async function renew(cluster: Cluster): Promise<void> {
     if (cluster.closed) throw storeClosed();
   };
   const { connectDeadline } = context;
-  cluster.slots = await readSlots(dials, slots.nodes, isFailing, requireOpen, connectDeadline);
+  cluster.slots = await readSlotMap(dials, slots.nodes, isFailing, requireOpen, connectDeadline);
   breaker.hasConnected = true;
   const owners = new Set(cluster.slots.owners);
   for (const [address, node] of nodes) {

@@ -18,16 +18,16 @@ export const NOTHING_LEFT = 1;
 export const STEPS = 32;
 
 /** The whole that a decision's units are a share of. */
-export interface Shares {
+export interface ShareScale {
   /** Eighths of the capacity in a unit. */
   readonly perUnit: number;
   /** The shares of the parts (`all`). */
-  readonly parts: readonly Shares[] | undefined;
+  readonly parts: readonly ShareScale[] | undefined;
 }
 
 /** The shares of an algorithm's units. */
-export function sharesOf({ capacity, internals }: Algorithm): Shares {
-  return { perUnit: 8 / capacity, parts: internals?.parts?.map(sharesOf) };
+export function shareScaleOf({ capacity, internals }: Algorithm): ShareScale {
+  return { perUnit: 8 / capacity, parts: internals?.parts?.map(shareScaleOf) };
 }
 
 /**
@@ -35,7 +35,7 @@ export function sharesOf({ capacity, internals }: Algorithm): Shares {
  * decision says is left. A small whole number, because engines allocate fractions that a function
  * returns.
  */
-export function stepsLeft(decision: Decision, shares: Shares): number {
+export function stepsLeft(decision: Decision, shares: ShareScale): number {
   if (decision.debt > 0) return 0;
   const left = shares.parts === undefined
     ? decision.remaining * shares.perUnit
@@ -44,7 +44,7 @@ export function stepsLeft(decision: Decision, shares: Shares): number {
 }
 
 /** When a key is fresh, with the share of its capacity that a decision says is left. */
-export function freshAtWith(freshAt: number, decision: Decision, shares: Shares): number {
+export function freshAtWith(freshAt: number, decision: Decision, shares: ShareScale): number {
   return freshAt - stepsLeft(decision, shares) / STEPS;
 }
 
@@ -54,7 +54,10 @@ export function leftOf(freshAt: number): number {
 }
 
 /** Eighths that are left of the part that has the least. */
-function leastLeft({ remaining, parts: decisions }: Decision, { perUnit, parts }: Shares): number {
+function leastLeft(
+  { remaining, parts: decisions }: Decision,
+  { perUnit, parts }: ShareScale,
+): number {
   if (parts === undefined || decisions === undefined) return remaining * perUnit;
   let least = Infinity;
   for (let index = 0; index < parts.length; index++) {

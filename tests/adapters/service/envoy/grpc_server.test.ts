@@ -7,7 +7,7 @@ import fc from "fast-check";
 import * as loader from "@grpc/proto-loader";
 import { rateLimitService } from "../../../../adapters/service/envoy/rate_limit_service.ts";
 import { readCall } from "../../../../adapters/service/envoy/read_call.ts";
-import { REQUEST_LIMITS } from "../../../../adapters/service/service.ts";
+import { REQUEST_BOUNDS } from "../../../../adapters/service/service.ts";
 import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
 import { serve, type Service } from "../../../../adapters/service/service.ts";
 import { startProgram } from "../../../support/child_process.ts";
@@ -201,7 +201,7 @@ describe("Envoy's gRPC", () => {
       ];
       // Another program may write more than the protocol's 32 bits.
       const limit = { requestsPerUnit: 2 ** 60, unit: "MINUTE" };
-      assert.throws(() => readCall(shop(of("a", { limit })), REQUEST_LIMITS), {
+      assert.throws(() => readCall(shop(of("a", { limit })), REQUEST_BOUNDS), {
         detail: "requestsPerUnit must be an integer from 0 to 4294967295",
       });
       for (const { error, details } of await ask(service, bad)) {

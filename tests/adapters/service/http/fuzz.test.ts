@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { readRules } from "../../../../adapters/rules/rules.ts";
 import { fetchCall } from "../../../../adapters/service/http/incoming_call.ts";
-import { REQUEST_LIMITS } from "../../../../adapters/service/http/request_bounds.ts";
+import { REQUEST_BOUNDS } from "../../../../adapters/service/http/request_bounds.ts";
 import { serviceThread } from "../../../../adapters/service/threads/service_thread.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../../support/seed.ts";
@@ -18,7 +18,7 @@ const thread = serviceThread({
   token: undefined,
   maxBody: 65_536,
   maxConnections: 1,
-  limits: REQUEST_LIMITS,
+  limits: REQUEST_BOUNDS,
   ipv6Prefix: 64,
   responseHeaders: false,
   shadow: false,

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { readCall } from "../../../../adapters/service/envoy/read_call.ts";
 import { readRequest } from "../../../../adapters/service/http/read_request.ts";
 import { asRefusal } from "../../../../adapters/service/http/service_answer.ts";
-import { REQUEST_LIMITS } from "../../../../adapters/service/service.ts";
+import { REQUEST_BOUNDS } from "../../../../adapters/service/service.ts";
 
 /** What is wrong with a request in the service's own form and in Envoy's; `undefined` if nothing. */
 function faultsOf(entries: readonly (readonly [string, string])[], count = 1, units?: unknown) {
@@ -13,9 +13,9 @@ function faultsOf(entries: readonly (readonly [string, string])[], count = 1, un
   const pairs = entries.map(([key, value]) => ({ key, value }));
   const envoy = { domain: "shop", descriptors: repeated({ entries: pairs }), hitsAddend: units };
   return [
-    detailOf(() => readRequest(JSON.stringify(own), undefined, REQUEST_LIMITS)),
+    detailOf(() => readRequest(JSON.stringify(own), undefined, REQUEST_BOUNDS)),
     detailOf(() => {
-      const { fault } = readCall(envoy, REQUEST_LIMITS);
+      const { fault } = readCall(envoy, REQUEST_BOUNDS);
       if (fault !== undefined) throw fault;
     }),
   ];
@@ -31,7 +31,7 @@ function detailOf(read: () => unknown): string | undefined {
 }
 
 describe("a request of either form is refused with the same words:", () => {
-  const long = "x".repeat(REQUEST_LIMITS.maxText + 1);
+  const long = "x".repeat(REQUEST_BOUNDS.maxText + 1);
   const many = (count: number) =>
     Array.from({ length: count }, (_, index) => [`k${index}`, "v"] as const);
   const cases: readonly [name: string, faults: (string | undefined)[], rule: RegExp][] = [

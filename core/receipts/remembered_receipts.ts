@@ -1,5 +1,5 @@
 /** A receipt with a time to live that a state remembers until it is settled. */
-export interface Entry {
+export interface OpenReceipt {
   /** The receipt's id. */
   readonly id: number;
   /** When its units are given back. */
@@ -11,9 +11,9 @@ export interface Entry {
 }
 
 /** The receipts that a state remembers. */
-export interface Entries {
+export interface RememberedReceipts {
   /** Open receipts, which have a time to live and are yet to be settled, by `until`. */
-  readonly open: readonly Entry[];
+  readonly open: readonly OpenReceipt[];
   /**
    * Settled receipts, by `until`: three numbers of each, which are when it is forgotten, its id, and
    * its units that may yet be given back. Flat, because a key that settles writes them at each call.
