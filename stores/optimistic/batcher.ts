@@ -57,7 +57,7 @@ interface BatcherState extends Outcomes {
   loading: Batch | undefined;
   /** Whether calls on its keys may join it: not if they would overtake others. */
   joinable: boolean;
-  /** Fails calls that have taken too long; `undefined` while there are none. */
+  /** Stops the timer that fails calls that have taken too long; `undefined` while no call is there. */
   timer: (() => void) | undefined;
 }
 
@@ -127,6 +127,13 @@ function startTimer(state: BatcherState, milliseconds: number): void {
     const left = oldest + state.server.context.timeout - performance.now();
     startTimer(state, Math.max(1, Math.ceil(left)));
   });
+}
+
+/** Stops the timer where no call is left: it would keep the process alive for nothing. */
+function stopIdleTimer(state: BatcherState): void {
+  if (state.queue.size > 0 || state.inFlight.batches.length > 0) return;
+  state.timer?.();
+  state.timer = undefined;
 }
 
 /** Fails calls that have taken too long; since when the oldest of the others is under way. */
@@ -206,7 +213,10 @@ async function next(state: BatcherState): Promise<void> {
     (maySend(state) ? await connectOrFail(state) : undefined);
   state.starting = false;
   // Callers whose calls failed without a connection may have called again by now.
-  if (node === undefined) return start(state);
+  if (node === undefined) {
+    stopIdleTimer(state);
+    return start(state);
+  }
   const refreshing = inFlight.batches.length === 0 ? node.refresh?.() : undefined;
   if (refreshing !== undefined) {
     state.starting = true;
@@ -229,6 +239,7 @@ async function next(state: BatcherState): Promise<void> {
   batchFinished(inFlight, batch);
   const { waiting } = state;
   handleReturn(state);
+  stopIdleTimer(state);
   if (state.lostRaces > 0) {
     // Others are let before all that there is to do.
     if (waiting > 0 && queue.size <= waiting) await rest(state);

@@ -110,6 +110,8 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       'if (closed) return context.{~~closeJobs([job])~>failJobs([job], "no", asError(0))~~};',
     "A policy answers calls that wait when a store is closed":
       'server.context.{~~closeJobs(drainQueue(queue))~>failJobs(drainQueue(queue), "no", asError(0))~~};',
+    "A store whose calls are answered keeps its process alive":
+      "  handleReturn(state);\n{~~  stopIdleTimer(state);\n~>~~}",
     "A store that is closed while it connects reports an outage":
       "if ({~~server.closed~>false~~}) return undefined;",
   }),

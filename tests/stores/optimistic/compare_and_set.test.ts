@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { describe, test } from "node:test";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
@@ -7,6 +8,7 @@ import { type CompareAndSet, DriverError } from "../../../stores/driver.ts";
 import { compareAndSetStore } from "../../../stores/optimistic/compare_and_set.ts";
 import { mapDriver } from "../../support/drivers/map_driver.ts";
 import { fcOptions } from "../../support/seed.ts";
+import { startFile } from "../../support/sqlite/start_file.ts";
 
 describe("a store on a driver that compares and sets", () => {
   let driver = mapDriver();
@@ -142,6 +144,11 @@ test("a store that is closed before it has reached its database reports no outag
   await assert.rejects(call, StoreUnavailableError);
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(outages, []);
+});
+
+test("a store whose calls are answered keeps no process alive", async () => {
+  const [status] = await once(startFile("../drivers/one_call", []), "close");
+  assert.equal(status, 0);
 });
 
 test("a call on a key that the database cannot hold fails alone", async () => {
