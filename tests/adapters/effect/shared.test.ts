@@ -10,7 +10,7 @@ const WORKER = new URL("./support/taking_worker.ts", import.meta.url);
 /** How often a thread was admitted: by the service, and by Effect's own limiter. */
 function admissionsOf(handle: SharedHandle): Promise<readonly [own: number, theirs: number]> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(WORKER, { workerData: { handle, fibers: 10, calls: 50 } });
+    const worker = new Worker(WORKER, { workerData: { handle, fibers: 10, calls: 75 } });
     worker.once("error", reject);
     worker.once("message", (admitted) => {
       worker.terminate().then(() => resolve(admitted), reject);
@@ -22,7 +22,7 @@ testOnce("threads that share a store are admitted exactly as often as the limit 
   const program = Effect.gen(function* () {
     const handle = yield* SharedHandle;
     return yield* Effect.promise(() =>
-      Promise.all(Array.from({ length: 3 }, () => admissionsOf(handle)))
+      Promise.all(Array.from({ length: 2 }, () => admissionsOf(handle)))
     );
   });
   const layer = layerShared({ capacity: 100 });

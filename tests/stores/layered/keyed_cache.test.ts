@@ -5,7 +5,7 @@ import { denyCache } from "../../../stores/layered/layered.ts";
 import { testOnce } from "../../support/test_once.ts";
 
 testOnce(
-  "limiters of 100,000 tenants leave no more in a deny cache than the keys it may hold",
+  "limiters of 10,000 tenants leave no more in a deny cache than the keys it may hold",
   () => {
     const NativeMap = globalThis.Map;
     const maps: Map<unknown, unknown>[] = [];
@@ -22,7 +22,7 @@ testOnce(
     globalThis.Map = NativeMap;
 
     const algorithm = gcra({ limit: 1, period: "1h" });
-    for (let tenant = 0; tenant < 100_000; tenant++) {
+    for (let tenant = 0; tenant < 10_000; tenant++) {
       const api = limiter(algorithm, { store, prefix: `tenant${tenant}` });
       api.consume("key");
       if (tenant % 10 === 0) assert.equal(api.consume("key").allowed, false);

@@ -10,10 +10,11 @@ const REQUESTS = isLong() ? 20_000 : 1_500;
 const CONNECTIONS = 64;
 const LIMIT = 1_000;
 
+/** Deno's node:http shares no port. */
+const OWN = { bun: ["bun"], deno: [], node: ["node"] } as const;
+
 test("8 threads on one port answer 200 exactly as often as the limit says", async () => {
-  // Deno's node:http shares no port.
-  const own = runtime() === "bun" ? "bun" : "node";
-  for (const program of isLong() ? ["bun", "node"] : [own]) {
+  for (const program of isLong() ? ["bun", "node"] : OWN[runtime()]) {
     const server = startProgram(program, ["tests/stores/shared/support/port_server.ts"], {
       THREADS: "8",
       LIMIT: String(LIMIT),
