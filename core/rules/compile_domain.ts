@@ -7,6 +7,7 @@ import type { ReplaceMode } from "../store.ts";
 import { compileRule, type Rule, type RuleFault } from "./compile_rule.ts";
 import { entryText, escaped } from "./entry_text.ts";
 import type { ChargeMode, DomainOptions, RuleOptions } from "./rule_options.ts";
+import { keptTexts } from "./kept_texts.ts";
 import { algorithmOf } from "./limit_options.ts";
 import { type Wildcard, wildcardOf } from "./wildcard.ts";
 
@@ -16,8 +17,8 @@ export interface RuleNode {
   readonly rule: Rule;
   /** The entry's part of the counter's key if all its values share one counter; otherwise `undefined`. */
   readonly shared: string | undefined;
-  /** The entry's part of the counter's key before its value, such as `user=`. */
-  readonly start: string;
+  /** The entry's part of the counter's key for a value, such as `user=42`. */
+  readonly textOf: (value: string) => string;
   /** The rules for the entry that follows. */
   readonly children: RuleLevel | undefined;
 }
@@ -63,6 +64,9 @@ interface Compilation {
   readonly rules: Rule[];
   readonly faults: RuleFault[];
 }
+
+/** Keeps parts of counters' keys, of all domains: a few megabytes of them. */
+const keep = keptTexts(2 ** 15);
 
 /** The rules of a key, some of which may still be missing. */
 interface KeyRulesDraft extends KeyRules {
@@ -120,10 +124,11 @@ function levelOf(
     const names = { index: firstIndex + rules.length, domain, label };
     const rule = compileRule(options, names, here, makeLimit, faults);
     rules.push(rule);
+    const start = `${escaped(key)}=`;
     const node: RuleNode = {
       rule,
       shared: isShared ? own : undefined,
-      start: `${escaped(key)}=`,
+      textOf: keep((value) => start + escaped(value)),
       children: inner.length === 0
         ? undefined
         : levelOf(compilation, inner, [...here, "rules"], `${label},`),

@@ -11,7 +11,7 @@
 import type { Algorithm } from "../algorithm.ts";
 import type { Domain, KeyRules, RuleNode } from "./compile_domain.ts";
 import type { Rule } from "./compile_rule.ts";
-import { entryText, escaped } from "./entry_text.ts";
+import { entryText } from "./entry_text.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
 /**
@@ -71,7 +71,7 @@ export function matchDescriptor(
     const rules: KeyRules | undefined = level?.get(entry[0]);
     node = rules === undefined ? undefined : nodeOf(rules, entry[1]);
     if (node === undefined) return undefined;
-    const own: string = node.shared ?? node.start + escaped(entry[2] ?? entry[1]);
+    const own: string = node.shared ?? node.textOf(entry[2] ?? entry[1]);
     key = index === 0 ? own : `${key},${own}`;
     level = node.children;
   }
@@ -80,7 +80,7 @@ export function matchDescriptor(
 
 /** Where a value leads among the rules of its key. */
 export function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
-  const exact = rules.exact.get(value);
+  const exact = rules.exact.size === 0 ? undefined : rules.exact.get(value);
   if (exact !== undefined) return exact;
   for (const { pattern, node } of rules.wildcards) {
     if (matchesWildcard(pattern, value)) return node;
