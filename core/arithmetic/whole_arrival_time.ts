@@ -124,10 +124,39 @@ export function chargeInPlace(
   const next = charged(rate, cells[cell]!, now, cost);
   const decision = lookAt(rate, next, now, 0);
   cells[cell] = next;
-  cells[cell + 1] = decision.debt > 0
-    ? now + decision.resetAfter
-    : withShareLeft(now + decision.resetAfter, decision.remaining, rate.capacity);
+  cells[cell + 1] = freshAfter(decision, now, rate.capacity);
   return decision;
+}
+
+/**
+ * The same for units, 1 or more, that are given back; `undefined` if that leaves no use: such a key goes.
+ * The state of a key whose use has ended by itself becomes that of a fresh one where it is.
+ */
+export function giveBackInPlace(
+  rate: ArrivalRate,
+  cells: Float64Array,
+  cell: number,
+  now: number,
+  units: number,
+): Decision | undefined {
+  const { perMillisecond, interval, mostUse, capacity } = rate;
+  const tick = now * perMillisecond;
+  const tat = cells[cell]!;
+  if (tat <= tick) {
+    cells[cell] = 0;
+    return lookAt(rate, 0, now, 0);
+  }
+  const next = tat - (units < mostUse ? units : mostUse) * interval;
+  if (next <= tick) return undefined;
+  const decision = lookAt(rate, next, now, 0);
+  cells[cell] = next;
+  cells[cell + 1] = freshAfter(decision, now, capacity);
+  return decision;
+}
+
+/** When a key is fresh after a decision of which nobody knows whether it leaves a debt. */
+function freshAfter({ debt, resetAfter, remaining }: Decision, now: number, capacity: number): number {
+  return debt > 0 ? now + resetAfter : withShareLeft(now + resetAfter, remaining, capacity);
 }
 
 /**

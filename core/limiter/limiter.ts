@@ -345,8 +345,9 @@ export function limiterOn(
     argument: Argument,
   ): MaybePromise<Answer> {
     const bound = family.bind(verb);
-    if (verb.kind !== "free") return bound.call(key, argument, instant());
-    return wakeAfter(() => bound.call(key, argument, instant()), key);
+    const now = clock === undefined ? undefined : instant();
+    if (verb.kind !== "free") return bound.call(key, argument, now);
+    return wakeAfter(() => bound.call(key, argument, now), key);
   }
 
   const waiting: QueueLimiter = {

@@ -160,6 +160,13 @@ export function afterCall(slots: Slots, slot: number, writes: boolean, now: numb
   if (writes && now >= slots.sweepAt) sweep(slots, now);
 }
 
+/** The same after a call that gave units back where they lie: the key may be fresh before its bound. */
+export function afterFree(slots: Slots, slot: number, now: number): void {
+  const { queue } = slots;
+  if (freshAtOf(queue, slot) < queue.cells[WIDTH * slot + BOUND]!) moveUp(queue, slot);
+  afterCall(slots, slot, true, now);
+}
+
 /** A slot for a new key of so many bytes. */
 function freeSlot(slots: Slots, bytes: number, now: number): number {
   if (lacksRoom(slots, 1, bytes)) makeRoom(slots, () => ({ keys: 1, bytes }), now);

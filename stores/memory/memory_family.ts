@@ -9,7 +9,12 @@
  */
 
 import { freshInstant, leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
-import { chargeInPlace, lookAt, takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
+import {
+  chargeInPlace,
+  giveBackInPlace,
+  lookAt,
+  takeInPlace,
+} from "../../core/arithmetic/whole_arrival_time.ts";
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import { processTime } from "../process_time.ts";
@@ -22,8 +27,17 @@ import { keyFamily, storedKey } from "../../core/stored_key.ts";
 import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
+import { refund } from "../../core/verbs/refund.ts";
 import { numberIn, WIDTH } from "./expiry_queue.ts";
-import { addKey, afterCall, countGrowth, keepBound, keepState, writeCell } from "./keep_state.ts";
+import {
+  addKey,
+  afterCall,
+  afterFree,
+  countGrowth,
+  keepBound,
+  keepState,
+  writeCell,
+} from "./keep_state.ts";
 import {
   dropSlot,
   heldBytes,
@@ -304,7 +318,7 @@ function callOf<Argument, Answer>(
   const rate = internals?.arrival;
   const own: unknown = verb;
   if (step !== undefined) return callAny;
-  if (rate === undefined || (own !== consume && own !== peek && own !== charge)) {
+  if (rate === undefined || !IN_PLACE.has(own)) {
     return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
   }
   const other = callNumber.bind(undefined) as unknown as UnitsCallAt;
@@ -329,14 +343,32 @@ function callOf<Argument, Answer>(
     }
     return decision;
   }
+  function giveBackUnits(key: string, units: number, at: number | undefined): Decision {
+    const slot = table.slots.get(key);
+    if (slot === undefined || units <= 0) return other(key, units, at, slot);
+    const now = at === undefined ? processTime() : at;
+    const decision = giveBackInPlace(rate!, queue.cells, WIDTH * slot, now, units);
+    if (decision === undefined) return other(key, units, now, slot);
+    afterFree(slots, slot, now);
+    return decision;
+  }
   function lookAtUnits(key: string, cost: number, at: number | undefined): Decision {
     const slot = table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
     return lookAt(rate!, numberIn(queue, slot), at === undefined ? processTime() : at, cost);
   }
-  const call = own === consume ? takeUnits : own === charge ? chargeUnits : lookAtUnits;
+  const call = own === consume
+    ? takeUnits
+    : own === charge
+    ? chargeUnits
+    : own === refund
+    ? giveBackUnits
+    : lookAtUnits;
   return call as unknown as Call<Argument, Answer>;
 }
+
+/** The verbs of units, which change an arrival time where it lies. */
+const IN_PLACE: ReadonlySet<unknown> = new Set<unknown>([consume, peek, charge, refund]);
 
 /** A call of units on a key whose slot may be known. */
 type UnitsCallAt = (

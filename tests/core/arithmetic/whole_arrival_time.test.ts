@@ -7,7 +7,11 @@ import { arrivalTime, startTime } from "../../../core/arithmetic/arrival_time.ts
 import { buildAlgorithm } from "../../../core/algorithms/build_algorithm.ts";
 import { wholeTicks } from "../../../core/arithmetic/ticks.ts";
 import { freshInstant } from "../../../core/arithmetic/fresh_instant.ts";
-import { takeInPlace, wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
+import {
+  giveBackInPlace,
+  takeInPlace,
+  wholeArrivalTime,
+} from "../../../core/arithmetic/whole_arrival_time.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const scales = fc.record({
@@ -62,6 +66,14 @@ test("the reducer written out answers as the one by its accounting", () => {
           assert.deepEqual(takeInPlace(rate, cells, 0, now, cost), decision);
           const freshAt = freshInstant(now, decision, { capacity: rate.capacity });
           assert.deepEqual([...cells], next === tat ? [tat, -1] : [next, freshAt]);
+        } else if (cost < 0) {
+          const cells = Float64Array.of(tat, -1);
+          const isOver = tat <= now * perMillisecond;
+          const isGone = next === 0 && !isOver;
+          const expected = isGone ? undefined : decision;
+          assert.deepEqual(giveBackInPlace(rate, cells, 0, now, -cost), expected);
+          const freshAt = freshInstant(now, decision, { capacity: rate.capacity });
+          assert.deepEqual([...cells], isGone ? [tat, -1] : [next, isOver ? -1 : freshAt]);
         }
         tat = next;
       }
