@@ -61,7 +61,10 @@ export function verdictOf(rules: readonly RuleVerdict[]): Verdict {
   if (only !== undefined && !only.rule.shadow) {
     return { allowed: only.allowed, decision: only.decision, rules };
   }
-  let [quotas, refusedQuotas, refusals, capacity] = [0, 0, 0, Infinity];
+  let quotas = 0;
+  let refusedQuotas = 0;
+  let refusals = 0;
+  let capacity = Infinity;
   const decisions: Decision[] = [];
   for (const { rule, allowed, decision, capacity: own } of rules) {
     if (rule.shadow) continue;

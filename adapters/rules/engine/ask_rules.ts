@@ -46,6 +46,10 @@ export function askRules(
     if (verdict !== undefined) return verdict;
   }
   if (mode === "each") return andThen(askEach(on, rules, taking), verdictOf);
+  if (areAllAlike(rules)) {
+    const verdicts = askTogether(on, rules, taking);
+    return isPromise(verdicts) ? verdicts.then(verdictOf) : verdictOf(verdicts);
+  }
   const shadowed = rules.some(({ applied }) => applied.rule.shadow);
   const enforced = shadowed ? rules.filter(({ applied }) => !applied.rule.shadow) : rules;
   return andThen(askEnforced(on, enforced, taking), (verdicts) => {
@@ -58,6 +62,14 @@ export function askRules(
       (more) => verdictOf(inOrder(rules, [...verdicts, ...more])),
     );
   });
+}
+
+/** Whether all of them are enforced and have limits: what most requests meet. */
+function areAllAlike(rules: readonly RuleInForce[]): boolean {
+  for (const { applied: { rule }, verdict } of rules) {
+    if (rule.shadow || rule.quota || verdict.kind === "blocked") return false;
+  }
+  return true;
 }
 
 /** One rule with one limit, by a single call on the store; `undefined` of other rules and of permits. */
@@ -162,21 +174,29 @@ function askTogether(
     for (const limit of verdict.limits) counters.push({ family: limit.family(), key, units });
   }
   const decisions = counters.length === 0 ? [] : askCounters(on, counters, taking);
-  return andThen(decisions, (all) => {
-    let next = 0;
-    const verdicts: RuleVerdict[] = [];
-    for (const { applied, verdict } of rules) {
-      const first = next;
-      next += verdict.limits.length;
-      const decision = next - first > 1
-        ? combineDecisions(all.slice(first, next), verdict.capacity)
-        : next > first
-        ? all[first]
-        : undefined;
-      verdicts.push(ruleVerdictOf(applied, verdict, decision));
-    }
-    return verdicts;
-  });
+  return isPromise(decisions)
+    ? decisions.then((all) => verdictsOf(rules, all))
+    : verdictsOf(rules, decisions);
+}
+
+/** The verdict of each rule, by the decisions of the limits of all, in order. */
+function verdictsOf(
+  rules: readonly RuleInForce[],
+  all: readonly Decision[],
+): readonly RuleVerdict[] {
+  let next = 0;
+  const verdicts: RuleVerdict[] = [];
+  for (const { applied, verdict } of rules) {
+    const first = next;
+    next += verdict.limits.length;
+    const decision = next - first > 1
+      ? combineDecisions(all.slice(first, next), verdict.capacity)
+      : next > first
+      ? all[first]
+      : undefined;
+    verdicts.push(ruleVerdictOf(applied, verdict, decision));
+  }
+  return verdicts;
 }
 
 /** Asks counters, all or none; one that stands there twice is asked once, for all of its units. */
@@ -185,12 +205,15 @@ function askCounters(
   counters: readonly CounterUnits[],
   taking: Taking,
 ): MaybePromise<readonly Decision[]> {
-  const { wanted, places } = mergeTwins(counters);
+  const merged = hasTwins(counters) ? mergeTwins(counters) : undefined;
+  const wanted = merged?.wanted ?? counters;
   const { maxOperations: most = Infinity } = store;
   if (wanted.length > most) throw tooManyLimits(most, wanted.length);
   const operations: Operation[] = [];
   for (const counter of wanted) operations.push(taking.operation(counter));
   const answers: MaybePromise<readonly unknown[]> = store.run(operations, now());
+  const isPlain = merged === undefined && taking.verb !== undefined;
+  if (isPlain && !isPromise(answers)) return answers as readonly Decision[];
   return andThen(answers, (all) => {
     const decisions = taking.decisionOf === undefined
       ? all as readonly Decision[]
@@ -198,7 +221,7 @@ function askCounters(
     if (taking.took !== undefined && decisions.every(({ allowed }) => allowed)) {
       taking.took(wanted, all);
     }
-    return wanted === counters ? decisions : places.map((place) => decisions[place]!);
+    return merged?.places.map((place) => decisions[place]!) ?? decisions;
   });
 }
 
@@ -207,7 +230,6 @@ function askCounters(
  * descriptor may be a rule's.
  */
 function mergeTwins(counters: readonly CounterUnits[]) {
-  if (!hasTwins(counters)) return { wanted: counters, places: [] };
   const wanted: CounterUnits[] = [];
   const places = counters.map((counter) => {
     const twin = wanted.findIndex((each) => isSameCounter(each, counter));

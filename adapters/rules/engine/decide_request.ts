@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,
   type Domain,
@@ -78,10 +78,10 @@ function askAll(
   taking: Taking,
 ): MaybePromise<Verdict> {
   if (applied.length === 0) return NO_RULE_VERDICT;
-  return andThen(
-    rulesInForce(decider, domain, applied),
-    (rules) => askRules(decider.on, domain.charge, rules, taking),
-  );
+  const rules = rulesInForce(decider, domain, applied);
+  return isPromise(rules)
+    ? rules.then((known) => askRules(decider.on, domain.charge, known, taking))
+    : askRules(decider.on, domain.charge, rules, taking);
 }
 
 /** Forgets the counters of a request; answers how many. */
@@ -134,7 +134,8 @@ export function rulesInForce(
 ): MaybePromise<readonly RuleInForce[]> {
   const rules: MaybePromise<RuleInForce>[] = [];
   for (const applied of all) rules.push(ruleInForce(decider, domain, applied));
-  return allOf(rules);
+  // Only limits of keys are looked up.
+  return decider.keys === undefined ? rules as readonly RuleInForce[] : allOf(rules);
 }
 
 /** The limits that decide for a rule: its own, those of its key, or those of the descriptor. */
