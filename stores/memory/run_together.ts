@@ -84,13 +84,18 @@ function takeInCells(
   now: number,
 ): readonly Decision[] | undefined {
   const { queue, use } = slots;
+  // Before any key is looked up, because the batch may be of other algorithms as well.
+  for (let index = 0; index < operations.length; index++) {
+    const { bound: { rate }, argument } = operations[index]!;
+    const cost = argument as number;
+    if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
+  }
   const found = new Array<number>(operations.length);
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate, keys }, key, argument } = operations[index]!;
-    const cost = argument as number;
-    if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
     const slot = keys.table.slots.get(key);
-    if (slot === undefined || !freeIn(rate, numberIn(queue, slot), now, cost)) return undefined;
+    if (slot === undefined) return undefined;
+    if (!freeIn(rate!, numberIn(queue, slot), now, argument as number)) return undefined;
     found[index] = slot;
   }
   const decisions = new Array<Decision>(operations.length);
@@ -112,7 +117,7 @@ function take(slots: Slots, operation: MemoryOperation, now: number): Taken {
   if (slot === undefined) return takeAny(slots, operation, now);
   const { numeric } = keys.table;
   const state = numeric ? numberIn(slots.queue, slot) : slots.objects[slot];
-  const taken = takeFrom(operation, plain!, slot, state, now);
+  const taken = takeFrom(operation, plain!, slot, state, now, false);
   const { next } = taken;
   taken.isInPlace = next === state || (next !== keys.algorithm.initial &&
     (numeric ? typeof next === "number" : sizeOf(keys, next) === sizeOf(keys, state)));
@@ -124,7 +129,7 @@ function takeAny(slots: Slots, operation: MemoryOperation, now: number): Taken {
   const { bound: { verb, keys, steps }, key } = operation;
   const slot = findKey(slots, keys, key, now, verb.kind !== "look");
   const state = slot === undefined ? absentState(slots, keys, key, now) : stateIn(slots, slot);
-  return takeFrom(operation, steps, slot, state, now);
+  return takeFrom(operation, steps, slot, state, now, true);
 }
 
 function takeFrom(
@@ -133,13 +138,16 @@ function takeFrom(
   slot: number | undefined,
   state: unknown,
   now: number,
+  mayHaveNotes: boolean,
 ): Taken {
   const next = steps.next(state, now, argument);
   const answer = steps.answer(state, next, now, argument);
   const decision = verb.decisionOf(answer);
-  const freshAt = next === state
-    ? 0
-    : freshInstant(now, decision, algorithm, keptFor(algorithm, next, now, decision));
+  let freshAt = 0;
+  if (next !== state) {
+    const kept = mayHaveNotes ? keptFor(algorithm, next, now, decision) : undefined;
+    freshAt = freshInstant(now, decision, algorithm, kept);
+  }
   return { slot, steps, state, next, answer, decision, freshAt, isInPlace: false };
 }
 
