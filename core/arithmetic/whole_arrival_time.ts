@@ -155,7 +155,11 @@ export function giveBackInPlace(
 }
 
 /** When a key is fresh after a decision of which nobody knows whether it leaves a debt. */
-function freshAfter({ debt, resetAfter, remaining }: Decision, now: number, capacity: number): number {
+function freshAfter(
+  { debt, resetAfter, remaining }: Decision,
+  now: number,
+  capacity: number,
+): number {
   return debt > 0 ? now + resetAfter : withShareLeft(now + resetAfter, remaining, capacity);
 }
 

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { acquire, type Acquired, type AcquireOptions, acquireOrUndo } from "./acquire.ts";
-import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
+import { andFinally, andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
 import type { Receipt, Reservation, Settlement } from "../receipts/receipt.ts";
 import { type Clock, passingTime, timerOf } from "../clock.ts";
@@ -345,9 +345,21 @@ export function limiterOn(
     argument: Argument,
   ): MaybePromise<Answer> {
     const bound = family.bind(verb);
+    return verb.kind === "free"
+      ? freed(bound, key, argument)
+      : bound.call(key, argument, clock === undefined ? undefined : instant());
+  }
+
+  /** Runs a call that gives units back: mostly nobody waits for them, and the answer is at hand. */
+  function freed<Argument, Answer>(
+    bound: BoundVerb<Argument, Answer>,
+    key: string,
+    argument: Argument,
+  ): MaybePromise<Answer> {
     const now = clock === undefined ? undefined : instant();
-    if (verb.kind !== "free") return bound.call(key, argument, now);
-    return wakeAfter(() => bound.call(key, argument, now), key);
+    if (queues.byName.size > 0) return wakeAfter(() => bound.call(key, argument, now), key);
+    const answer: MaybePromise<Answer> = bound.call(key, argument, now);
+    return isPromise(answer) ? wakeAfter(() => answer, key) : answer;
   }
 
   const waiting: QueueLimiter = {

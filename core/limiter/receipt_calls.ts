@@ -2,7 +2,7 @@
  * The calls of a limiter that make receipts and settle them.
  */
 
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import { checkOptions } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import {
@@ -64,8 +64,10 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
   ): MaybePromise<Settlement> {
     const receipt = checkReceipt(action, given);
     const isOwn = receipt.key === key && receipt.family === family && receipt.source !== "policy";
+    const isHere = isOwn && names.isOf(receipt.store, receipt.source);
+    if (isHere === true) return settledHere(key, receipt, units);
     return andThen(
-      isOwn && names.isOf(receipt.store, receipt.source),
+      isHere,
       (isHere) =>
         isHere ? settledHere(key, receipt, units) : andThen(call(peek, key, 0), unsettled),
     );
@@ -79,11 +81,16 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
     const isExcess = units.actual !== undefined && units.actual > receipt.units;
     const verb = isExcess ? chargeReceipt : giveBackReceipt;
     const { back, actual } = units;
-    return andThen(call(verb, key, { receipt, back, actual }), (settlement) => {
-      const { decision, returned, charged } = settlement;
-      report(decision, key, charged - returned);
-      return settlement;
-    });
+    const settlement = call(verb, key, { receipt, back, actual });
+    return isPromise(settlement)
+      ? settlement.then((it) => reported(it, key))
+      : reported(settlement, key);
+  }
+
+  function reported(settlement: Settlement, key: string): Settlement {
+    const { decision, returned, charged } = settlement;
+    report(decision, key, charged - returned);
+    return settlement;
   }
 
   function reservation(
@@ -96,13 +103,12 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
     const { allowed, source } = decision;
     if (!allowed) return { decision, receipt: undefined };
     const { at, until, expires, marks } = mark ?? NO_MARK;
-    return andThen(
-      source === "policy" ? undefined : names.of(source),
-      (store) => ({
-        decision,
-        receipt: { id, key, family, store, at, units, until, expires, marks, source },
-      }),
-    );
+    const reservedIn = (store: string | undefined): Reservation => ({
+      decision,
+      receipt: { id, key, family, store, at, units, until, expires, marks, source },
+    });
+    const store = source === "policy" ? undefined : names.of(source);
+    return typeof store === "string" ? reservedIn(store) : andThen(store, reservedIn);
   }
 
   return {
@@ -111,10 +117,10 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
       const ttl = options === undefined ? 0 : ttlOf(options);
       const id = newPermitId();
       const verb = ttl === 0 ? reserve : reserveFor;
-      return andThen(
-        call(verb, key, { cost, id, ttl }),
-        (reserved) => reservation(reserved, key, id, cost),
-      );
+      const reserved = call(verb, key, { cost, id, ttl });
+      return isPromise(reserved)
+        ? reserved.then((it) => reservation(it, key, id, cost))
+        : reservation(reserved, key, id, cost);
     },
     refund(key, receipt, units) {
       checkCall("refund", key, units ?? 1, 1);
