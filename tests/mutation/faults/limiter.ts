@@ -6,7 +6,7 @@ export const LIMITER_FAULTS: readonly Fault[] = [
     "`peek` takes": "return call({~~peek~>consume~~}, key, cost);",
     "`refund` takes":
       "return reported(call({~~refund~>consume~~}, key, cost), key, -cost) as never;",
-    "`refund` wakes nobody": 'if (verb.kind {~~!~>=~~}== "free")',
+    "`refund` wakes nobody": 'return verb.kind {~~=~>!~~}== "free"',
     "`reset` forgets nothing": "return wakeAfter(() => {~~family.delete(key)~>{}~~}, key);",
     "The limiter's clock is not read":
       "clock === undefined ? undefined : {~~checkNow(clock())~>Date.now()~~}",

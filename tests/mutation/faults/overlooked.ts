@@ -10,7 +10,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
     "A charge does not say that it left nothing":
-      "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, true, now);\n    }\n    return decision;\n  }\n  function lookAtUnits",
+      "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, true, now);\n    }\n    return decision;\n  }\n  function giveBackUnits",
     "A call does not say that a key is used up no longer":
       "{~~leavesUsedUp(decision.remaining, use.levels[slot]!)~>decision.remaining === 0~~}) {\n      after(slot, decision.allowed, now);",
   }),

@@ -60,11 +60,21 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A memory store does not see that a refund has lowered a key's use":
       'const frees = verb.kind === {~~"free"~>"charge"~~};',
   }),
+  ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/refunded_use.test.ts"], {
+    "A memory store does not see that a refund has lowered an arrival time":
+      "moveUp(queue, slot);\n{~~  afterCall(slots, slot, true, now);\n~>~~}}\n\n/** A slot for a new key",
+  }),
+  ...faultsIn("core/arithmetic/whole_arrival_time.ts", [
+    "tests/core/arithmetic/whole_arrival_time.test.ts",
+  ], {
+    "A refund in its place that leaves a key without use":
+      "if (next <{~~=~>~~} tick) return undefined;",
+  }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A batch on the memory store that writes nothing":
       "if (next {~~=~>!~~}== state) continue;\n    const { keys: {",
     "A batch on the memory store that is fresh at once":
-      ": {~~freshInstant(now, decision, algorithm, keptFor(algorithm, next, now, decision))~>now~~};",
+      "freshAt = {~~freshInstant(now, decision, algorithm, kept)~>now~~};",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fixedWindow, limiter, lockout, memoryStore } from "../../../mod.ts";
+import { fixedWindow, gcra, limiter, lockout, memoryStore } from "../../../mod.ts";
 
 for (
   const algorithm of [
     fixedWindow({ limit: 8, period: "1h" }),
+    gcra({ limit: 8, period: "1h" }),
     lockout({ limit: 8, period: "1h", lock: "1h" }),
   ]
 ) {
