@@ -186,6 +186,8 @@ function snippetOf({ text, page }, index, runtime) {
 function wordsOf({ text }, { name, tidegate, others }) {
   if (/[|;&<>$…]|\.\.\./.test(text)) return;
   const words = text.split(/\s+/).map((word) => word.replaceAll(/^['"]|['"]$/g, ""));
+  // The doctor examines a server of the reader's.
+  if (words[2] === "doctor") return;
   if (words[0] === "npx" && words[1] === "tidegate") {
     const free = words[2] === "serve" ? ["--port", "0", "--no-grpc", "--drain-delay", "0"] : [];
     return [...tidegate, ...words.slice(2), ...free];
