@@ -50,12 +50,13 @@ const DUE = 3;
 /**
  * Makes a steady time from two clocks.
  *
- * @param isReplaced Whether the wall clock is now another one, which is followed wherever it goes.
+ * @param isOtherClock Whether the wall clock is now another one, which is followed wherever it
+ * goes.
  * @param others Others that go by the same time, if there are any.
  */
 export function steadyTime(
   { wall, monotonic }: MachineClocks,
-  isReplaced: () => boolean = () => false,
+  isOtherClock: () => boolean = () => false,
   others?: TimeOfOthers,
 ): SteadyTime {
   // The last reading of the wall clock, the time then, the lead of the time over that clock, and when
@@ -69,7 +70,7 @@ export function steadyTime(
   function compare(shown: number): number {
     const at = monotonic();
     let time = shown;
-    if (isReplaced()) {
+    if (isOtherClock()) {
       time = shown - cells[LEAD]!;
       read = undefined;
     } else {

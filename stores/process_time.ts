@@ -7,14 +7,14 @@ import { type SteadyTime, steadyTime, type TimeOfOthers } from "../core/steady_t
 
 const { now: dateNow } = Date;
 const clocks = { wall: () => Date.now(), monotonic: () => performance.now() };
-const isReplaced = () => Date.now !== dateNow;
+const isOtherClock = () => Date.now !== dateNow;
 
 /** Milliseconds since the Unix epoch; they go on where the wall clock is set back. */
-export const processTime: SteadyTime = steadyTime(clocks, isReplaced);
+export const processTime: SteadyTime = steadyTime(clocks, isOtherClock);
 
 /** The time of this thread, never behind that of others that share a store with it. */
 export function threadTime(others: TimeOfOthers): SteadyTime {
-  return steadyTime(clocks, isReplaced, others);
+  return steadyTime(clocks, isOtherClock, others);
 }
 
 /** How often the wall clock was seen to step. */

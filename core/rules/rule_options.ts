@@ -27,7 +27,10 @@ export interface RuleOptions {
   readonly detailed?: boolean | undefined;
   /** Everything that the pattern in `value` matches shares one counter. */
   readonly share?: boolean | undefined;
-  /** The names of rules that do not apply where this one does. */
+  /**
+   * The names of rules that do not apply where this one does: Envoy's `replaces`, which is not that
+   * of a limiter.
+   */
   readonly replaces?: readonly string[] | undefined;
   /**
    * Each key may have limits of its own in the source. Until they are known the rule's own ones

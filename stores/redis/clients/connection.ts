@@ -1,11 +1,10 @@
 /*
  * All that the store needs of a client library.
  *
- * A connection lives once. When it is lost it stays lost, whatever was queued on it is rejected,
- * and another one is dialled. That is the whole guard of an optimistic transaction: a library that
+ * A connection never reconnects. When it is lost, whatever was queued on it is rejected, and
+ * another one is dialled. An optimistic transaction has no other protection: a library that
  * reconnects by itself may run MULTI ... EXEC on a new connection where nothing is watched, and
- * lose an update (node-redis 6 does, between the loss of a socket and the next one). On a
- * connection that lives once there is no next one.
+ * lose an update (node-redis 6 does, between the loss of a socket and the next one).
  */
 
 /** A command and its arguments. */
@@ -15,7 +14,7 @@ export type Command = readonly string[];
 export interface Connection {
   /** Whether it still lives. */
   readonly open: boolean;
-  /** Whether commands may go to different places, so that it cannot watch keys. */
+  /** Whether commands may go to different servers or sockets, so that it cannot watch keys. */
   readonly isShared?: boolean;
   /**
    * Sends commands in one write. Resolves to their replies, in order; an error that the server

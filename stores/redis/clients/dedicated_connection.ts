@@ -1,6 +1,7 @@
 /*
- * A client that the store has made for itself, as a connection that lives once. Whatever the client
- * throws, and wherever, ends in a rejection: nothing ends the process or leaves a call waiting.
+ * A client that the store has made for itself, as a connection that never reconnects. Whatever the
+ * client throws, and wherever, ends in a rejection: nothing ends the process or leaves a call
+ * waiting.
  */
 
 import { withTimeout } from "../../../core/with_timeout.ts";
@@ -12,7 +13,7 @@ import type { Command, Connection } from "./connection.ts";
 /** A client that the store has made. */
 export interface DedicatedClient {
   readonly isReady: boolean;
-  /** Whether its commands may go to different places, so that it cannot watch keys. */
+  /** Whether its commands may go to different servers or sockets, so that it cannot watch keys. */
   readonly isShared?: boolean;
   /** Whether it speaks TLS, as far as that is known. */
   readonly usesTls?: boolean;
@@ -36,8 +37,8 @@ interface Attempt {
 /**
  * Connects a client once it is there, all in at most so many milliseconds.
  *
- * To destroy a client does nothing to a socket that is still being opened (node-redis 6.3.1), and
- * such a socket would live on. So one that is late is left to its `connectTimeout`, and destroyed if
+ * Destroying a client does nothing to a socket that is still being opened (node-redis 6.3.1), and
+ * such a socket would stay open. So a late client is left to its `connectTimeout`, and destroyed if
  * it opens before that.
  */
 export async function connect(
@@ -90,7 +91,7 @@ function speaksTls(client: DedicatedClient | undefined): boolean {
 
 /**
  * The error that says more: the one that a client throws, or the one that it reported before. ioredis
- * and iovalkey say that the connection is closed, and why only as an event.
+ * and iovalkey throw that the connection is closed, and report the reason only as an event.
  */
 function tellingError(thrown: unknown, reported: unknown): unknown {
   const { message } = asError(thrown);
@@ -106,7 +107,7 @@ async function connectClient(
     attempt.isOpen = true;
     if (attempt.late) end(attempt);
   };
-  // The store learns of a loss by what it sends.
+  // The store notices a lost connection when it sends.
   const onError = (error: unknown) => void (attempt.error = error ?? attempt.error);
   await Promise.all([client.on("error", onError), client.on("connect", onConnect)]);
   if (attempt.late) throw new Error("The connection was established too late");
@@ -143,7 +144,7 @@ export async function destroy(
   client: { destroy(): unknown } | { disconnect(): unknown },
 ): Promise<void> {
   try {
-    // Version 4 of node-redis calls it otherwise.
+    // Version 4 of node-redis has another name for it.
     await ("destroy" in client ? client.destroy() : client.disconnect());
   } catch {
     // There is nothing to end.

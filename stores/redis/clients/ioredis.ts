@@ -1,10 +1,11 @@
 /*
- * Connections by ioredis 5 and 6 and iovalkey: duplicates of the client that was given, whose
- * connection lives once. Its own retries are off, because a command that is sent again may be charged
+ * Connections by ioredis 5 and 6 and iovalkey: duplicates of the client that was given, which
+ * never reconnect. Its own retries are off, because a command that is sent again may be charged
  * twice; `WATCH` may be used, because nobody else has the connection.
  *
- * A cluster client would bring each command to its node by itself, but as one connection: a node that
- * is silent would hold up the calls of all. So the store dials each node as for other cluster clients.
+ * A cluster client would bring each command to its node by itself, but the store would see one
+ * connection, and a silent node would hold up the calls on all nodes. So the store dials each node,
+ * as with other cluster clients.
  */
 
 import type { ClusterDials } from "./cluster_dials.ts";

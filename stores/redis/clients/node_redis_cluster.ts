@@ -36,7 +36,7 @@ interface ClusterOptions {
 
 /** A cluster client that makes clients of nodes. */
 interface Maker {
-  /** Makes the client of a node, puts it there, and connects it. */
+  /** Makes the client of a node, keeps it in `client`, and connects it. */
   nodeClient(node: Place): Promise<unknown>;
   on(event: "error", listener: () => void): unknown;
 }
@@ -48,7 +48,7 @@ interface NodeName {
   readonly port: number | undefined;
 }
 
-/** A node to be. */
+/** A node whose client is yet to be made. */
 interface Place extends NodeName {
   readonly readonly: false;
   /** Before 5.0 a promise until it is connected. */
@@ -76,7 +76,7 @@ export function clusterDials(cluster: NodeRedisCluster, timeout: number): Cluste
     return maker;
   }
 
-  /** Dials a node by the client that a maker makes of it. */
+  /** Dials a node by the client that a maker makes for it. */
   function dialBy(maker: () => Promise<Maker>, node: NodeName): Dial {
     return (left) => connect(async () => clientOf(await maker(), node), left);
   }
@@ -95,7 +95,7 @@ export function clusterDials(cluster: NodeRedisCluster, timeout: number): Cluste
   };
 }
 
-/** A URL that says nothing but host and port: such roots are dialled as all other nodes are. */
+/** A URL with nothing but host and port: such roots are dialled like all other nodes. */
 const PLAIN_URL_REGEXP = /^redis:\/\/([^/@?#[\]]+:\d+)\/?$/;
 
 /** The node at an address: a host, a colon, a port. */

@@ -51,8 +51,8 @@ interface Scout {
 const HEAD_START = 150;
 
 /**
- * Dials masters: the sentinel that answered last is queried first. A client of node-redis 5 makes no
- * others: it must be connected, and lends the client of the master that it knows.
+ * Dials masters: the sentinel that answered last is queried first. A client of node-redis 5 cannot
+ * be duplicated: it must be connected, and lends the client of the master that it knows.
  */
 export function sentinelDial(given: NodeRedisSentinel): Dial {
   if (!("duplicate" in given)) {
@@ -111,7 +111,7 @@ async function scoutOf(
     scanInterval: 0,
     clientSideCache: undefined,
   });
-  // The store learns of failures by what comes of the attempt.
+  // The store learns of failures from the outcome of the attempt.
   await Promise.all(["error", "client-error"].map((event) => scout.on(event, () => {})));
   return scout;
 }

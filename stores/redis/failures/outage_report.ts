@@ -1,13 +1,13 @@
 /*
- * Reports when a server stops answering and when it answers again, beside the policy that answers calls
- * meanwhile: otherwise a wrong password under `onUnavailable: "allow"` would be a limit that is off, and
- * nobody would know.
+ * Reports when a server stops answering, and when it answers again. Without a report nobody would
+ * notice that a wrong password under `onUnavailable: "allow"` switches limits off, because the
+ * policy answers all calls.
  */
 
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import type { Outage } from "../../optimistic/circuit_breaker.ts";
 
-/** The options of a store that say what becomes of an outage. */
+/** The options of a store that concern outages. */
 interface OutageOptions {
   readonly onOutage?: ((outage: Outage) => void) | undefined;
   readonly onUnavailable: "throw" | "allow" | "deny";

@@ -16,7 +16,7 @@ import type { StoreContext } from "../store_context.ts";
 /**
  * Makes the batchers of a server, which connect when they are first used.
  *
- * @param count How many.
+ * @param count How many batchers.
  * @param indexOf Which of them takes a call: the same one for all calls that may share a
  * transaction, so that connections do not race each other for a key. Without it, the one that
  * already serves the call's slot, otherwise an idle one.

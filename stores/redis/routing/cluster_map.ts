@@ -27,9 +27,9 @@ const HEAD_START = 100;
 /**
  * Asks for the slots.
  *
- * @param isFailing Whether a node has failed of late.
+ * @param isFailing Whether a node has failed recently.
  * @param requireOpen Throws once nobody needs the slots any more.
- * @param timeout The most milliseconds of each connection, each question, and all of it.
+ * @param timeout The most milliseconds for each connection, for each query, and for all of it.
  */
 export function readSlotMap(
   { nodeAt, roots }: ClusterDials,

@@ -5,8 +5,9 @@
  * of its own, because no two nodes have the same time and the same values.
  *
  * A node that fails opens its breaker, and calls on its slots renew the map of slots. Nothing runs in
- * the background: a call that comes is what renews the map. Calls on slots of which no owner is known
- * wait until the cluster has said who has them, all in one queue, which has a breaker as nodes have.
+ * the background: the map is renewed when a call comes. Calls on slots without a known owner wait
+ * in one queue until the cluster has named the owners; that queue has a circuit breaker, as nodes
+ * have.
  *
  * | a node replies | then |
  * |---|---|
@@ -42,10 +43,10 @@ import type { Router } from "./router.ts";
 /** The most milliseconds between two questions for the map while there is reason to ask. */
 const RENEW_EVERY = 250;
 
-/** How many connections to a node, and so transactions at a time, where the options do not say. */
+/** Connections to a node, and so transactions at a time, unless the options say otherwise. */
 const WATCHING = 16;
 
-/** How often nodes may send a call elsewhere before it fails because the cluster does not settle. */
+/** How often nodes may redirect a call before it fails, because the cluster does not settle. */
 const MAX_REDIRECTS = 32;
 
 /** A cluster, as far as it is known. */
@@ -54,13 +55,13 @@ interface Cluster {
   slots: SlotMap;
   /** The renewal of the slots under way. */
   renewal: Promise<void> | undefined;
-  /** From when on they may be renewed. */
+  /** The instant from which on they may be renewed. */
   renewalAt: number;
   /** Whether the cluster says who has which slot. */
   readonly breaker: CircuitBreaker;
-  /** The nodes in use, by their addresses; the connections of calls that ask are apart. */
+  /** The nodes in use, by their addresses; connections for ASK redirects are separate. */
   readonly nodes: Map<string, BatcherPool>;
-  /** How often calls were sent elsewhere. */
+  /** How often each call was redirected. */
   readonly redirects: WeakMap<Job, number>;
   readonly context: StoreContext;
   /** Calls on slots of which no owner is known: the first of them has the slots renewed. */
@@ -126,7 +127,7 @@ function nodeAt(cluster: Cluster, address: string, asking = false): BatcherPool 
       contended: contendedKeys(clock.roundTrip, context.timeout),
       values: valueCache(context.cacheBytes),
     };
-    // A watched transaction holds keys of one slot, so one after the other is slow.
+    // A watched transaction holds keys of one slot, so a single connection would be slow.
     const { commit, connections = commit === "watch" ? WATCHING : 1 } = context;
     const moved = (jobs: readonly Job[], error: Error) => redirect(cluster, jobs, error);
     const dial = dials.nodeAt(address);
@@ -238,7 +239,7 @@ function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void 
 
 async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
-  // Together they would be sent away again: keys of theirs are in both places.
+  // Sent together, they would be redirected again, because their keys are in both places.
   for (const job of jobs) job.alone = true;
   submitAll(cluster, jobs);
 }
