@@ -1,7 +1,7 @@
 /*
- * Blocks by hand, around any algorithm. A key that is not blocked has the state of the algorithm
- * inside, as it is; a blocked one has that state beside the end of its block. So a block changes
- * nothing of what it covers, and its end, or taking it back, restores it.
+ * Blocks by hand, around any algorithm. A key that is not blocked has just the state of the inner
+ * algorithm; a blocked one has that state beside the end of its block. So a block changes nothing
+ * in the state that it covers, and once it ends, or is taken back, that state counts again.
  */
 
 import type { Algorithm, Blocks, Permits, SplitReducer } from "../algorithm.ts";
@@ -32,12 +32,13 @@ interface BlockedState<State = unknown> {
  * An algorithm whose keys can be blocked by hand: `limiter.block(key, duration)` refuses every call on
  * a key for that long, and `limiter.unblock(key)` takes it back.
  *
- * A key that was never blocked is decided, and stored, as without it. While a key is blocked,
- * `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond after the
- * block at which the algorithm admits the cost. What the key had used ends when it would have
- * ended; `refund` and `charge` change that, not the block. Once the block is over, or taken back,
- * the key is as if there had been none. The stored keys differ from those of the algorithm without
- * it: `replaces` carries use over. A receipt of `reserve` gives back what counts under the block.
+ * A key that was never blocked is decided and stored as it is without `blockable`. While a key is
+ * blocked, `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond
+ * after the block at which the algorithm admits the cost. Earlier use of the key ends when it would
+ * have ended; `refund` and `charge` change that use, not the block. Once the block is over, or
+ * taken back, the key is as if there had been none. The stored keys differ from those of the
+ * algorithm without it: `replaces` carries use over. A receipt of `reserve` gives back what counts
+ * under the block.
  *
  * The first part of an `all` becomes blockable, which refuses for all of them.
  *
@@ -172,7 +173,7 @@ function permitsUnder<State>(
   };
 }
 
-/** Receipts of a key that may be blocked: those of what the block covers. */
+/** Receipts of a key that may be blocked: those of the state that the block covers. */
 function receiptsUnder<State>(
   receipts: Receipts<State>,
   initial: State,

@@ -1,12 +1,12 @@
 /*
  * From accounting to reducers.
  *
- * Each algorithm accounts for units by five functions of a state: what it is after more units, after
- * giving back, how many are free, how long a cost waits, and when the state is fresh (a sixth, the
- * delay, is `leakyQueue`'s alone). Both reducers and the decision follow from these, once for all
- * algorithms:
+ * Each algorithm accounts for units by five functions of a state: the state after more units, the
+ * state after giving some back, how many are free, how long a cost waits, and when the state is
+ * fresh (a sixth, the delay, belongs to `leakyQueue` alone). Both reducers and the decision follow
+ * from these, once for all algorithms:
  *
- *   step         adds a cost that is free, and leaves the state as it is otherwise
+ *   step         adds a cost that is free, and otherwise leaves the state as it is
  *   charge       adds a cost in any case, up to the most that a key may owe
  *
  *   allowed      the state changed, or the cost was 0 or less
@@ -55,20 +55,20 @@ export interface Accounting<State> {
    * use ends at once: a cost that is not free then waits until the state is fresh.
    */
   wait?(state: State, now: number, cost: number): number;
-  /** Milliseconds until the state is as good as `initial`; 0 if it is now. */
+  /** Milliseconds until the state is fresh, that is, behaves like `initial`; 0 if it does now. */
   reset(state: State, now: number): number;
   /** Milliseconds that a call admitted in this state waits for its start; rounded up. */
   delay?(state: State, now: number): number;
-  /** The state that a charge adds to, of one that has no room for more entries. */
+  /** Makes room in a state that cannot hold more entries, before a charge adds to it. */
   compact?(state: State, now: number): State;
   /** How the units of one call are given back. */
   readonly returns?: Returns<State>;
 }
 
-/** The arithmetic of an algorithm, made of a few numbers. */
+/** The arithmetic of an algorithm, made from a few numbers. */
 export interface Arithmetic<State> {
   readonly capacity: number;
-  /** The most units that may be in use: a charge beyond it is cut. The capacity without it. */
+  /** The most units that may be in use: a charge beyond it is cut. By default the capacity. */
   readonly mostUse?: number;
   readonly initial: State;
   readonly accounting: Accounting<State>;
@@ -97,7 +97,7 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly arrival?: ArrivalRate | undefined;
 }
 
-/** Builds an algorithm of its parts. */
+/** Builds an algorithm from its parts. */
 export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { limit, period, periodAt, capacity, initial, codec, accounting, arrival } = parts;
   const action = `create ${parts.id[0]}`;
@@ -154,7 +154,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   });
 }
 
-/** The name of a policy that was given none: `100-in-60s`. */
+/** The name of a policy that was not given one: `100-in-60s`. */
 function nameOf(limit: number, period: number): string {
   return `${limit}-in-${period % 1_000 === 0 ? `${period / 1_000}s` : `${period}ms`}`;
 }

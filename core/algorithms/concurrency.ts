@@ -1,6 +1,6 @@
 /*
- * Concurrency: how many units are in use at once. Units are permits, which know who holds them, so
- * that whoever has ended gives its own back, and those of a holder that died expire.
+ * Concurrency: how many units are in use at once. Units are permits, each with a known holder: a
+ * holder gives back its own, and the permits of a holder that died expire.
  */
 
 import type { Algorithm, Share } from "../algorithm.ts";
@@ -40,8 +40,8 @@ export interface ConcurrencyOptions {
    */
   readonly ttl: Period;
   /**
-   * For how long a permit is renewed at most, so that one that is never released is free some day;
-   * at least `ttl`. Default `"1h"`, or `ttl` if that is longer.
+   * The longest time for which a permit is renewed, so that one that is never released ends some
+   * day; at least `ttl`. Default `"1h"`, or `ttl` if that is longer.
    */
   readonly maxHold?: Period | undefined;
   /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
@@ -50,11 +50,11 @@ export interface ConcurrencyOptions {
 
 /** The largest limit. */
 const MAX_LIMIT = 1_000_000;
-/** The most permits of a key that stand there one by one: some 30 KB of text. */
+/** The most permits that a key's state lists one by one: some 30 KB of text. */
 const MOST_SINGLE = 1_000;
 /** The most shares of a key whose limit is larger: as many as the shared store has room for. */
 const MOST_SHARES = 341;
-/** The shortest time to live: a third of it is a timer. */
+/** The shortest time to live: a timer runs for a third of it. */
 const MIN_TTL = 10;
 /** An array, beside its numbers. */
 const PERMITS_BYTES = 48;
@@ -67,18 +67,18 @@ const NOBODY = 0;
  * Concurrency: up to `limit` units in use at once. A limiter's `hold` and `withPermit` take units,
  * which come back when they are released, or `ttl` after they were last renewed.
  *
- * Units are permits with an identity. To release one twice, too late or after it was lost frees no
+ * Units are permits with an identity. Releasing one twice, too late or after it was lost frees no
  * unit of anybody else, and a permit that has expired is never revived. `consume`, `acquire`,
  * `charge` and `refund` throw a `TypeError`, because nobody could release what they take; `peek`
  * shows what is free.
  *
  * `retryAfter` is the earliest millisecond at which enough permits expire if nobody releases or
- * renews any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, and
- * a clock that jumps ahead, break the limit, and nothing can prevent that: heed the permit's
+ * renews any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, or
+ * a clock that jumps ahead, breaks the limit, and nothing can prevent that: heed the permit's
  * `signal`.
  *
- * In `all` with other algorithms a refusal takes nothing of any of them, and a release gives back
- * the permit alone. A changed limit takes over nothing (`replaces`): permits stay with the options
+ * In `all` with other algorithms a refusal takes nothing from any of them, and a release gives back
+ * only the permit. A changed limit takes over nothing (`replaces`): permits stay with the options
  * under which they were given, so for a while there may be as many under the old limit and the new
  * one together. The bare reducer's `step` takes a permit that nobody can release.
  *

@@ -1,6 +1,6 @@
 /*
- * The accounting of a lockout whose locks grow: each lock within some time of the last one is the
- * next longer. What a key has done outlives its lock as a number of strikes.
+ * The accounting of a lockout whose locks grow: a lock that begins within some time of the last one
+ * is the next longer one. After a lock, the key's state keeps the number of its locks, its strikes.
  */
 
 import { countsAfter, isCount } from "../arithmetic/counts.ts";
@@ -12,7 +12,7 @@ import { LAST_INSTANT } from "../options/checks.ts";
 export interface GrowingLockState {
   /** The instant of the first try; 0 without tries. */
   readonly opened: number;
-  /** Tries since then; with as many as the limit, the key was locked. */
+  /** Tries since then; when they reached the limit, the key was locked. */
   readonly tries: number;
   /** Locks that are remembered, the current one included. */
   readonly strikes: number;
@@ -75,7 +75,7 @@ export function growingAccounting(
     if (left >= limit) return { ...held, tries: left };
     const open = unlocked(held);
     if (left > 0) return current({ ...open, tries: left }, now);
-    // Beyond the tries, a strike is as many units as it took.
+    // Beyond the tries, each `limit` units forgive a strike.
     const forgiven = Math.floor(-left / limit);
     return idle(Math.max(0, open.strikes - forgiven), open.until, now);
   }

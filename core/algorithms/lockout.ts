@@ -54,14 +54,15 @@ export interface GrowingLockoutOptions extends RateOptions {
  *
  * Take a try before checking the password, and give all of them back by `reset` if it was right.
  * `refund` gives back one, and so unlocks the key; `charge` takes tries beyond the limit, so
- * `charge(key, limit)` locks a key at once. A key is charged with a billion tries at most. A clock
- * that steps back into the time before the window counts on in it. In any span shorter than both
- * `period` and `lock`, fewer than 2 * limit tries are admitted.
+ * `charge(key, limit)` locks a key at once. A key is charged with at most a billion tries. If the
+ * clock steps back to a time before the window, tries still count in that window. In any span
+ * shorter than both `period` and `lock`, fewer than 2 * limit tries are admitted.
  *
  * With a list of locks they grow: the first lock is the first of the list, and a lock that begins
- * within `forget` of the end of the last one is the next longer. Once a lock is over the tries are
- * counted from 0, but the key is fresh, as `resetAfter` says, only when its locks are forgotten.
- * `refund` undoes a lock as above; units beyond the tries forgive a lock for each `limit` of them.
+ * within `forget` of the end of the last one is the next longer one. Once a lock is over, the tries
+ * are counted from 0, but the key is fresh, as `resetAfter` says, only when its locks are
+ * forgotten. `refund` undoes a lock as above; units beyond the tries forgive a lock for each
+ * `limit` of them.
  *
  * Every call takes constant time; the state is three numbers, or five with a list. Source: OWASP, "Authentication
  * Cheat Sheet", on account lockout: its threshold, observation window and lockout duration.

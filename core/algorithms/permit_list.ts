@@ -2,13 +2,14 @@
  * The permits of a key: three numbers each, the id of its holder, the instant at which it expires and
  * its units, in the order in which they expire. A permit is held until, and not at, that instant.
  *
- * A process may hold many units by one entry, its share, and set them anew by numbered messages. The
- * number of the last one stands above the units in the third number, and is 0 for a plain permit. It
- * has 32 bits: beyond those the numbers go on from 2, because 1 begins a share.
+ * A process may hold many units by one entry, its share, and change their number by numbered
+ * messages. The number of the last message is in the upper bits of the third number, above the
+ * units, and 0 for a plain permit. It has 32 bits; after the largest, the numbers go on from 2,
+ * because 1 begins a share.
  *
- * Expired permits count in the invariant that all units together are at most the limit, and whatever
- * writes drops them: a clock that steps back would otherwise revive them beside those that took their
- * place.
+ * Expired permits count in the invariant that all units together are at most the limit, and each
+ * write drops them: a clock that steps back would otherwise revive them beside those that took
+ * their place.
  */
 
 import type { Share } from "../algorithm.ts";
@@ -21,13 +22,13 @@ export type PermitList = readonly number[];
 /** No permits. */
 export const NO_PERMITS: PermitList = Object.freeze([]);
 
-/** Numbers of a permit. */
+/** The numbers that a permit takes in the list. */
 const WIDTH = 3;
 /** The most units of a permit or a share. */
 const MOST_UNITS = 2 ** 20;
 /** The largest number of a message that stands in a list. */
 const MOST_NUMBER = 2 ** 32 - 1;
-/** How many messages later a number comes again. */
+/** How many messages later a number is used again. */
 const ROUND = MOST_NUMBER - 1;
 /** The factor of a number, which stands above the units. */
 const NUMBERED = 2 * MOST_UNITS;
@@ -57,7 +58,7 @@ export function isNewer(number: number, share: Share): boolean {
   return ahead > 0 && ahead <= ROUND / 2;
 }
 
-/** The permits that are held, of which a holder's share is this one from now on. */
+/** The permits that are held, with this one as a holder's share from now on. */
 export function setShare(
   permits: PermitList,
   now: number,
@@ -120,7 +121,7 @@ export function addPermit(
   return keepHeld(permits, now, -1, [id, expires, units]);
 }
 
-/** The permits that are held, of which the one at a place expires later. */
+/** The permits that are held, with a later expiry of the one at a place. */
 export function extendPermit(
   permits: PermitList,
   now: number,
@@ -217,7 +218,7 @@ function readPermit(text: string): readonly number[] {
   ];
 }
 
-/** The permits, if some steps can have left them. */
+/** The permits, if a sequence of steps can have left them. */
 function checked(
   permits: readonly number[],
   limit: number,

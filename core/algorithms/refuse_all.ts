@@ -1,6 +1,6 @@
 /*
  * A limit of 0, which configurations use to switch a client off: nothing is ever admitted, so nothing
- * is ever kept. Every factory makes it the same way, because there is no rate to count by.
+ * is ever kept. Every factory makes the same algorithm of it, because there is no rate to count by.
  */
 
 import type { Algorithm } from "../algorithm.ts";

@@ -1,7 +1,8 @@
 /*
  * A share of a limit, for any algorithm: the same reducer, for which each unit counts 1 / share
- * times. What admits 100 units a minute admits 25 of them when each counts four times; window, log,
- * bucket or several of them at once make no difference, and rounding up keeps to the safe side.
+ * times. An algorithm that admits 100 units a minute admits 25 if each counts four times. It does
+ * not matter whether it is a window, a log, a bucket or several of them, and rounding up errs on
+ * the safe side.
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
@@ -47,7 +48,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
   };
 }
 
-/** How units of the share and units of the whole limit convert. */
+/** Converts between units of the share and units of the whole limit. */
 interface UnitScale {
   /** A cost in units of the whole limit. */
   counted(cost: number): number;
@@ -55,14 +56,14 @@ interface UnitScale {
   unitsIn(units: number): number;
   /** The smallest cost that counts no fewer than so many units. */
   unitsFor(units: number): number;
-  /** The limit to state for one of so many units. */
+  /** The limit that a decision of the share shows for a limit of so many units. */
   limitOf(limit: number): number;
 }
 
 function unitScale(share: number): UnitScale {
   const whole = Math.round(1 / share);
 
-  /** cost / share, rounded up; 1 / n is seldom a float, so n itself is what counts. */
+  /** cost / share, rounded up; 1 / n is seldom exact as a float, so the exact n is used. */
   function timesShareless(cost: number): number {
     return 1 / whole === share ? cost * whole : Math.ceil(cost / share);
   }

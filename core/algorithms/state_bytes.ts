@@ -26,7 +26,7 @@ export function stateBytes({ codec, internals }: Algorithm): StateBytes {
     try {
       return OBJECT_BYTES + NUMBER_BYTES * codec.write(state, words, 0);
     } catch {
-      // A codec of somebody else's: as much as it may take.
+      // For a codec that is not ours, the most that it may take.
       return OBJECT_BYTES + NUMBER_BYTES * maxWords;
     }
   };
