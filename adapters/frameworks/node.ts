@@ -24,6 +24,7 @@ import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import { checkNumbers } from "../http/limits/check_numbers.ts";
 import {
   limitOnNode,
   type NodeReplies,
@@ -91,6 +92,7 @@ export function rateLimit<
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const replies = nodeReplies as unknown as NodeReplies<Request, Response>;
+  checkNumbers("create rateLimit", options ?? {});
   checkOptions<NodeRateLimitOptions<Request, Response>>("create rateLimit", options, {
     ...GATE_OPTIONS,
     onError: checkFunction,

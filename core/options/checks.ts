@@ -138,21 +138,14 @@ export function checkOptions<Options>(
   }
 }
 
-/** How options are given that other libraries take in another form. */
-const NOTES: Readonly<Record<string, string>> = {
-  period: ', in milliseconds or as text such as "10s"',
-  limiter: ', as in { limiter: limiter(gcra({ limit: 100, period: "1m" })) }',
-};
-
 function unknownOption(action: string, name: string, known: readonly string[]): string {
   const meant = suggestOption(name, known);
   const shown = formatValue(name);
   if (meant === undefined) {
     return `Cannot ${action} as there is no option ${shown}: its options are ${known.join(", ")}`;
   }
-  return `Cannot ${action} as there is no option ${shown}: did you mean ${meant}${
-    NOTES[meant] ?? ""
-  }?`;
+  const note = meant === "period" ? ', in milliseconds or as text such as "10s"' : "";
+  return `Cannot ${action} as there is no option ${shown}: did you mean ${meant}${note}?`;
 }
 
 /** Requires a store, and not the function that makes one. */

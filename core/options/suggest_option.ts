@@ -16,7 +16,6 @@ const FOREIGN_NAMES: Readonly<Record<string, string>> = {
   deadline: "timeout",
   headers: "legacyheaders standardheaders",
   key: "identifier keygenerator",
-  limiter: "algorithm limit max maxrequests timewindow window windowms",
   lock: "blockduration blocktime",
   zone: "timezone tz",
   onRefused: "handler requestwaslimited",

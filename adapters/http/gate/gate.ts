@@ -17,6 +17,7 @@ import { failureReport, guarded } from "../../../core/guarded.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
+import { checkNumbers } from "../limits/check_numbers.ts";
 import { rulesDecider } from "../limits/rules_decider.ts";
 import { requestLimits } from "../limits/request_limits.ts";
 import { answerInTime } from "./answer_in_time.ts";
@@ -78,6 +79,7 @@ function gateOf(
   options: GateOptions,
   source: RequestSource<unknown, unknown>,
 ): Gate<unknown, unknown> {
+  checkNumbers(ACTION, options ?? {});
   checkOptions<GateOptions>(ACTION, options, GATE_OPTIONS);
   const { skip, shadow = false } = options;
   checkAddress(options);

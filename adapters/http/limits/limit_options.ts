@@ -20,6 +20,7 @@ import {
   typeError,
 } from "../../../core/options/checks.ts";
 import type { Store } from "../../../core/store.ts";
+import { checkNumbers } from "./check_numbers.ts";
 
 /** A limiter on a store of either kind. */
 export type AnyLimiter = Limiter | AsyncLimiter;
@@ -134,6 +135,7 @@ export function limitsOf(action: string, options: GivenLimits): readonly GivenLi
     throw typeError(action, `${beside} belongs to the entries of limits`, options[beside]);
   }
   return (limits as readonly GivenLimit[]).map((limit) => {
+    checkNumbers(action, limit ?? {});
     checkOptions<GivenLimit>(action, limit, LIMIT_OPTIONS);
     requireLimit(action, limit);
     return { ...limit, key: limit.key ?? key, cost: limit.cost ?? cost };

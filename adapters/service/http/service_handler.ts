@@ -105,7 +105,7 @@ function checkHead(
   const { method } = call;
   const reads = allow !== "POST" && (method === "GET" || method === "HEAD");
   if (allow !== undefined && allow !== method && !reads) {
-    refuse(405, `the method must be ${allow}`, { allow });
+    refuse(405, `nothing at this path takes this method: it must be ${allow}`, { allow });
   }
   if (needsToken && !access.mayWrite(call)) {
     const detail = "send the token as Authorization: Bearer, or as X-Tidegate-Token";

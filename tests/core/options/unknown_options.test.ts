@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { rateLimit as rateLimitOfNode } from "../../../adapters/frameworks/node.ts";
 import { rateLimit } from "../../../adapters/http/http.ts";
 import { limitedFetch } from "../../../adapters/outbound/limited_fetch.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
@@ -98,15 +99,17 @@ test("whoever gives rateLimit the numbers of a limit, or the algorithm, is told 
       ["limit", { limit: 100, windowMs: 60_000 }],
       ["algorithm", { algorithm: gcra(rate) }],
       ["algorithm", one],
-      ["limiters", { limiters: [one, one] }],
+      ["max", { limits: [{ max: 5 }] }],
     ] as const
   ) {
     const example = '{ limiter: limiter(gcra({ limit: 100, period: "1m" })) }';
-    assert.throws(() => rateLimit(options as never), {
-      name: "TypeError",
-      message: `Cannot create rateLimit as there is no option "${name}": ` +
-        `did you mean limiter, as in ${example}?`,
-    });
+    for (const make of [rateLimit, rateLimitOfNode] as readonly ((options: never) => unknown)[]) {
+      assert.throws(() => make(options as never), {
+        name: "TypeError",
+        message: `Cannot create rateLimit as there is no option "${name}": ` +
+          `did you mean limiter, as in ${example}?`,
+      });
+    }
   }
 });
 

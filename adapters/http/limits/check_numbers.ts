@@ -1,0 +1,21 @@
+/*
+ * A hint for those who know the middleware of other libraries, which takes the numbers of a limit
+ * itself.
+ */
+
+const NUMBERS = ["windowMs", "window", "timeWindow", "max", "limit", "period", "algorithm"];
+
+/**
+ * Requires options without the numbers of a limit, and an algorithm to be in a limiter.
+ *
+ * @throws {TypeError} That shows how a limiter is given.
+ */
+export function checkNumbers(action: string, options: object): void {
+  const given = Object.entries(options)
+    .find(([name, value]) => value !== undefined && NUMBERS.includes(name))?.[0];
+  if (given === undefined) return;
+  throw new TypeError(
+    `Cannot ${action} as there is no option "${given}": did you mean limiter, ` +
+      'as in { limiter: limiter(gcra({ limit: 100, period: "1m" })) }?',
+  );
+}
