@@ -65,6 +65,12 @@ export interface Steps<Argument, Answer> {
    * store, may call it instead of the two.
    */
   step?(state: unknown, now: number, argument: Argument): readonly [answer: Answer, next: unknown];
+  /**
+   * For a verb that makes a transition of its algorithm: the answer, from the decision of that transition
+   * and the state after it. A store that computes both itself, as the memory store does for arrival times,
+   * may call it instead of the two; it keeps no timeline either.
+   */
+  answerTo?(decision: Decision, next: unknown, now: number): Answer;
   /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
   uncharged(state: unknown, now: number, argument: Argument): Answer;
 }

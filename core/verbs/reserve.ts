@@ -86,6 +86,12 @@ function reserving(
           );
           return { decision, mark: expires ? { ...mark, until, expires } : mark };
         },
+        ...(transition === "take" && {
+          answerTo: (decision: Decision, next: unknown, now: number): Reserved => ({
+            decision,
+            mark: decision.allowed ? markOf(next, now) : undefined,
+          }),
+        }),
         uncharged: (state: unknown, now: number): Reserved => ({
           decision: decide(state, state, now, 0),
           mark: undefined,

@@ -189,7 +189,7 @@ function callOf<Argument, Answer>(
   slots: Slots,
   keys: MemoryKeys,
   verb: Verb<Argument, Answer>,
-  { next: nextOf, answer: answerOf, step }: Steps<Argument, Answer>,
+  { next: nextOf, answer: answerOf, answerTo, step }: Steps<Argument, Answer>,
 ): Call<Argument, Answer> {
   const { queue, use } = slots;
   const { older, spec: { algorithm } } = keys;
@@ -318,6 +318,22 @@ function callOf<Argument, Answer>(
   const rate = internals?.arrival;
   const own: unknown = verb;
   if (step !== undefined) return callAny;
+  // A verb that takes as `consume` does, and answers more than the decision.
+  if (rate !== undefined && answerTo !== undefined && verb.transition(algorithm) === "take") {
+    const { units } = verb;
+    const otherAt = callNumber.bind(undefined);
+    return function takeAndAnswer(key, argument, at) {
+      const slot = table.slots.get(key);
+      const cost = units(argument);
+      if (slot === undefined || cost <= 0) return otherAt(key, argument, at, slot);
+      const now = at === undefined ? processTime() : at;
+      const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost);
+      if (now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
+        after(slot, decision.allowed, now);
+      }
+      return answerTo(decision, numberIn(queue, slot), now);
+    };
+  }
   if (rate === undefined || !IN_PLACE.has(own)) {
     return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
   }
