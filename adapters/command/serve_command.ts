@@ -63,7 +63,7 @@ const OPTIONS = {
   },
   "on-unavailable": {
     choices: ["throw", "allow", "deny"],
-    text: "how to answer calls while Redis or SQLite is unavailable; default throw (503)",
+    text: "how to answer calls while the store is unavailable; default throw (503)",
   },
   "on-lookup-failure": {
     choices: ["throw", "default"],
