@@ -90,6 +90,17 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A permit is counted on for longer than its share": "renewalLag: {~~lag~>0~~},",
     "A stale share gives out permits": "&& at - pool.renewedAt < {~~lag~>ttl~~};",
     "A release gives back one unit more": "pool.used -= cost{~~~> + 1~~};",
+    "A key for which there is no room loses its permits":
+      "if (pool.{~~used + pool.~>~~}wanted > 0) pools.set(name, pool);",
+    "The answer of a failure policy loses a share": [
+      'if (decision.source === "policy") return;\n  if (units',
+      "if (units",
+    ],
+    "A renewal asks for units that nobody needs":
+      "const spare = {~~at - pool.touchedAt < idleFor ? block : 0~>block~~};",
+    "A refusal by the answer to another call says to come again at once":
+      "retryAfter: {~~Math.max(1, decision.retryAfter)~>decision.retryAfter~~},",
+    "A call overtakes those that wait for the store": "take(open, permit, {~~pool.wanted~>0~~})",
     "A refusal writes":
       "if ({~~pool.look === undefined && !isUsedUp~>true~~}) return send(open, least, block);",
     "A call shares the refusal of a larger one": [

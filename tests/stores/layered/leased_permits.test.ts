@@ -321,6 +321,81 @@ describe("permits of a lease", () => {
     );
   });
 
+  test("are not dropped with the keys for which there is no room", () => {
+    const store = lease(memoryStore(), { units: 2, ttl: "1m", maxKeys: 1 });
+    const jobs = limiter(concurrency({ limit: 5, ttl: LONG }), { store, prefix: "a" });
+    const permits = ["first", "second", "third"].map((key) => jobs.hold(key).permit!);
+    for (const permit of permits) assert.equal(permit.release(), true);
+  });
+
+  test("stay held while a failure policy answers for the store, and ask for no more than they need", async () => {
+    const clock = virtualClock(1_000_000);
+    const inner = memoryStore();
+    let isAway = false;
+    const store = interceptedStore(inner, ([call], proceed) => {
+      const answers = proceed();
+      if (!isAway) return answers;
+      const { verb } = call!;
+      return [verb.answerOf({ ...verb.decisionOf(answers[0]), source: "policy" })];
+    });
+    const jobs = limiter(JOBS, {
+      store: lease(store, { units: 100, ttl: 50 }),
+      prefix: "a",
+      clock,
+    });
+    const exact = limiter(JOBS, { store: inner, prefix: "a", clock });
+    const { permit } = jobs.hold("key");
+    assert.equal(exact.peek("key", 0).remaining, 50_000 - 101);
+    // Nobody has needed the others for longer than the lease keeps them.
+    await clock.pass(TTL / 3);
+    assert.equal(exact.peek("key", 0).remaining, 50_000 - 1);
+    isAway = true;
+    await clock.pass(TTL / 3);
+    assert.equal(permit!.signal.aborted, false);
+    isAway = false;
+    assert.equal(permit!.release(), true);
+  });
+
+  test("go to those who wait for them first", async () => {
+    const { store, held } = promised(memoryStore());
+    const jobs: AsyncLimiter = limiter(concurrency({ limit: 7, ttl: LONG }), {
+      store: lease(store, { units: 4, ttl: "1m" }),
+      prefix: "a",
+    });
+    const first = jobs.hold("key");
+    held.release();
+    await first;
+    // Four units are left here, and the first of two callers needs six.
+    const calls = [6, 1].map((cost) => jobs.hold("key", { cost }));
+    let isOver = false;
+    const answers = Promise.all(calls).finally(() => isOver = true);
+    while (!isOver) {
+      held.release();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const decisions = (await answers).map(({ decision }) => decision);
+    assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, false]);
+  });
+
+  test("that are refused by the answer to another call say to wait", async () => {
+    const { store, held } = promised(memoryStore());
+    const jobs: AsyncLimiter = limiter(concurrency({ limit: 20, ttl: LONG }), {
+      store: lease(store, { units: 4, ttl: "1m" }),
+      prefix: "a",
+    });
+    // The third one asks for the fourth as well, which then gets none.
+    const calls = [1, 1, 5, 14].map((cost) => jobs.hold("key", { cost }));
+    let isOver = false;
+    const answers = Promise.all(calls).finally(() => isOver = true);
+    while (!isOver) {
+      held.release();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const decisions = (await answers).map(({ decision }) => decision);
+    assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, true, true, false]);
+    assert.ok(decisions[3]!.retryAfter >= 1);
+  });
+
   test("a failure of the store is that of each call, and nothing is held", () => {
     let isAway = true;
     const store = interceptedStore(memoryStore(), (_, proceed) => {
