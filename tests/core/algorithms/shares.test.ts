@@ -160,6 +160,13 @@ test("a key has at most 341 shares, whatever its limit", () => {
   for (let id = 1; id <= 341; id++) {
     state = next(state, ORIGIN, { id, number: 1, units: 1, least: 1 });
   }
+  // One that is there may change all the same.
+  const larger = { id: 1, number: 2, units: 5, least: 5 };
+  assert.equal(answer(state, next(state, ORIGIN, larger), ORIGIN, larger).units, 5);
+  const { codec } = algorithm;
+  const text = codec.encode(state);
+  assert.equal(codec.encode(codec.decode(text)), text);
+  assert.equal(codec.decode(`${text} ${(342).toString(36)}@${ORIGIN + TTL}#1`), undefined);
   const message = { id: 342, number: 1, units: 1, least: 1 };
   assert.equal(next(state, ORIGIN, message), state);
   assert.equal(answer(state, state, ORIGIN, message).units, 0);

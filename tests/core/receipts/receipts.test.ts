@@ -21,6 +21,7 @@ import {
   slidingLog,
   type SyncStore,
 } from "../../../mod.ts";
+import { reserveFor } from "../../../core/verbs/reserve.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -69,6 +70,32 @@ describe("a receipt", () => {
       // One unit and two thirds of another have drained of a rate.
       const { returned } = api.release("key", third!);
       assert.equal(returned, algorithm.id.startsWith("gcra") ? 1 / 3 : 1);
+    }
+  });
+
+  test("is over from the very instant that it names, but for units beyond it", () => {
+    let now = 0;
+    const api = limiter(slidingLog(RATE), { clock: () => now });
+    const [settled, open] = [api.reserve("key", 3).receipt!, api.reserve("key", 2).receipt!];
+    api.settle("key", settled, 1);
+    now = settled.until;
+    assert.equal(api.release("key", settled).outcome, "expired");
+    assert.equal(api.release("key", open).outcome, "expired");
+    const { outcome, charged } = api.settle("key", open, 6);
+    assert.deepEqual([outcome, charged], ["settled", 4]);
+  });
+
+  test("has no time to live where its key remembers 64 of them, and the key can be read", () => {
+    const algorithm = gcra({ limit: 100, period: "1m" });
+    let held: unknown = algorithm.initial;
+    const { next, answer } = reserveFor.on(algorithm);
+    for (let id = 1; id <= 65; id++) {
+      const call = { id, cost: 1, ttl: 1_000 };
+      const state = next(held, 0, call);
+      assert.equal(answer(held, state, 0, call).mark?.expires, id <= 64);
+      held = state;
+      const text = algorithm.codec.encode(held as never);
+      assert.equal(algorithm.codec.encode(algorithm.codec.decode(text)!), text);
     }
   });
 

@@ -60,6 +60,30 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A block from before a resetAll under way is used":
       "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
   }),
+  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
+    "Batches on known keys sweep no others":
+      "decisions[index] = decision;\n  }\n{~~  if (now >= slots.sweepAt) sweep(slots, now);\n~>~~}  return decisions;",
+  }),
+  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/kept_notes.test.ts"], {
+    "A batch keeps a key no longer than its own use, though receipts need its notes":
+      "const kept = {~~mayHaveNotes ? keptFor(algorithm, next, now, decision) : undefined~>undefined~~};",
+  }),
+  ...faultsIn("core/receipts/noted_reducer.ts", ["tests/core/receipts/receipts.test.ts"], {
+    "A settled receipt is remembered at the instant at which it is over":
+      "settled[forgotten]! {~~<=~><~~} now",
+  }),
+  ...faultsIn("core/receipts/noted.ts", ["tests/core/receipts/receipts.test.ts"], {
+    "A key remembers one receipt more than its text may hold":
+      "return open.length {~~<~><=~~} MOST_OPEN;",
+  }),
+  ...faultsIn("core/verbs/settle.ts", ["tests/core/receipts/receipts.test.ts"], {
+    "Units beyond a receipt are free once it is over":
+      "if (isOver{~~ && (actual ?? 0) <= most~>~~}) return EXPIRED;",
+  }),
+  ...faultsIn("core/algorithms/permit_list.ts", ["tests/core/algorithms/shares.test.ts"], {
+    "Text of more shares than a key has room for":
+      "!Number.isInteger(count){~~ || count > most~>~~}) return undefined;",
+  }),
   ...faultsIn("core/verbs/settle.ts", ["gcra"], {
     "A receipt that is settled by a clock behind is forgotten early":
       "Math.max(0, until - {~~Math.min(at, now)~>at~~})",
@@ -69,6 +93,8 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "if ({~~!isNewer(number, held) || ~>~~}place < 0 && number > 1) return state;",
     "A message revives a share that is gone":
       "if (!isNewer(number, held){~~ || place < 0 && number > 1~>~~}) return state;",
+    "No share changes while a key has as many as it may":
+      "if ({~~place < 0 && ~>~~}permitsHeld(state, now) >= most) return state;",
     "A share may be larger than the limit":
       "const units = {~~Math.min(wanted, free(state, now) + held.units)~>wanted~~};",
   }),
@@ -125,6 +151,14 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "  handleReturn(state);\n{~~  stopIdleTimer(state);\n~>~~}",
     "A store that is closed while it connects reports an outage":
       "if ({~~server.closed~>false~~}) return undefined;",
+  }),
+  ...faultsIn("stores/optimistic/handle_outcome.ts", [
+    "tests/stores/optimistic/handle_outcome.test.ts",
+  ], {
+    "A call that yields to a claim has so many tries":
+      "{~~    job.tries--;\n~>~~}  }\n  state.waiting",
+    "Each batch of one outage is a failure of its own":
+      "const isFirst = {~~!state.failing~>true~~};",
   }),
   ...faultsIn("stores/locked/locked_store.ts", ["tests/stores/locked/locked_store.test.ts"], {
     "A driver that fails to close leaves callers waiting": [

@@ -76,6 +76,20 @@ describe("memoryStore is bounded", () => {
     assert.equal(store.statistics().evictions, 0);
   });
 
+  test("keys that are fresh again go, in the course of batches on others", () => {
+    let now = 0;
+    const store = memoryStore();
+    const brief = limiter(gcra({ limit: 1, period: 10 }), { store, prefix: "a", clock: () => now });
+    for (let index = 0; index < 1_000; index++) brief.consume(`key:${index}`);
+    now = 60_000;
+    const pair = ["one", "two"].map((key) => ({ limiter: brief, key }));
+    for (let call = 0; call < 2_500; call++) {
+      now += 10;
+      consumeAll(pair);
+    }
+    assert.equal(store.statistics().keys, 2);
+  });
+
   test("refusals, looks and what was given back hold nothing", () => {
     const store = memoryStore();
     const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
