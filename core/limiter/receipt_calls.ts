@@ -64,10 +64,8 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
   ): MaybePromise<Settlement> {
     const receipt = checkReceipt(action, given);
     const isOwn = receipt.key === key && receipt.family === family && receipt.source !== "policy";
-    const isHere = isOwn && names.isOf(receipt.store, receipt.source);
-    if (isHere === true) return settledHere(key, receipt, units);
     return andThen(
-      isHere,
+      isOwn && names.isOf(receipt.store, receipt.source),
       (isHere) =>
         isHere ? settledHere(key, receipt, units) : andThen(call(peek, key, 0), unsettled),
     );
@@ -81,16 +79,11 @@ export function receiptCalls(limiter: ReceiptLimiter): ReceiptCalls {
     const isExcess = units.actual !== undefined && units.actual > receipt.units;
     const verb = isExcess ? chargeReceipt : giveBackReceipt;
     const { back, actual } = units;
-    const settlement = call(verb, key, { receipt, back, actual });
-    return isPromise(settlement)
-      ? settlement.then((it) => reported(it, key))
-      : reported(settlement, key);
-  }
-
-  function reported(settlement: Settlement, key: string): Settlement {
-    const { decision, returned, charged } = settlement;
-    report(decision, key, charged - returned);
-    return settlement;
+    return andThen(call(verb, key, { receipt, back, actual }), (settlement) => {
+      const { decision, returned, charged } = settlement;
+      report(decision, key, charged - returned);
+      return settlement;
+    });
   }
 
   function reservation(
