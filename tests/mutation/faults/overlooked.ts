@@ -189,7 +189,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "carried(older.capacity - remaining)",
     ],
   }),
-  ...faultsIn("core/plain_family.ts", ["tests/examples/own_laws.test.ts"], {
+  ...faultsIn("core/plain_family.ts", ["tests/core/plain_family.test.ts"], {
     "A store of one's own forgets a key under today's options alone":
       "[algorithm{~~, ...older.map(({ algorithm }) => algorithm)~>~~}]\n    .map",
   }),
