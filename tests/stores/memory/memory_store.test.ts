@@ -90,6 +90,33 @@ describe("memoryStore is bounded", () => {
     assert.equal(store.statistics().keys, 2);
   });
 
+  test("a key that a batch only looks at keeps its use", () => {
+    let now = 0;
+    const store = memoryStore();
+    const clock = () => now;
+    const api = limiter(gcra({ limit: 2, period: 60_000 }), { store, prefix: "a", clock });
+    const windows = limiter(slidingLog({ limit: 2, period: 60_000 }), {
+      store,
+      prefix: "b",
+      clock,
+    });
+    const limiters = [api, windows];
+    // The store looks for fresh keys where the first unit alone would be over.
+    for (const each of limiters) each.consume("seen");
+    now = 29_000;
+    for (const each of limiters) {
+      each.consume("seen");
+      for (let batch = 0; batch < 2; batch++) {
+        consumeAll([{ limiter: each, key: "seen", cost: 0 }, { limiter: each, key: "other" }]);
+      }
+    }
+    for (let call = 0; call < 1_000; call++) {
+      now += 16;
+      api.consume(`further ${call}`);
+    }
+    for (const each of limiters) assert.equal(each.consume("seen", 2).allowed, false);
+  });
+
   test("refusals, looks and what was given back hold nothing", () => {
     const store = memoryStore();
     const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
