@@ -13,6 +13,7 @@ import { inFolder, makeProject, must, packAnew, packedArchive } from "./package.
 
 /** What stands beside the package, in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
+  "@electric-sql/pglite": ["~0.2.17", "^0.5"],
   "@grpc/grpc-js": ["~1.11.0", "^1"],
   "@grpc/proto-loader": ["~0.7.0", "^0.8"],
   "@nestjs/common": ["~10.0.0", "^12"],
@@ -109,11 +110,13 @@ async function fillProject(top, project) {
   return folder;
 }
 
-/** The first example of an entry point's module comment. @param {string} file */
+/**
+ * The first example of an entry point's module comment, without the syntax that Node has since 24.
+ * @param {string} file */
 function exampleOf(file) {
   const comment = /^\/\*\*[\s\S]*?\*\//.exec(readFileSync(join(root, file), "utf8"))?.[0] ?? "";
   const [, example = ""] = /\* ```ts\n([\s\S]*?) \* ```/.exec(comment) ?? [];
-  return example.replaceAll(/^ \* ?/gm, "");
+  return example.replaceAll(/^ \* ?/gm, "").replaceAll(/^using /gm, "const ");
 }
 
 /** @param {Promise<import("./child.mjs").Ended>} made */
