@@ -112,7 +112,8 @@ async function fillProject(top, project) {
 
 /**
  * The first example of an entry point's module comment, without the syntax that Node has since 24.
- * @param {string} file */
+ * @param {string} file
+ */
 function exampleOf(file) {
   const comment = /^\/\*\*[\s\S]*?\*\//.exec(readFileSync(join(root, file), "utf8"))?.[0] ?? "";
   const [, example = ""] = /\* ```ts\n([\s\S]*?) \* ```/.exec(comment) ?? [];
