@@ -156,6 +156,10 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A store that is closed while it connects reports an outage":
       "if ({~~server.closed~>false~~}) return undefined;",
   }),
+  ...faultsIn("stores/sqlite/sqlite_driver.ts", ["tests/stores/sqlite/patience.test.ts"], {
+    "After a call that waited in vain, no call waits for SQLite any more":
+      "commit.run();\n{~~        waiting.reward();\n~>~~}",
+  }),
   ...faultsIn("stores/optimistic/handle_outcome.ts", [
     "tests/stores/optimistic/handle_outcome.test.ts",
   ], {

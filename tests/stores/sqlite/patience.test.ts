@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 
+import { DriverError } from "../../../stores/driver.ts";
+import type { SqliteDatabase } from "../../../stores/sqlite/database.ts";
 import { patience } from "../../../stores/sqlite/patience.ts";
+import { sqliteDriver } from "../../../stores/sqlite/sqlite_driver.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 /** Waiting whose time passes as it is waited, and a little more each time. */
@@ -47,4 +50,29 @@ test("after a call that waited in vain, others do not wait until one succeeds", 
   assert.equal(steps.length, waited);
   waiting.reward();
   assert.equal(waiting.start()(), true);
+});
+
+test("a call waits again once another one has had the lock", () => {
+  /** How often the lock is not to be had. */
+  let busy = 0;
+  const statement = { run: () => {}, get: () => undefined, all: () => [] };
+  const locked = {
+    ...statement,
+    run() {
+      if (busy-- > 0) throw Object.assign(new Error("database is locked"), { errcode: 5 });
+    },
+  };
+  const database = {
+    prepare: (sql: string) => sql.startsWith("BEGIN") ? locked : statement,
+    exec: () => {},
+    close: () => {},
+  };
+  const driver = sqliteDriver(database as unknown as SqliteDatabase, "limits", 500, () => {});
+  const call = () => driver.transact([], () => ({ writes: [], answer: "decided" }));
+  busy = Infinity;
+  assert.throws(call, DriverError);
+  busy = 0;
+  assert.equal(call(), "decided");
+  busy = 4;
+  assert.equal(call(), "decided");
 });
