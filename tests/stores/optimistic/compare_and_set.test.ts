@@ -146,6 +146,33 @@ test("a store that is closed before it has reached its database reports no outag
   assert.deepEqual(outages, []);
 });
 
+test("a probe makes a further attempt beside one that gets no answer", async () => {
+  const driver = mapDriver();
+  let attempts = 0;
+  const store = compareAndSetStore({
+    ...driver,
+    commit(groups, signal) {
+      if (groups.length > 0) return driver.commit(groups, signal);
+      attempts++;
+      if (attempts === 1) return Promise.reject(new Error("away"));
+      return attempts === 2 ? new Promise(() => {}) : driver.commit(groups, signal);
+    },
+  }, { deadline: 30_000, timeout: 60_000 });
+  const api = limiter(gcra({ limit: 1_000_000, period: "1h" }), { store, prefix: "api" });
+  await assert.rejects(api.consume("key"), /away/);
+  const calls: Promise<boolean>[] = [];
+  // Calls between two probes fail at once, because the last attempt failed a moment ago.
+  while (attempts < 3) {
+    calls.push(api.consume("key").then(({ allowed }) => allowed, () => false));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.ok(calls.length < 1_000, "a further attempt");
+  }
+  const answers = await Promise.all(calls);
+  // The call that made the attempt without an answer, and the one that made the next.
+  assert.equal(answers.filter((allowed) => allowed).length >= 2, true);
+  await store.close();
+});
+
 test("a store whose calls are answered keeps no process alive", async () => {
   const [status] = await once(startFile("../drivers/one_call", []), "close");
   assert.equal(status, 0);
