@@ -108,16 +108,20 @@ async function caughtBy({ file, search, replace, laws }: Fault): Promise<string 
 /** The first law of a suite that does not hold; `undefined` if all do. */
 function brokenLaw(suite: SuiteName): Promise<string | undefined> {
   const trial = join(copy, "tests/mutation/trial.ts");
-  const child = spawn(process.execPath, [trial, suite, seed], { cwd: copy });
+  const child = spawn(process.execPath, [trial, suite, seed], { cwd: copy, detached: true });
+  // The whole group, because a file of tests is a process of its own, and would go on for ever.
+  const killGroup = () => process.kill(-child.pid!, "SIGKILL");
   let output = "";
   let errors = "";
   child.stdout.on("data", (data) => output += data);
   child.stderr.on("data", (data) => errors += data);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => child.kill("SIGKILL"), limits.get(suite) ?? SOUND_LIMIT);
+    const timer = setTimeout(killGroup, limits.get(suite) ?? SOUND_LIMIT);
+    process.once("exit", killGroup);
     child.on("error", reject);
     child.on("close", (code, signal) => {
       clearTimeout(timer);
+      process.off("exit", killGroup);
       if (signal !== null) resolve("a law that did not end");
       else if (code === 0) resolve(undefined);
       else if (output.trim() !== "") resolve(output.trim());
