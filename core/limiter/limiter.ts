@@ -345,9 +345,8 @@ export function limiterOn(
     argument: Argument,
   ): MaybePromise<Answer> {
     const bound = family.bind(verb);
-    return verb.kind === "free"
-      ? freed(bound, key, argument)
-      : bound.call(key, argument, clock === undefined ? undefined : instant());
+    const now = instant();
+    return verb.kind === "free" ? freed(bound, key, argument, now) : bound.call(key, argument, now);
   }
 
   /** Runs a call that gives units back: mostly nobody waits for them, and the answer is at hand. */
@@ -355,8 +354,8 @@ export function limiterOn(
     bound: BoundVerb<Argument, Answer>,
     key: string,
     argument: Argument,
+    now: number | undefined,
   ): MaybePromise<Answer> {
-    const now = clock === undefined ? undefined : instant();
     if (queues.byName.size > 0) return wakeAfter(() => bound.call(key, argument, now), key);
     const answer: MaybePromise<Answer> = bound.call(key, argument, now);
     return isPromise(answer) ? wakeAfter(() => answer, key) : answer;

@@ -109,7 +109,7 @@ export interface Waiter extends WaitRequest, Links<Waiter> {
 
 /** The state that projections start from, and how to tell the store's time from then on. */
 export interface ObservedState extends StateAt {
-  /** The limiter by whose `passing()` the store's time is told. */
+  /** The limiter whose `passing()` reports the store's time. */
   readonly limiter: QueueLimiter;
   /** How far the store's clock was ahead of that. */
   readonly ahead: number;

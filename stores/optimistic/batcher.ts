@@ -30,6 +30,7 @@ import {
   handleReturn,
   keepForRetry,
   keepWaiting,
+  newOutcomes,
   type Outcomes,
 } from "./handle_outcome.ts";
 import { isReadOnly, type Job } from "./job.ts";
@@ -70,16 +71,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
   const queue = jobQueue();
   const inFlight = batchesInFlight();
   const state: BatcherState = {
-    server,
-    queue,
-    inFlight,
-    moved,
-    toRetry: [],
-    waiting: 0,
-    failing: false,
-    mustReconnect: false,
-    lostRaces: 0,
-    emptyConnections: 0,
+    ...newOutcomes(server, queue, inFlight, moved),
     callbacks: {
       onLoaded() {
         state.loading = undefined;

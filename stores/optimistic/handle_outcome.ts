@@ -47,6 +47,27 @@ export interface Outcomes {
   emptyConnections: number;
 }
 
+/** The outcomes of a server to which no batch has been sent yet. */
+export function newOutcomes(
+  server: Reconnector,
+  queue: JobQueue,
+  inFlight: BatchesInFlight,
+  moved: Outcomes["moved"],
+): Outcomes {
+  return {
+    server,
+    queue,
+    inFlight,
+    moved,
+    toRetry: [],
+    waiting: 0,
+    failing: false,
+    mustReconnect: false,
+    lostRaces: 0,
+    emptyConnections: 0,
+  };
+}
+
 /** Whether another batch may be sent beside those under way: only after no failure and no lost race. */
 export function canPipeline({ lostRaces, toRetry, failing }: Outcomes): boolean {
   return lostRaces === 0 && toRetry.length === 0 && !failing;

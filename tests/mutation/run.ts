@@ -109,7 +109,7 @@ async function caughtBy({ file, search, replace, laws }: Fault): Promise<string 
 function brokenLaw(suite: SuiteName): Promise<string | undefined> {
   const trial = join(copy, "tests/mutation/trial.ts");
   const child = spawn(process.execPath, [trial, suite, seed], { cwd: copy, detached: true });
-  // The whole group, because a file of tests is a process of its own, and would go on for ever.
+  // A test file runs in a process of its own, which would outlive the trial.
   const killGroup = () => process.kill(-child.pid!, "SIGKILL");
   let output = "";
   let errors = "";

@@ -70,8 +70,8 @@ export interface AdapterSubject {
   /** Whether errors are answered where no adapter reaches. */
   readonly losesFields?: boolean;
   /**
-   * Whether permits are released when the handler has answered, because nothing tells of the
-   * response.
+   * Whether permits are released when the handler has answered, because the framework does not
+   * report the end of the response.
    */
   readonly releasesEarly?: boolean;
   /** Whether `/socket` is there on this runtime. */

@@ -86,7 +86,8 @@ export function clientKeyReader<Request, Info>(
 
 /**
  * Logs a line once if a request comes through a proxy that is not trusted: `look` is to be called
- * with requests while `looks` are left. It does not if the options have `trustedProxies`, even an empty list, or `address`: the caller has made a choice.
+ * with requests while `looks` are left. It logs nothing if the options have `trustedProxies`, even an
+ * empty list, or `address`: the caller has made a choice.
  */
 function forwardingNotice<Request, Info>(
   { trustedProxies, address }: ClientKeyOptions<Request, Info>,

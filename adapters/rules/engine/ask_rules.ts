@@ -46,10 +46,7 @@ export function askRules(
     if (verdict !== undefined) return verdict;
   }
   if (mode === "each") return andThen(askEach(on, rules, taking), verdictOf);
-  if (areAllAlike(rules)) {
-    const verdicts = askTogether(on, rules, taking);
-    return isPromise(verdicts) ? verdicts.then(verdictOf) : verdictOf(verdicts);
-  }
+  if (areAllAlike(rules)) return andThen(askTogether(on, rules, taking), verdictOf);
   const shadowed = rules.some(({ applied }) => applied.rule.shadow);
   const enforced = shadowed ? rules.filter(({ applied }) => !applied.rule.shadow) : rules;
   return andThen(askEnforced(on, enforced, taking), (verdicts) => {

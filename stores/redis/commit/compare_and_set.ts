@@ -6,8 +6,9 @@
  * claims the keys of groups that it loses, or an empty text if it does not (see claims.ts); the
  * instant at which the caller has decided, or an empty text if that is not the server's, and by how
  * many ms that may differ from the server's time: if it differs by more, nothing is as expected,
- * because the server's clock was set, or the caller's stood still. Then for each key the text that it should hold, the new one and its time to live in ms, or an empty text to
- * leave its expiry as it is. An empty text stands for no value; where both texts are the same, the key
+ * because the server's clock was set, or the caller's stood still. Then for each key the text that
+ * it should hold, the new one and its time to live in ms, or an empty text to leave its expiry as it
+ * is. An empty text stands for no value; where both texts are the same, the key
  * is only compared. Bytes that are no text come to a client as other ones, so that it could not send
  * them back: it sends a text that begins with NUL instead, is answered NUL and the SHA-1 of the value,
  * and sends that. Texts are compared without claims, and a key that others have claimed is not as

@@ -90,7 +90,7 @@ for (const [action, name, meant, call] of CALLS) {
   });
 }
 
-test("whoever gives rateLimit the numbers of a limit, or the algorithm, is told how to give a limiter", () => {
+test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a limiter", () => {
   const one = limiter(gcra(rate));
   for (
     const [name, options] of [

@@ -36,6 +36,14 @@ const JOBS = concurrency({ limit: 50_000, ttl: TTL });
 const LONG = "1d";
 const BLOCK = { units: 100, ttl: "1m" } as const;
 
+/** A limiter that leases permits from a store whose answers come late, and what holds them back. */
+function promisedLease(limit: Algorithm, units: number, inner = memoryStore()) {
+  const { store, held } = promised(inner);
+  const leased = lease(store, { units, ttl: "1m" });
+  const jobs: AsyncLimiter = limiter(limit, { store: leased, prefix: "a" });
+  return { jobs, held };
+}
+
 /** A store in memory, and how many calls have come to it, and how many of them were no looks. */
 function counted() {
   let [calls, writes] = [0, 0];
@@ -103,12 +111,8 @@ describe("permits of a lease", () => {
 
   test("are none of the units that are being given back", async () => {
     const inner = memoryStore();
-    const { store, held } = promised(inner);
     const limit = concurrency({ limit: 20, ttl: LONG });
-    const jobs: AsyncLimiter = limiter(limit, {
-      store: lease(store, { units: 4, ttl: "1m" }),
-      prefix: "a",
-    });
+    const { jobs, held } = promisedLease(limit, 4, inner);
     const others = limiter(limit, { store: inner, prefix: "a" });
     const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
       const timer = setInterval(() => held.release(), 1);
@@ -204,12 +208,7 @@ describe("permits of a lease", () => {
   });
 
   test("many callers at once share a message, and each is answered by what it asks for", async () => {
-    const { store, held } = promised(memoryStore());
-    const limit = concurrency({ limit: 20, ttl: LONG });
-    const jobs: AsyncLimiter = limiter(limit, {
-      store: lease(store, { units: 4, ttl: "1m" }),
-      prefix: "a",
-    });
+    const { jobs, held } = promisedLease(concurrency({ limit: 20, ttl: LONG }), 4);
     const calls = Array.from({ length: 30 }, (_, call) => jobs.hold("key", { cost: 1 + call % 2 }));
     let most = 0;
     let isOver = false;
@@ -227,12 +226,8 @@ describe("permits of a lease", () => {
 
   test("a small call is not refused with a large one whose look it shares", async () => {
     const inner = memoryStore();
-    const { store, held } = promised(inner);
     const limit = concurrency({ limit: 4, ttl: LONG });
-    const jobs: AsyncLimiter = limiter(limit, {
-      store: lease(store, { units: 2, ttl: "1m" }),
-      prefix: "a",
-    });
+    const { jobs, held } = promisedLease(limit, 2, inner);
     const other = limiter(limit, { store: inner, prefix: "a" }).hold("key").permit!;
     const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
       const timer = setInterval(() => held.release(), 1);
@@ -357,11 +352,7 @@ describe("permits of a lease", () => {
   });
 
   test("go to those who wait for them first", async () => {
-    const { store, held } = promised(memoryStore());
-    const jobs: AsyncLimiter = limiter(concurrency({ limit: 7, ttl: LONG }), {
-      store: lease(store, { units: 4, ttl: "1m" }),
-      prefix: "a",
-    });
+    const { jobs, held } = promisedLease(concurrency({ limit: 7, ttl: LONG }), 4);
     const first = jobs.hold("key");
     held.release();
     await first;
@@ -378,11 +369,7 @@ describe("permits of a lease", () => {
   });
 
   test("that are refused by the answer to another call say to wait", async () => {
-    const { store, held } = promised(memoryStore());
-    const jobs: AsyncLimiter = limiter(concurrency({ limit: 20, ttl: LONG }), {
-      store: lease(store, { units: 4, ttl: "1m" }),
-      prefix: "a",
-    });
+    const { jobs, held } = promisedLease(concurrency({ limit: 20, ttl: LONG }), 4);
     // The third one asks for the fourth as well, which then gets none.
     const calls = [1, 1, 5, 14].map((cost) => jobs.hold("key", { cost }));
     let isOver = false;

@@ -9,6 +9,7 @@ import {
   handleReturn,
   keepForRetry,
   keepWaiting,
+  newOutcomes,
   type Outcomes,
 } from "../../../stores/optimistic/handle_outcome.ts";
 import { type Job, newJob } from "../../../stores/optimistic/job.ts";
@@ -31,18 +32,7 @@ function outcomes(): Outcomes {
     refuseJob: () => {},
   };
   const server = reconnector(() => new Promise(() => {}), context, circuitBreaker());
-  return {
-    server,
-    queue: jobQueue(),
-    inFlight: batchesInFlight(),
-    moved: () => {},
-    toRetry: [],
-    waiting: 0,
-    failing: false,
-    mustReconnect: false,
-    lostRaces: 0,
-    emptyConnections: 0,
-  };
+  return newOutcomes(server, jobQueue(), batchesInFlight(), () => {});
 }
 
 function jobThat(reject: (error: Error) => void): Job {

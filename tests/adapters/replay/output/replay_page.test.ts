@@ -41,7 +41,7 @@ async function reportsOf(keys: readonly string[]) {
   return { report: await replay(log, candidates), sweeps: await sweep(log, families) };
 }
 
-test("whoever forgets to wait for a report is told so, in each form of output", async () => {
+test("a promise of a report is refused, in each form of output", async () => {
   const log = logOf(["a", "b"]);
   const pending = replay(log, families.map(({ name, make }) => ({ name, algorithm: make(2) })));
   const rule = "must be what replay resolves to: current value is a promise";

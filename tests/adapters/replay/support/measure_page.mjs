@@ -4,17 +4,10 @@
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
-import { chromium } from "playwright-core";
-
-import { requireProgram } from "../../../../.ci/programs.mjs";
+import { launchChromium } from "../../../support/launch_chromium.mjs";
 
 const [path = ""] = process.argv.slice(2);
-const { command, env } = requireProgram("chromium");
-const browser = await chromium.launch({
-  executablePath: command,
-  env: { ...process.env, ...env },
-  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-});
+const browser = await launchChromium();
 try {
   const faults = [];
   for (const width of [1280, 390]) {

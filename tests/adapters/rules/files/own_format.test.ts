@@ -27,7 +27,7 @@ function ruleOf(...lines: readonly string[]): string {
     .join("\n");
 }
 
-test("what is read must be documents, and options that there are", async () => {
+test("only documents are read, and only known options", async () => {
   const rule = "documents must be an array of objects such as { name, text }";
   for (
     const [given, shown] of [

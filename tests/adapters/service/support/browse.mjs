@@ -3,18 +3,11 @@
 import { join } from "node:path";
 import process from "node:process";
 
-import { chromium } from "playwright-core";
-
-import { requireProgram } from "../../../../.ci/programs.mjs";
+import { launchChromium } from "../../../support/launch_chromium.mjs";
 
 const [url = "", token = ""] = process.argv.slice(2);
 const screenshots = process.env.TIDEGATE_SCREENSHOTS;
-const { command, env } = requireProgram("chromium");
-const browser = await chromium.launch({
-  executablePath: command,
-  env: { ...process.env, ...env },
-  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-});
+const browser = await launchChromium();
 try {
   const seen = {
     light: await visit("light"),
