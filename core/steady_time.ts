@@ -41,12 +41,6 @@ const TOLERANCE = 100;
 /** How long the wall clock alone is read. */
 const INTERVAL = 1_000;
 
-/** Where the numbers stand that calls read. */
-const SHOWN = 0;
-const LAST = 1;
-const LEAD = 2;
-const DUE = 3;
-
 /**
  * Makes a steady time from two clocks.
  *
@@ -60,8 +54,8 @@ export function steadyTime(
   others?: TimeOfOthers,
 ): SteadyTime {
   // The last reading of the wall clock, the time then, the lead of the time over that clock, and when
-  // both clocks are read next. In an array, because engines allocate large numbers that a closure keeps.
-  const cells = Float64Array.of(NaN, 0, 0, 0);
+  // both clocks are read next. A call of the same millisecond writes none of them, so allocates none.
+  let [shownAt, last, lead, due] = [NaN, 0, 0, 0];
   /** The time and the monotonic clock as both were read; `undefined` before. */
   let read: { readonly time: number; readonly at: number } | undefined;
   let steps = 0;
@@ -71,7 +65,7 @@ export function steadyTime(
     const at = monotonic();
     let time = shown;
     if (isOtherClock()) {
-      time = shown - cells[LEAD]!;
+      time = shown - lead;
       read = undefined;
     } else {
       if (read !== undefined) time = steadied(shown, read.time + Math.floor(at - read.at));
@@ -81,29 +75,29 @@ export function steadyTime(
       }
       read = { time, at };
     }
-    cells[LEAD]! += time - shown;
-    cells[LAST] = time;
-    cells[DUE] = time + INTERVAL;
+    lead += time - shown;
+    last = time;
+    due = time + INTERVAL;
     return time;
   }
 
   /** The time, of what the wall clock shows and what has passed by the monotonic one. */
   function steadied(shown: number, passed: number): number {
-    const isBack = shown < cells[LAST]! || shown < passed - TOLERANCE;
+    const isBack = shown < last || shown < passed - TOLERANCE;
     if (isBack || shown > passed + TOLERANCE) steps++;
-    return isBack ? Math.max(cells[LAST]!, passed) : shown;
+    return isBack ? Math.max(last, passed) : shown;
   }
 
   /** The time as the wall clock shows another millisecond. */
   function advance(wallTime: number): number {
-    cells[SHOWN] = wallTime;
-    const shown = wallTime + cells[LEAD]!;
-    return shown >= cells[LAST]! && shown < cells[DUE]! ? cells[LAST] = shown : compare(shown);
+    shownAt = wallTime;
+    const shown = wallTime + lead;
+    return shown >= last && shown < due ? last = shown : compare(shown);
   }
 
   function now(): number {
     const wallTime = wall();
-    return wallTime === cells[SHOWN] ? cells[LAST]! : advance(wallTime);
+    return wallTime === shownAt ? last : advance(wallTime);
   }
   return Object.assign(now, { steps: () => steps });
 }

@@ -34,8 +34,17 @@ const MOST_OFF: readonly number[] = Array.from(
 
 /** The fields of a decision that say how fresh its key is; every `Decision` has them. */
 type Leaving = Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
-/** The fields of an algorithm that are read here: its capacity, and the capacities of its parts. */
-type Capacities = Pick<Algorithm, "capacity" | "internals">;
+
+/** The capacity of an algorithm, and those of its parts: read at each call, so in one shape for all. */
+export interface Capacities {
+  readonly capacity: number;
+  readonly parts: readonly Capacities[];
+}
+
+/** The capacities of an algorithm. */
+export function capacitiesOf({ capacity, internals }: Algorithm): Capacities {
+  return { capacity, parts: (internals?.parts ?? []).map(capacitiesOf) };
+}
 
 /** Keeps the share that is left of a capacity with a whole instant, for a key without debt. */
 export function withShareLeft(freshAt: number, remaining: number, capacity: number): number {
@@ -50,13 +59,13 @@ export function withShareLeft(freshAt: number, remaining: number, capacity: numb
 export function freshInstant(
   now: number,
   decision: Leaving,
-  algorithm: Capacities,
+  { capacity, parts: capacities }: Capacities,
   kept: number = decision.resetAfter,
 ): number {
   const { parts } = decision;
   const freshAt = Math.ceil(now + kept);
-  const share = decision.remaining / algorithm.capacity;
-  const least = parts === undefined ? share : leastShare(share, parts, algorithm.internals?.parts);
+  const share = decision.remaining / capacity;
+  const least = parts === undefined ? share : leastShare(share, parts, capacities);
   const instant = freshAt - (NOTHING_LEFT + ALL_LEFT * least);
   return decision.debt <= 0 && instant > freshAt - 1 && instant < freshAt
     ? instant
@@ -67,15 +76,15 @@ export function freshInstant(
 function leastShare(
   share: number,
   parts: readonly Leaving[],
-  algorithms: readonly Capacities[] | undefined,
+  capacities: readonly Capacities[],
 ): number {
   let least = share;
-  for (let index = 0; index < parts.length; index++) {
+  const count = Math.min(parts.length, capacities.length);
+  for (let index = 0; index < count; index++) {
     const { remaining, parts: further } = parts[index]!;
-    const algorithm = algorithms?.[index];
-    if (algorithm === undefined) continue;
-    const own = remaining / algorithm.capacity;
-    const left = further === undefined ? own : leastShare(own, further, algorithm.internals?.parts);
+    const { capacity, parts: below } = capacities[index]!;
+    const own = remaining / capacity;
+    const left = further === undefined ? own : leastShare(own, further, below);
     if (left < least) least = left;
   }
   return least;

@@ -8,7 +8,12 @@
  * is rare is in a bound function of its own.
  */
 
-import { freshInstant, leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
+import {
+  type Capacities,
+  capacitiesOf,
+  freshInstant,
+  leavesUsedUp,
+} from "../../core/arithmetic/fresh_instant.ts";
 import {
   chargeInPlace,
   giveBackInPlace,
@@ -54,6 +59,7 @@ import { isEmpty, slotBeside, slotOf, type Table } from "./table.ts";
 export interface MemoryKeys {
   readonly spec: FamilySpec;
   readonly algorithm: Algorithm;
+  readonly capacities: Capacities;
   /** The table of its keys. An empty one may be let go, and another one opened in its place. */
   table: Table;
   /** The tables of its older options, in order. */
@@ -81,6 +87,7 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
   const keys: MemoryKeys = {
     spec,
     algorithm,
+    capacities: capacitiesOf(algorithm),
     table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
     older: older.map(({ algorithm }) => ({
       algorithm,
@@ -91,8 +98,8 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
     spec,
     bind: bindOnce<"sync">(<Argument, Answer>(verb: Verb<Argument, Answer>) => {
       const steps = verb.on(algorithm);
-      const call = callOf(slots, keys, verb, steps);
       const plain = leavesNotes(verb, algorithm) ? undefined : verb.on(withoutReceipts(algorithm));
+      const call = callOf(slots, keys, verb, steps, plain);
       const bound: MemoryBoundVerb<Argument, Answer> = {
         family,
         verb,
@@ -161,10 +168,10 @@ function olderState(slots: Slots, keys: MemoryKeys, key: string, now: number) {
 function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number | undefined {
   const taken = olderState(slots, keys, key, now);
   if (taken === undefined) return undefined;
-  const { table, older, spec: { algorithm } } = keys;
+  const { table, older, capacities, spec: { algorithm } } = keys;
   // Before the older state goes: all that may throw, because no use may be lost.
   const look = consume.on(algorithm).uncharged(taken.state, now, 0);
-  const freshAt = freshInstant(now, look, algorithm);
+  const freshAt = freshInstant(now, look, capacities);
   const place = older[taken.index]!;
   const slot = findIn(slots, place, key)!;
   const bytes = requiredBytes(slots, table, key, taken.state) - heldBytes(slots, place.table, slot);
@@ -190,9 +197,10 @@ function callOf<Argument, Answer>(
   keys: MemoryKeys,
   verb: Verb<Argument, Answer>,
   { next: nextOf, answer: answerOf, answerTo, step }: Steps<Argument, Answer>,
+  plain: Steps<Argument, Answer> | undefined,
 ): Call<Argument, Answer> {
   const { queue, use } = slots;
-  const { older, spec: { algorithm } } = keys;
+  const { older, capacities, spec: { algorithm } } = keys;
   const { initial, internals } = algorithm;
   const { decisionOf } = verb;
   const isLook = verb.kind === "look";
@@ -245,7 +253,7 @@ function callOf<Argument, Answer>(
   ): void {
     const decision = decisionOf(answer);
     const kept = keptFor(algorithm, next, now, decision);
-    const freshAt = freshInstant(now, decision, algorithm, kept);
+    const freshAt = freshInstant(now, decision, capacities, kept);
     keepState(slots, table, key, slot, next, initial, freshAt, now);
   }
 
@@ -256,8 +264,7 @@ function callOf<Argument, Answer>(
 
   if (!table.numeric) {
     // A look sees what older options hold, which may have notes.
-    if (leavesNotes(verb, algorithm) || !isPlain) return callAny;
-    const plain = verb.on(withoutReceipts(algorithm));
+    if (plain === undefined || !isPlain) return callAny;
     const sizeOf = typeof table.stateBytes === "function" ? table.stateBytes : undefined;
     return function callOther(key, argument, at) {
       const now = at === undefined ? processTime() : at;
@@ -269,7 +276,7 @@ function callOf<Argument, Answer>(
       const answer = plain.answer(state, next, now, argument);
       if (next === state) return answer;
       const decision = decisionOf(answer);
-      const freshAt = freshInstant(now, decision, algorithm);
+      const freshAt = freshInstant(now, decision, capacities);
       if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
       else if (next === initial) dropSlot(slots, slot);
       else {
@@ -286,6 +293,8 @@ function callOf<Argument, Answer>(
     };
   }
 
+  const { next: nextNumber, answer: answerNumber } = plain ?? { next: nextOf, answer: answerOf };
+
   function callNumber(
     key: string,
     argument: Argument,
@@ -298,12 +307,12 @@ function callOf<Argument, Answer>(
     const state = slot === undefined
       ? +(stateWithoutSlot(key, now) as number)
       : numberIn(queue, slot);
-    const next = nextOf(state, now, argument) as number;
+    const next = nextNumber(state, now, argument) as number;
     if (typeof next !== "number") return callOn(slot, key, argument, now);
-    const answer = answerOf(state, next, now, argument);
+    const answer = answerNumber(state, next, now, argument);
     if (next === state) return answer;
     const decision = decisionOf(answer);
-    const freshAt = freshInstant(now, decision, algorithm);
+    const freshAt = freshInstant(now, decision, capacities);
     if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
     else if (next === initial) dropSlot(slots, slot);
     else {

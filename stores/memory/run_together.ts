@@ -133,7 +133,7 @@ function takeAny(slots: Slots, operation: MemoryOperation, now: number): Taken {
 }
 
 function takeFrom(
-  { bound: { verb, keys: { algorithm } }, argument }: MemoryOperation,
+  { bound: { verb, keys: { algorithm, capacities } }, argument }: MemoryOperation,
   steps: Steps<unknown, unknown>,
   slot: number | undefined,
   state: unknown,
@@ -146,7 +146,7 @@ function takeFrom(
   let freshAt = 0;
   if (next !== state) {
     const kept = mayHaveNotes ? keptFor(algorithm, next, now, decision) : undefined;
-    freshAt = freshInstant(now, decision, algorithm, kept);
+    freshAt = freshInstant(now, decision, capacities, kept);
   }
   return { slot, steps, state, next, answer, decision, freshAt, isInPlace: false };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 
-import { freshInstant, levelOf, USED_UP } from "../../../core/arithmetic/fresh_instant.ts";
+import { capacitiesOf, freshInstant, levelOf, USED_UP } from "../../../core/arithmetic/fresh_instant.ts";
 import { all, fixedWindow, gcra } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -20,7 +20,7 @@ test("an instant with a share compares with whole instants as it does without", 
     fc.property(share, ({ capacity, left, debt, now, resetAfter }) => {
       const remaining = debt > 0 ? 0 : Math.floor(left * capacity);
       const decision = { remaining, debt, resetAfter, parts: undefined };
-      const kept = freshInstant(now, decision, { capacity });
+      const kept = freshInstant(now, decision, { capacity, parts: [] });
       const freshAt = now + resetAfter;
       for (const instant of [freshAt - 1, freshAt, freshAt + 1]) {
         if (instant <= MAX_INSTANT) assert.equal(kept <= instant, freshAt <= instant);
@@ -45,15 +45,15 @@ test("`all` has the use of the part that has the least left", () => {
   for (let call = 0; call < 80; call++, now += 1_000) state = both.step(state, now, 1)[1];
   const [decision] = both.step(state, now, 0);
   assert.equal(decision.remaining, 10);
-  assert.equal(levelOf(freshInstant(now, decision, both)), 6);
+  assert.equal(levelOf(freshInstant(now, decision, capacitiesOf(both))), 6);
 });
 
 test("an algorithm that does not know its numbers has keys that are held and protected", () => {
   const decision = { remaining: 1, debt: 0, resetAfter: 5, parts: undefined };
-  assert.equal(freshInstant(0, { ...decision, resetAfter: NaN }, { capacity: 2 }), Infinity);
-  assert.equal(freshInstant(0, { ...decision, resetAfter: 0.5 }, { capacity: 2 }), 0.5);
+  assert.equal(freshInstant(0, { ...decision, resetAfter: NaN }, { capacity: 2, parts: [] }), Infinity);
+  assert.equal(freshInstant(0, { ...decision, resetAfter: 0.5 }, { capacity: 2, parts: [] }), 0.5);
   for (const remaining of [NaN, -1, 3, Infinity]) {
-    const kept = freshInstant(0, { ...decision, remaining }, { capacity: 2 });
+    const kept = freshInstant(0, { ...decision, remaining }, { capacity: 2, parts: [] });
     assert.equal(kept, 5);
     assert.equal(levelOf(kept), USED_UP + 1);
   }

@@ -65,7 +65,7 @@ test("the reducer written out answers as the one by its accounting", () => {
         if (cost > 0) {
           const cells = Float64Array.of(tat, -1);
           assert.deepEqual(takeInPlace(rate, cells, 0, now, cost), decision);
-          const freshAt = freshInstant(now, decision, { capacity: rate.capacity });
+          const freshAt = freshInstant(now, decision, { capacity: rate.capacity, parts: [] });
           assert.deepEqual([...cells], next === tat ? [tat, -1] : [next, freshAt]);
         } else if (cost < 0) {
           const cells = Float64Array.of(tat, -1);
@@ -73,7 +73,7 @@ test("the reducer written out answers as the one by its accounting", () => {
           const isGone = next === 0 && !isOver;
           const expected = isGone ? undefined : decision;
           assert.deepEqual(giveBackInPlace(rate, cells, 0, now, -cost), expected);
-          const freshAt = freshInstant(now, decision, { capacity: rate.capacity });
+          const freshAt = freshInstant(now, decision, { capacity: rate.capacity, parts: [] });
           assert.deepEqual([...cells], isGone ? [tat, -1] : [next, isOver ? -1 : freshAt]);
         }
         tat = next;

@@ -33,7 +33,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/steady_time.ts", ["tests/core/steady_time.test.ts"], {
     "Time does not go on where the wall clock is set back":
-      "return isBack ? Math.max(cells[LAST]!, {~~passed~>0~~}) : shown;",
+      "return isBack ? Math.max(last, {~~passed~>0~~}) : shown;",
     "Time is what the wall clock shows, wherever that is set":
       "return {~~isBack~>false~~} ? Math.max",
   }),
@@ -74,7 +74,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A batch on the memory store that writes nothing":
       "if (next {~~=~>!~~}== state) continue;\n    const { keys: {",
     "A batch on the memory store that is fresh at once":
-      "freshAt = {~~freshInstant(now, decision, algorithm, kept)~>now~~};",
+      "freshAt = {~~freshInstant(now, decision, capacities, kept)~>now~~};",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":

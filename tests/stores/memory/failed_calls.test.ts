@@ -38,7 +38,8 @@ describe("a call that throws changes nothing", () => {
     test(`a batch, whose second decision has the parts ${JSON.stringify(parts)}`, () => {
       const store = memoryStore();
       const odd = ownAlgorithm((decision) => ({ ...decision, parts: parts as Decision["parts"] }));
-      const withParts: Algorithm = { ...odd, internals: { parts: [sound] } };
+      const nested: Algorithm = { ...sound, internals: { parts: [sound] } };
+      const withParts: Algorithm = { ...odd, internals: { parts: [nested] } };
       const operations = [sound, withParts].map((algorithm) => ({
         bound: store.open({ prefix: "api", algorithm, older: [] }).bind(consume),
         key: "key",
