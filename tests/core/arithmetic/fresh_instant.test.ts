@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 
-import { capacitiesOf, freshInstant, levelOf, USED_UP } from "../../../core/arithmetic/fresh_instant.ts";
+import {
+  capacitiesOf,
+  freshInstant,
+  levelOf,
+  USED_UP,
+} from "../../../core/arithmetic/fresh_instant.ts";
 import { all, fixedWindow, gcra } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -50,7 +55,10 @@ test("`all` has the use of the part that has the least left", () => {
 
 test("an algorithm that does not know its numbers has keys that are held and protected", () => {
   const decision = { remaining: 1, debt: 0, resetAfter: 5, parts: undefined };
-  assert.equal(freshInstant(0, { ...decision, resetAfter: NaN }, { capacity: 2, parts: [] }), Infinity);
+  assert.equal(
+    freshInstant(0, { ...decision, resetAfter: NaN }, { capacity: 2, parts: [] }),
+    Infinity,
+  );
   assert.equal(freshInstant(0, { ...decision, resetAfter: 0.5 }, { capacity: 2, parts: [] }), 0.5);
   for (const remaining of [NaN, -1, 3, Infinity]) {
     const kept = freshInstant(0, { ...decision, remaining }, { capacity: 2, parts: [] });
