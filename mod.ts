@@ -37,7 +37,7 @@ import { warnOfProcesses } from "./stores/memory/warn_of_processes.ts";
  * shared memory) every method but `acquire` returns its value; on one that answers by promises
  * (Redis), a promise of it.
  *
- * @param algorithm What decides: `gcra(...)`, `slidingWindow(...)`, `all(...)`, or one of your own.
+ * @param algorithm The algorithm that decides: `gcra(...)`, `all(...)`, or one of your own.
  * @param options The store and its prefix, a clock, what receives decisions.
  * @throws {TypeError} If an option is of the wrong type, or a store comes without a prefix.
  * @throws {RangeError} If an option is out of range, or the store cannot hold the algorithm's

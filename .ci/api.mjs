@@ -14,7 +14,7 @@ import { entryPoints, readManifests } from "./manifests.mjs";
 
 const REPORT = join(root, "docs/api.txt");
 
-/** What each module exports: the lines of each symbol. @type {Map<string, [name: string, lines: string[]][]>} */
+/** The exports of each module: the lines of each symbol. @type {Map<string, [name: string, lines: string[]][]>} */
 const modules = new Map();
 
 /** The report, of the declarations that were built. */
@@ -53,7 +53,7 @@ function linesMissing(text, other) {
 }
 
 /**
- * What a module exports: what it declares, and what others declare.
+ * The exports of a module: its own symbols, and those that it exports again.
  * @param {string} file A source, which stands for its declarations.
  * @returns {[name: string, lines: string[]][]}
  */
@@ -68,7 +68,7 @@ function exportsOf(file) {
   /** @type {[name: string, lines: string[]][]} */
   const found = program.body.flatMap((/** @type {Node} */ { declaration, source, specifiers }) => {
     if (source) {
-      // What a peer declares is its own.
+      // The symbols of a peer are not ours.
       if (!source.value.startsWith(".")) return [];
       const known = exportsOf(resolve(file, "..", source.value));
       const names = specifiers?.map((/** @type {Node} */ { local }) => local.name);

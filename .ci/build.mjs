@@ -7,7 +7,7 @@ import process from "node:process";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 
-/** What the compiler emits beside the code, switched off: the types are emitted in a run of their own. */
+/** Options that switch off everything but code: a run of its own emits the types. */
 const CODE_ONLY = ["declaration", "declarationMap", "isolatedDeclarations"]
   .flatMap((option) => [`--${option}`, "false"]);
 

@@ -27,7 +27,7 @@ const SILENCE = 5 * 60_000;
  * @property {number} status The exit status; 124 after too long a silence.
  * @property {boolean} left Whether processes were left behind and had to be killed.
  * @property {number} seconds How long it took.
- * @property {string} output What it printed, standard output and error as they came.
+ * @property {string} output Its standard output and error, in the order in which they came.
  */
 
 /**
@@ -123,7 +123,7 @@ function statesOf(group) {
 }
 
 /**
- * What follows the program's name, which may hold anything: state, parent, group.
+ * The fields after the program's name: state, parent, group. The name itself may hold any character.
  * @param {string} id
  */
 function statOf(id) {

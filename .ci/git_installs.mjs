@@ -15,10 +15,10 @@ import { inFolder, must, systemNode } from "./package.mjs";
  * @typedef {object} Manager
  * @property {string} name
  * @property {readonly string[]} command
- * @property {readonly string[]} add What adds packages.
- * @property {string} needs What a project must say so that the package is built, if anything.
+ * @property {readonly string[]} add Arguments that add packages.
+ * @property {string} needs Configuration without which the package is not built; may be empty.
  * @property {(package_: string) => string} [workspace] pnpm-workspace.yaml.
- * @property {readonly (readonly string[])[]} runners What then runs the test.
+ * @property {readonly (readonly string[])[]} runners Commands that then run the test.
  */
 
 const TEST = "every_entry_point.test.mjs";
@@ -28,7 +28,7 @@ const ON_BUN = ["bun", "test", `./${TEST}`];
 /** The peers that the parts made for them import at once. */
 const PEERS = ["effect", "fast-check", "@opentelemetry/api"];
 
-/** What a clone does not hold. */
+/** Files and folders that a clone does not have. */
 const NOT_CLONED = [".git", ".snippets", "dist", "node_modules"];
 
 /** @type {readonly Manager[]} */

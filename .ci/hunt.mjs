@@ -6,7 +6,7 @@
 //   npm run hunt -- --rounds 30 --busy 1 FILES     other numbers: of rounds, of processes per core
 //   npm run hunt -- --only deno FILES              one runtime, or one part of `npm test`
 //
-// What a failed round printed stays in node_modules/.cache/hunt.
+// The output of a failed round stays in node_modules/.cache/hunt.
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, constants, getPriority, setPriority } from "node:os";
@@ -36,7 +36,7 @@ for (;;) {
 
 /**
  * @typedef {object} Round
- * @property {string} on What it ran, as in `deno`.
+ * @property {string} on The runtime, such as `deno`, or `all`.
  * @property {number} seed
  * @property {readonly string[]} failures The names of the tests that failed.
  */

@@ -66,7 +66,7 @@ function runs(program) {
 function npm(args) {
   const { status, error } = spawnSync("npm", args, {
     cwd: root,
-    // Who needs dist/ builds it, and others should not wait for that.
+    // The parts that need dist/ build it, and the others should not wait for that.
     env: { ...process.env, TIDEGATE_PREPARE: "0" },
     stdio: ["ignore", "inherit", "inherit"],
     timeout: 10 * minutes,

@@ -11,7 +11,7 @@ import { inFolder, makeProject, systemNode } from "./package.mjs";
 /**
  * @typedef {object} Project
  * @property {string} name Also of its test in tests/package.
- * @property {Record<string, string>} peers What else it depends on.
+ * @property {Record<string, string>} peers Its other dependencies.
  * @property {boolean} [large] Whether it has so many files that npm only resolves its versions, of one
  * of these in a run, and the test is left out, unless TIDEGATE_LONG is set.
  */
@@ -104,7 +104,7 @@ function isInstalled({ large }) {
   return isLong || large !== true;
 }
 
-/** What npm says when its registry is out of reach. */
+/** Errors that npm prints when it cannot reach its registry. */
 const OFFLINE_REGEXP = /\b(E?NOTFOUND|EAI_AGAIN|ECONN\w+|E?TIMEDOUT|ENETUNREACH|ENOTCACHED)\b/;
 
 /**

@@ -1,4 +1,4 @@
-// What `npm test` runs: the checks, the documentation's examples, the suite on each runtime, and the
+// The jobs of `npm test`: the checks, the documentation's examples, the suite on each runtime, and the
 // packed package.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export const PARTS = /** @type {readonly string[]} */ (["checks", "docs", ...RUN
 const TEST_TIMEOUT = 300_000;
 
 /**
- * What a job comes to that cannot run on this machine.
+ * The result of a job that cannot run on this machine.
  * @type {Result}
  */
 const SKIPPED = {
@@ -146,8 +146,8 @@ function checkJob(title, guess, start, more = {}) {
 }
 
 /**
- * What is published, and examples that name Deno: `tsc` checks all others in half the time, and Deno
- * runs the tests.
+ * The published files, and the examples that name Deno. `tsc` checks all others in half the time, and
+ * Deno runs the tests.
  */
 function forDeno() {
   const examples = filesUnder("examples", ".ts").filter((file) =>
@@ -229,7 +229,7 @@ function argumentsOf(name, report, list) {
         ...list,
       ];
     case "deno":
-      // Of one file Deno loads each module once, as the others do of all; it imports TIDEGATE_FILES.
+      // Deno loads every module anew for each test file. This one file imports all of TIDEGATE_FILES.
       return ["test", "-A", "--no-check", "--quiet", `--junit-path=${report}`, ".ci/on_deno.mjs"];
     case "node":
       return [

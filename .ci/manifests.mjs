@@ -27,7 +27,7 @@ export function readManifests() {
 }
 
 /**
- * What can be imported: the file of each path. JSR names the command beside them, npm in `bin`.
+ * The entry points: the file of each path. JSR lists the command beside them, npm in `bin`.
  *
  * @param {any} deno deno.json
  * @returns {Record<string, string>}

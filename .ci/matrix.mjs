@@ -11,7 +11,7 @@ import { root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 import { inFolder, makeProject, must, packAnew, packedArchive } from "./package.mjs";
 
-/** What stands beside the package, in the lowest version that works and in the highest. */
+/** Packages to install beside tidegate, each in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
   "@electric-sql/pglite": ["~0.2.17", "^0.5"],
   "@grpc/grpc-js": ["~1.11.0", "^1"],
@@ -37,7 +37,7 @@ const NODES = ["20.19", "22", "24"];
 /** Before and after `require` could load ES modules. */
 const REQUIRING_NODES = ["20.9.0", "20.19", "22.11.0", "22.12", "24"];
 
-/** What installs the package, and the first example of which runtime then runs. */
+/** Commands that install the package. A runtime's first example then runs. */
 const MANAGERS = /** @type {Record<string, readonly string[]>} */ ({
   npm: ["npm", "install"],
   pnpm: ["npx", "--yes", "pnpm", "add"],
@@ -135,7 +135,7 @@ async function attempt(name, run) {
   console.log(`try ${name} ${result.split("\n")[0]}`);
 }
 
-/** What CommonJS gets, by the version of Node. @param {string} top */
+/** The result of `require` in CommonJS, by the version of Node. @param {string} top */
 async function requiring(top) {
   const cwd = join(top, "alone");
   const lines = [];
@@ -158,8 +158,8 @@ ${lines.join("\n")}
 }
 
 /**
- * What those read who have an Effect that is too old. Its modules are missed before any code runs, so
- * that the name of the module that imports them is all that can speak.
+ * The errors that a user of an old Effect reads. The runtime misses Effect's modules before any of our
+ * code runs, so only the name of our importing module can carry a hint.
  *
  * @param {string} top @param {readonly Runtime[]} runtimes
  */

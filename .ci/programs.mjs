@@ -29,7 +29,7 @@ const UNPACKED = new Map([
 /**
  * @typedef {object} Program
  * @property {string} command The program's path.
- * @property {Record<string, string>} env What its environment needs beyond the caller's.
+ * @property {Record<string, string>} env Variables to add to the caller's environment.
  */
 
 const cache = fileURLToPath(new URL("../node_modules/.cache/debian/", import.meta.url));
@@ -86,7 +86,7 @@ export function missingPrograms(names = PROGRAMS) {
 /**
  * Installs the programs that are missing, as far as that is possible here.
  * @param {readonly ProgramName[]} names
- * @returns {readonly ProgramName[]} Those that are still missing.
+ * @returns {readonly ProgramName[]} The programs that are still missing.
  */
 export function installPrograms(names = PROGRAMS) {
   const missing = () => missingPrograms(names);

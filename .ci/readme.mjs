@@ -27,14 +27,14 @@ const SERVES = 4;
  * @typedef {object} Runtime
  * @property {string} name
  * @property {string} folder
- * @property {(file: string) => string[]} run What runs a file of TypeScript.
- * @property {string[]} tidegate What runs the command.
- * @property {RegExp} others What only other runtimes have.
+ * @property {(file: string) => string[]} run The command line that runs a file of TypeScript.
+ * @property {string[]} tidegate The command line of `tidegate`.
+ * @property {RegExp} others Matches code that only other runtimes can run.
  */
 
 const RULES = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 5, period: "1m" }] }] };
 
-/** What is installed beside tidegate for snippets, where the name alone is not right. */
+/** Versions of the packages that snippets need, where the name alone would install another one. */
 const VERSIONS = /** @type {Record<string, string>} */ ({ redis: "redis@6", "@types/node": "" });
 
 await packAnew();
@@ -171,7 +171,7 @@ async function attempt(part, index, runtime) {
 
 /** @param {Part} part @param {number} index @param {Runtime} runtime */
 function snippetOf({ text, page }, index, runtime) {
-  // Those of frameworks run by `npm run recipes`, inside of their frameworks.
+  // `npm run recipes` runs the snippets of frameworks, inside their frameworks.
   if (page === "docs/frameworks.md" || runtime.others.test(text.replaceAll(/\/\/.*/g, ""))) return;
   const file = `snippet${index}.ts`;
   const local = text.replaceAll(":6379", `:${redisPort}`).replaceAll("8080", String(httpPort));
@@ -180,7 +180,7 @@ function snippetOf({ text, page }, index, runtime) {
 }
 
 /**
- * What a command of a page is here; nothing if it is for a clone or another runtime.
+ * The words of a page's command, as this folder runs it; nothing for a clone or another runtime.
  * @param {Part} part @param {Runtime} runtime
  */
 function wordsOf({ text }, { name, tidegate, others }) {

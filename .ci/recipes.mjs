@@ -15,7 +15,7 @@ import { inFolder, makeProject, must, packAnew } from "./package.mjs";
 /**
  * @typedef {object} Recipe
  * @property {string} title
- * @property {string} packages What is installed beside tidegate, the framework first.
+ * @property {string} packages The packages to install beside tidegate, the framework first.
  * @property {string} [build]
  * @property {string} [check] The settings, or else the file, by which the compiler checks its types.
  * @property {string} start It listens at PORT.

@@ -8,7 +8,7 @@ import { root } from "./install.mjs";
 /** Beside node_modules, as the examples import packages, and known to git as nothing to keep. */
 const FOLDER = ".snippets";
 
-/** What a fence begins with where its example runs, as for `deno test --doc`. */
+/** Languages of fences whose examples run; `deno test --doc` runs the same. */
 const LANGUAGES = ["ts", "js", "typescript", "javascript"];
 
 /**
@@ -58,7 +58,7 @@ export function writeSnippets(files) {
   return { runner, ofDeno, project: writeProject([runner, ...ofDeno]) };
 }
 
-/** @param {readonly string[]} left What is left out. */
+/** @param {readonly string[]} left The files and folders to leave out. */
 function writeProject(left) {
   const { include, exclude } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
   const fromHere = (/** @type {string} */ path) => `../${path}`;

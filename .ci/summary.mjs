@@ -14,7 +14,7 @@ import { RUNTIMES } from "./jobs.mjs";
  * @param {object} run
  * @param {readonly Job[]} run.jobs
  * @param {ReadonlyMap<string, Result>} run.results By the job's title.
- * @param {readonly string[]} run.missing What cannot be had on this machine.
+ * @param {readonly string[]} run.missing Programs that this machine does not have.
  * @param {number} run.seed
  * @param {number} run.begun When it began, by `performance.now()`.
  * @param {boolean} run.whole Whether every test file was to run.

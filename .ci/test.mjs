@@ -54,7 +54,7 @@ shown.stop();
 if (slow) { for (const name of RUNTIMES) console.log(slowest(name, reports)); }
 process.exitCode = summarize({ jobs, results, missing, seed, begun, whole: files.whole });
 
-/** @returns {Promise<readonly string[]>} What cannot be had on this machine. */
+/** @returns {Promise<readonly string[]>} The runtimes and programs that this machine does not have. */
 async function prepare() {
   try {
     // Beside npm, which waits for its registry half of the time.

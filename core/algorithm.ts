@@ -37,7 +37,7 @@ export interface Policy {
  * A rate limiting algorithm with its options filled in: a pure reducer and what stores need to
  * keep its states. The factories (`gcra`, `fixedWindow`, ...) return it, and anyone can write one.
  *
- * @typeParam State What is remembered of a key: a number where it fits, otherwise a small flat
+ * @typeParam State The memory of a key: a number where it fits, otherwise a small flat
  * object of numbers, or an immutable timeline.
  *
  * @example A log replay is a fold
@@ -128,7 +128,7 @@ export interface ArrivalRate {
 /**
  * The members that an algorithm may have beyond its reducer, for the stores of this package.
  *
- * @typeParam State What is remembered of a key.
+ * @typeParam State The memory of a key.
  */
 export interface AlgorithmInternals<State = unknown> {
   /**
@@ -180,7 +180,7 @@ export interface AlgorithmInternals<State = unknown> {
 /**
  * How states are blocked by hand. All of it is pure.
  *
- * @typeParam State What is remembered of a key.
+ * @typeParam State The memory of a key.
  */
 export interface Blocks<State = unknown> {
   /** The algorithm of the states that blocks cover. */
@@ -197,7 +197,7 @@ export interface Blocks<State = unknown> {
  * The transitions of permits, beside an algorithm's reducer: permits are named by their holders, so that
  * each can be renewed and released. All of it is pure; `now` is a whole number from 0 to 2^42.
  *
- * @typeParam State What is remembered of a key.
+ * @typeParam State The memory of a key.
  */
 export interface Permits<State> {
   /** Milliseconds for which a permit is held unless it is renewed. */
@@ -226,7 +226,7 @@ export interface Permits<State> {
 /**
  * The transitions of shares, of which processes give out permits by themselves. All of it is pure.
  *
- * @typeParam State What is remembered of a key.
+ * @typeParam State The memory of a key.
  */
 export interface Shares<State> {
   /**
@@ -276,7 +276,7 @@ export interface UnitsAt {
  *
  * They check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.
  *
- * @typeParam State What is remembered of a key.
+ * @typeParam State The memory of a key.
  */
 export interface SplitReducer<State> {
   /** The state after the call: the same one if it is refused. */

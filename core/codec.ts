@@ -7,7 +7,7 @@
  * and short enough to be read in redis-cli. It must not begin with NUL, nor contain U+FFFD. Words or text of an unknown shape read as `undefined`,
  * which a store treats as a fresh key.
  *
- * @typeParam State What is remembered of a key.
+ * @typeParam State The memory of a key.
  *
  * @example
  * ```ts

@@ -28,7 +28,7 @@ export interface PlainStore<Mode extends StoreMode> {
  * store of one's own needs of `open`.
  *
  * @param store How it runs operations, and forgets keys.
- * @param spec What the family was opened with.
+ * @param spec The spec that the family was opened with.
  *
  * @example A store in a map
  * ```ts

@@ -46,8 +46,8 @@ export type Transition = "take" | "giveBack" | "charge";
  * A verb on one algorithm: two pure functions of a state, and a third for neighbours in a batch.
  * `now` is a whole number from 0 to 2^42. They may be called again after a lost race.
  *
- * @typeParam Argument What a call brings, such as its cost.
- * @typeParam Answer What a call receives.
+ * @typeParam Argument The argument of a call, such as its cost.
+ * @typeParam Answer The answer to a call.
  */
 export interface Steps<Argument, Answer> {
   /**
@@ -78,8 +78,8 @@ export interface Steps<Argument, Answer> {
 /**
  * A verb: what can be done to a key's state, whatever the algorithm and the store.
  *
- * @typeParam Argument What a call brings, such as its cost.
- * @typeParam Answer What a call receives.
+ * @typeParam Argument The argument of a call, such as its cost.
+ * @typeParam Answer The answer to a call.
  */
 export interface Verb<Argument, Answer> {
   /** Its name, for errors and telemetry. */

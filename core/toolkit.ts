@@ -2,7 +2,7 @@
  * For authors of algorithms and stores only: the verbs, and the pure functions that every store
  * calls.
  *
- * @example What several calls come to, without a store
+ * @example The outcome of several calls, without a store
  * ```ts
  * import { gcra, memoryStore } from "tidegate";
  * import { consume, transact } from "tidegate/toolkit";

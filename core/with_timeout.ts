@@ -8,7 +8,7 @@ import { afterRealTime, type Clock } from "./clock.ts";
 /**
  * A promise with a time limit. A later answer is dropped, even if it is an error.
  *
- * @param promise What is waited for.
+ * @param promise The promise to wait for.
  * @param milliseconds How long; 0 or more.
  * @param late Called at the limit; what it returns or throws becomes the answer.
  * @param after Lets the time pass; in real time without it.

@@ -1,7 +1,7 @@
 /*
  * A budget of tokens for a language model: 10,000 a minute for each team. What the answer will cost
  * is not known beforehand, so the prompt is reserved first, and settled with the real cost afterwards.
- * Who goes beyond the budget is in debt, and waits until it has drained.
+ * A user who goes beyond the budget is in debt, and waits until the debt has drained.
  *
  *   bun examples/llm_tokens.ts
  */

@@ -24,7 +24,7 @@ export function restSender(url: string, token: string): RedisSender {
   };
 }
 
-/** What became of one command. */
+/** The reply to one command. */
 interface Reply {
   readonly result?: unknown;
   readonly error?: string;

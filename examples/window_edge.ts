@@ -1,8 +1,8 @@
 /*
- * What "100 a minute" admits, by algorithm: to a client that is quiet until two seconds before a
- * minute ends and then asks 50 times a second for four seconds, and to one that never stops. Under
- * a fixed window the first gets 200 units within four seconds; under gcra, whose burst is the limit
- * unless one says otherwise, the second gets 199 within its first minute.
+ * How many calls "100 a minute" admits, by algorithm. One client is quiet until two seconds before a
+ * minute ends, and then asks 50 times a second for four seconds. Another never stops. Under a fixed
+ * window the first gets 200 units within four seconds. Under gcra, whose burst is the limit by default,
+ * the second gets 199 within its first minute.
  *
  *   bun examples/window_edge.ts
  */

@@ -55,7 +55,7 @@ export interface CompareAndSet extends Housekeeping {
    *
    * No key stands in two groups. Without groups it only tells the time.
    *
-   * @param groups What to compare and write.
+   * @param groups The groups to compare and write.
    * @param signal Aborted once nobody waits for the answer any longer.
    * @throws {DriverError} That says whether anything was written; for another error nobody knows.
    */

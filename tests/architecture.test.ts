@@ -116,7 +116,7 @@ describe("the rules leave alone", () => {
 test("`npm test` imports no package before it has installed them", () => {
   const reached = new Set([".ci/test.mjs"]);
   for (const path of reached) {
-    // What is imported by a call is imported later.
+    // A call of `import` runs later, so it does not count.
     const statements = readText(path).replaceAll(/\bimport\(/g, "later(");
     for (const { specifier } of importsOf(statements)) {
       if (specifier.startsWith("./")) reached.add(resolvePath(path, specifier));

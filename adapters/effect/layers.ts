@@ -55,7 +55,7 @@ export function layerStoreScoped<E, R>(
 /**
  * The service on a memory store of its own: one process.
  *
- * @param options Those of `memoryStore`; a bad one is a defect.
+ * @param options The options of `memoryStore`; a bad one is a defect.
  */
 export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateLimiter> {
   return layerStoreScoped(Effect.sync(() => memoryStore(options)));
@@ -73,7 +73,7 @@ export const SharedHandle: Context.Service<SharedHandle, SharedHandle> = Context
  * The service on a new store in shared memory, for all threads of the process. Other threads attach
  * to it with `layerAttached` and the handle, which this layer provides as `SharedHandle`.
  *
- * @param options Those of `sharedStore`; a bad one is a defect.
+ * @param options The options of `sharedStore`; a bad one is a defect.
  *
  * @example
  * ```ts
@@ -123,7 +123,7 @@ export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimite
  *
  * @param client Any client that `redisStore` takes, such as what `createClient`,
  * `createClientPool`, `createCluster` or `createSentinel` of the package `redis` returns.
- * @param options Those of `redisStore`; a bad one is a defect.
+ * @param options The options of `redisStore`; a bad one is a defect.
  *
  * @example Admitting everybody while Redis is away
  * ```ts

@@ -26,8 +26,8 @@ export interface Limit extends LimitOptions {
  * Makes a limit: a value to be made once and used in many places. Two limits of one prefix and one
  * algorithm share their counters.
  *
- * @param prefix What its keys begin with in the store; a non-empty string.
- * @param algorithm What decides: `gcra(...)`, `slidingWindow(...)`, `all(...)`, `algorithmOf(...)`.
+ * @param prefix The beginning of its keys in the store; a non-empty string.
+ * @param algorithm The algorithm that decides, such as `gcra(...)`, `all(...)` or `algorithmOf(...)`.
  * @param options `replaces`, the options that these replaced, so that a changed limit forgets
  * nothing; `maxWaiting`, the most fibers that may wait, default 10,000.
  * @throws {TypeError} If the prefix is empty, or an argument is of the wrong type.

@@ -261,9 +261,9 @@ export function algorithmOf(policy: Policy): Algorithm {
  * With `ConfigProvider.constantCase` on the environment, the path `api` reads `API_LIMIT`,
  * `API_PERIOD`, `API_ALGORITHM` and so on; the parts of `all` are `API_POLICIES_0_LIMIT` and so on.
  *
- * @param prefix What the limit's keys begin with.
+ * @param prefix The beginning of the limit's keys in the store.
  * @param path Where the policy lies in the configuration; at the prefix unless given.
- * @param options Those of `limit`.
+ * @param options The options of `limit`.
  *
  * @example From the environment
  * ```ts

@@ -80,8 +80,8 @@ export function decisionOf(response: Pick<ExpressResponse, "locals">): Decision 
 /**
  * Makes the default `key`, to be combined with something else.
  *
- * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ * @param options The proxies to trust about addresses, as in `rateLimit`.
+ * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Request extends ExpressRequest = ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse> = {},

@@ -31,7 +31,7 @@ export interface HitBlock {
  *
  * @param limit The most hits; a positive integer.
  * @param duration For how long the window lasts from its first hit, in whole milliseconds.
- * @param block What begins with a hit too many; without it there are none.
+ * @param block The block that a hit too many begins; without it keys are never blocked.
  * @throws {RangeError} If a duration is out of range.
  */
 export function hitWindow(

@@ -123,8 +123,8 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
 /**
  * Makes the default `key`, to be combined with something else.
  *
- * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ * @param options The proxies to trust about addresses, as in `rateLimit`.
+ * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Context extends HonoContext = HonoContext>(
   options: ClientKeyOptions<Context> = {},

@@ -79,7 +79,7 @@ export type LimitedNodeHandler<
  * `rateLimit<Http2ServerRequest, Http2ServerResponse>(options)`.
  *
  * @param options Only `limiter` is required.
- * @returns What takes the handler and returns the limited one, for `createServer`.
+ * @returns A function that takes a handler and returns the limited one, for `createServer`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -118,8 +118,8 @@ export function rateLimit<
 /**
  * Makes the default `key`, to be combined with something else.
  *
- * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ * @param options The proxies to trust about addresses, as in `rateLimit`.
+ * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<
   Request extends NodeRequest = IncomingMessage,

@@ -1,7 +1,7 @@
 /**
  * The error for a package whose installed version is too old.
  *
- * @param action What cannot be done.
+ * @param action The action that fails.
  * @param name The package.
  * @param since The oldest version that works.
  * @param found The installed version, if known.

@@ -212,7 +212,7 @@ function isValue(body: unknown): boolean {
  * Waits until a request may be sent.
  *
  * @throws {RateLimitedError} If that would be after its deadline.
- * @throws What its signal was aborted with; what it had taken is given back.
+ * @throws The reason with which its signal was aborted. The units that it had taken are given back.
  */
 async function waitForTurn(settings: FetchSettings, call: FetchCall): Promise<void> {
   const { limiter, cost, passed, pauses } = settings;

@@ -42,7 +42,7 @@ const MAX_BINS = 240;
  *
  * @param logs The logs.
  * @param rules The rules, as `readRules` reads them.
- * @param name What reports call them all.
+ * @param name The name of all logs together in reports.
  * @param options How the logs are read; `key` and `cost` among them.
  */
 export async function replayRules(

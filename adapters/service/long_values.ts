@@ -15,8 +15,8 @@ const SHOWN = 64;
  * The engine for requests with values of any length.
  *
  * @param longest The most characters of a value that is kept as it is.
- * @param secret What the hash is keyed by, so that nobody else finds a short value that is counted as a
- * long one; services that share a store must share it.
+ * @param secret The key of the hash, without which nobody can find a short value that is counted as a
+ * long one. Services that share a store must share it.
  */
 export function countingLongValues(
   engine: RuleEngine,

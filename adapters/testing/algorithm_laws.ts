@@ -33,10 +33,10 @@ const visitLaws = [
  * its `bounds` the units admitted over every span are counted. Two or more policies of one factory,
  * like `algorithmLaws([a, b])`, show whether its `id` has every option.
  *
- * @typeParam State What the algorithm remembers of a key.
- * @param subjects What to put to the laws.
- * @param options What schedules to draw; by default with clocks that step back, units given back
- * and units charged.
+ * @typeParam State The algorithm's memory of a key.
+ * @param subjects The algorithms to test.
+ * @param options The schedules to draw; by default with clocks that step back, units given back and
+ * units charged.
  * @returns The laws; each runs by itself under any runner.
  *
  * @example

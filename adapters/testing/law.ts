@@ -44,7 +44,7 @@ export interface Law {
 /**
  * Names a property.
  *
- * @param name What holds, in words.
+ * @param name The law in words.
  * @param property The property.
  *
  * @example

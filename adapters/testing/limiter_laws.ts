@@ -28,7 +28,7 @@ export interface LimiterLawsOptions {
  * caller that gives up has taken nothing.
  *
  * @param makeLimiter Makes a limiter.
- * @param options What to draw from.
+ * @param options The range of cases to draw from.
  * @returns The laws; each runs by itself under any runner, asynchronously.
  * @throws {TypeError} If `makeLimiter` is no function, such as a limiter itself.
  *

@@ -34,7 +34,7 @@ export interface StoreLawsOptions {
  * The store must have room for some ten keys, and must not drop one that holds use.
  *
  * @param makeStore Makes an empty store, or one whose keys no other program uses.
- * @param options What to draw from.
+ * @param options The range of cases to draw from.
  * @returns The laws; each runs by itself under any runner, asynchronously.
  * @throws {TypeError} If `makeStore` is no function, such as a store itself.
  *

@@ -4,7 +4,7 @@ import type { Run, Workload } from "./load.ts";
 /**
  * Several processes at once, 64 calls in flight in each; what they did together.
  *
- * @param file What each of them runs.
+ * @param file The program that each of them runs.
  */
 export async function crowd(
   processes: number,

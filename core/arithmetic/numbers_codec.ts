@@ -39,7 +39,7 @@ export function wordsCodec<State>(
  * The codec of states that are lists of up to three numbers. The text is the version and the
  * numbers, or the version alone for a fresh key.
  *
- * @param version What the text begins with.
+ * @param version The beginning of the text.
  * @param initial The state of a fresh key.
  * @param isState Whether numbers are the state of a used key.
  */

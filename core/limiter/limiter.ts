@@ -105,7 +105,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   /**
    * Decides and takes.
    *
-   * @param key Whose units: a non-empty string.
+   * @param key The key whose units are taken: a non-empty string.
    * @param cost Units to take, an integer of at least 0; default 1. 0 looks.
    * @throws {TypeError} If the key is no non-empty string, or the cost no number.
    * @throws {RangeError} If the cost is no integer of at least 0.
@@ -125,7 +125,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * as long as the key remembers it (the 16 that were settled last, for as long as units count).
    *
    * @param key The key of the receipt.
-   * @param receipt What `reserve` answered.
+   * @param receipt The receipt of `reserve`.
    * @param units An integer of at least 1; all of the receipt's without it.
    * @throws {TypeError} If the key is no non-empty string, or the receipt none.
    * @throws {RangeError} If the units are no integer of at least 1.
@@ -140,7 +140,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * a second or a minute are soon free again anyhow. A key remembers 64 such receipts; the units of
    * another call are charged without a time to live, and its `receipt.expires` is `false`.
    *
-   * @param key Whose units: a non-empty string.
+   * @param key The key whose units are taken: a non-empty string.
    * @param cost Units to take, an integer of at least 0; default 1.
    * @param options `ttl` in milliseconds or as text.
    * @throws {TypeError} If the key is no non-empty string, or the cost no number.
@@ -169,7 +169,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * charges what was used beyond it, as `charge` does.
    *
    * @param key The key of the receipt.
-   * @param receipt What `reserve` answered.
+   * @param receipt The receipt of `reserve`.
    * @param actual Units that were really used, an integer of at least 0.
    * @throws {TypeError} If the key is no non-empty string, or the receipt none.
    * @throws {RangeError} If `actual` is no integer of at least 0.
@@ -183,7 +183,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * is in debt (`decision.debt`), and nothing is admitted until that has drained. Charging at once is
    * charging in parts; `refund` gives back what was charged.
    *
-   * @param key Whose units: a non-empty string.
+   * @param key The key whose units are taken: a non-empty string.
    * @param cost Units that were used, an integer of at least 0; default 1.
    * @returns The balance after it. A key owes no more than a bound that its algorithm states.
    * @throws {TypeError} If the key is no non-empty string, or the cost no number.
@@ -195,7 +195,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * writes nothing. A longer block takes the place of a shorter one; a shorter one changes nothing.
    * The algorithm must be `blockable(...)`, or an `all` with such a part.
    *
-   * @param key Whose calls: a non-empty string.
+   * @param key The key to block: a non-empty string.
    * @param duration How long: whole milliseconds, or text such as `"1h"`.
    * @param options `reason`, for `onBlock`: text of at most 200 characters. It is not stored.
    * @returns The balance: `remaining` is 0, and `nextAfter` when something is admitted again.
@@ -238,7 +238,7 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * thread included, or another store answers that can never admit as much, such as a share of the
    * limit.
    * @throws {StoreUnavailableError} If the store does not answer within `maxWait`, or is closed.
-   * @throws What the signal was aborted with.
+   * @throws The reason with which the signal was aborted.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Decision>;
 }

@@ -75,12 +75,12 @@ export interface PermitLimiter<Mode extends StoreMode> {
    * tell, the first one tries again after 200 ms at the latest. It answers with a refusal when `maxWait` is over,
    * or `maxWaiting` callers wait already.
    *
-   * @param key Whose units: a non-empty string.
+   * @param key The key whose units are held: a non-empty string.
    * @throws {TypeError} If the algorithm has no permits, or an argument is of the wrong type.
    * @throws {RangeError} If an argument is out of range.
    * @throws {StoreUnavailableError} If the store cannot decide; a permit that it holds all the same
    * expires.
-   * @throws What the signal was aborted with.
+   * @throws The reason with which the signal was aborted.
    */
   hold(key: string, options?: HoldOptions): Answered<Mode, Held<Mode>>;
   /** The same, waiting for a permit. */
@@ -88,12 +88,12 @@ export interface PermitLimiter<Mode extends StoreMode> {
   /**
    * Holds a permit while `work` runs, and releases it when that has ended, well or not.
    *
-   * @param key Whose units: a non-empty string.
+   * @param key The key whose units are held: a non-empty string.
    * @param work Its signal is aborted when the permit is lost, and when `options.signal` is.
    * @param options As those of `hold`: without `maxWait` the call does not wait.
-   * @returns What `work` answers.
+   * @returns The answer of `work`.
    * @throws {RateLimitedError} If no permit is free in time.
-   * @throws What `hold` throws, and `work`.
+   * @throws Any error of `hold` or of `work`.
    */
   withPermit<Value>(
     key: string,

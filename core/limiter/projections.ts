@@ -52,7 +52,7 @@ const PROJECTIONS_A_MILLISECOND = 200;
 /**
  * Keeps what a refused head saw; forgets all projections if it has to wait for longer than projected.
  *
- * @param sight What it saw; `undefined` if the limiter's own store did not answer.
+ * @param sight The head's view of the key; `undefined` if the limiter's own store did not answer.
  */
 export function observeRefusal(
   waiter: Waiter,

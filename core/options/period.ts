@@ -43,7 +43,7 @@ const UNITS: Readonly<Record<string, number>> = {
 /**
  * Reads a period as whole milliseconds.
  *
- * @param action What is being done, for the error: `create gcra`.
+ * @param action The action, for the error: `create gcra`.
  * @param option The option's name, for the error: `period`.
  * @param value Milliseconds, or text such as `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`.
  * @returns Whole milliseconds, 1 to 2^42.

@@ -38,7 +38,7 @@ byte announced[4] = 255;
   (announced[0] == (word) || announced[1] == (word) || announced[2] == (word) || \
    announced[3] == (word))
 
-/* What was taken: by batches, and by single calls of slot 1. */
+/* Units that were taken: by batches, and by single calls on slot 1. */
 byte both;
 byte single;
 
@@ -232,7 +232,7 @@ done:
   skip
 }
 
-/* What is left of a batch whose thread has stopped is settled by the next one who comes by. */
+/* The next thread that comes by settles the batch of a thread that has stopped. */
 proctype Visitor() {
   byte owner, seenVersion, state, batch, seen;
   settle(3, 0);

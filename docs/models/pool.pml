@@ -29,7 +29,7 @@
 #define BLOCKS 3
 #define NONE 0
 #define POOL 9
-/* Of the block in the slot: no links, and no keys of others. */
+/* The block in the slot holds these two: they are no links, and no keys of other blocks. */
 #define KEY 7
 #define FRESH 8
 
@@ -43,7 +43,7 @@ byte freshAt[BLOCKS + 1];
 #else
 #define LINK freshAt
 #endif
-/* Who has a block: POOL, a thread (1 or 2), or the reader's slot (0). */
+/* The owner of each block: POOL, a thread (1 or 2), or the reader's slot (0). */
 byte owner[BLOCKS + 1];
 byte swaps;
 /* The block that the reader announces. */
@@ -190,7 +190,7 @@ init {
   freshAt[BLOCKS] = FRESH;
   atomic { run Thread(1); run Thread(2); run Reader(); run Changer() };
   (_nr_pr == 1);
-  /* What is in the pool is the pool's, each block once. */
+  /* The pool owns every block that is in it, and holds each of them once. */
   block = top;
   do
   :: block != NONE ->

@@ -18,7 +18,7 @@ export interface AwaitedServer {
  * Waits for a reply at most `deadline` milliseconds; or twice as long where `onFirstSilence` deals with
  * the first half. A later reply is dropped.
  *
- * @param failureOf What the rejection of the reply means.
+ * @param failureOf Turns the rejection of the reply into an error.
  * @returns The reply, or why there is none.
  */
 export function replyWithin<Reply>(

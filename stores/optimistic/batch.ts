@@ -197,7 +197,7 @@ export function rootCellOf(job: Job): Cell {
 /**
  * Steps a call over the cells; they change only if it is admitted.
  *
- * @throws What a reducer throws at bad input; the cells are unchanged.
+ * @throws Any error of a reducer at bad input; the cells are unchanged.
  */
 function step(
   { bound, argument, several, at, cell }: Job,

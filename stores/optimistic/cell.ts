@@ -90,7 +90,7 @@ export function loadCell(
  * Encodes the cell's state after the batch.
  *
  * @param now The instant of the batch.
- * @throws What the codec throws, and if the algorithm does not say when the state is fresh.
+ * @throws Any error of the codec, and if the algorithm does not say when the state is fresh.
  */
 export function encodeCell(cell: Cell, now: number): void {
   if (!cell.changed) return;

@@ -36,7 +36,7 @@ const OVERLOAD_WAIT = 25;
  * decisions of a policy. No policy can answer a call that forgets a key, or one on a closed store, and
  * none admits a call for overload, which is no outage.
  *
- * @param server What errors call the server.
+ * @param server The server's name in errors.
  * @param untilProbe Milliseconds until a slot's server is tried again.
  */
 export function failurePolicy(

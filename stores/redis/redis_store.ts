@@ -59,8 +59,8 @@ export interface RedisStore extends AsyncStore {
  *
  * Close the store when it is no longer needed: an open connection keeps the process alive.
  *
- * @param client What `createClient`, `createClientPool`, `createCluster` or `createSentinel` of the
- * package `redis` returns, a `Redis` or `Redis.Cluster` of ioredis, Bun's `RedisClient`, or a sender.
+ * @param client A client, pool, cluster or sentinel of the package `redis`, a `Redis` or `Redis.Cluster`
+ * of ioredis, Bun's `RedisClient`, or a sender.
  * @param options As above.
  * @throws {TypeError} If an option is of the wrong type, or the client is of another kind.
  * @throws {RangeError} If an option is out of range.

@@ -19,7 +19,7 @@ const source = objectSource({ domain: "shop", rules: [{ key: "" }] });
 /** A function that checks what it is given, whatever its types say. */
 type Loose = (...given: readonly unknown[]) => unknown;
 
-/** What is done, and what is said of it. */
+/** Wrong calls, and the messages of their errors. */
 const WRONG: readonly (readonly [call: () => unknown, message: string])[] = [
   ...([rateLimit, rateLimitOnNode] as readonly Loose[]).map((make) =>
     [

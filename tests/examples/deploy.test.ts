@@ -14,7 +14,7 @@ import { readText } from "../support/tree.ts";
 const FOLDER = "examples/deploy";
 const RULES = "/etc/tidegate/rules.yaml";
 
-/** What a file of examples/deploy has the command run with: arguments, variables, and rules. */
+/** The way in which a file of examples/deploy starts the command: arguments, variables, and rules. */
 interface Start {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

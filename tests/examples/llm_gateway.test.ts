@@ -11,7 +11,7 @@ const CALLS = process.env.TIDEGATE_LONG === undefined ? 120 : 1_000;
 
 type Totals = Readonly<Record<string, number>>;
 
-/** What a line of the load says. */
+/** The totals in a line that the load prints. */
 async function totalsOf(load: RunningProgram, what: "read" | "billed"): Promise<Totals> {
   const [, json = ""] = await load.line(new RegExp(`^${what} (.*)$`));
   return JSON.parse(json);

@@ -5,7 +5,7 @@ import { startProgram } from "../support/child_process.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
 import { testOnce } from "../support/test_once.ts";
 
-/** What each program prints, among other lines. */
+/** Lines that each program prints, among others. */
 const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
   api_plans: [/^free: ok, ok, again in 1 s$/, /^pro: ok, ok, ok$/, /^left today: 995$/],
   exports: [

@@ -1,14 +1,14 @@
 /** Something wrong, put into one file. */
 export interface Fault {
-  /** What is wrong, in words. */
+  /** The fault in words. */
   readonly what: string;
   /** The file, from the root. */
   readonly file: string;
   /** Text that is in the file just once. */
   readonly search: string;
-  /** What stands there instead. */
+  /** The text to put in its place. */
   readonly replace: string;
-  /** Whose laws should catch it, in the order to try. */
+  /** The suites that should catch it, in the order to try. */
   readonly laws: readonly SuiteName[];
 }
 

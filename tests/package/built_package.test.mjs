@@ -25,7 +25,7 @@ const files = readdirSync(home, { encoding: "utf8", recursive: true, withFileTyp
   .filter((entry) => entry.isFile())
   .map((entry) => relative(fileURLToPath(home), join(entry.parentPath, entry.name)));
 
-/** What a package may hold. */
+/** Paths of the files that a package may hold. */
 const PACKED = [
   /^dist\/.+\.(js|d\.ts|d\.ts\.map|html|css)$/,
   /^(mod|(core|stores|adapters)\/.+)\.ts$/,
@@ -166,7 +166,7 @@ test("the command serves with as many threads as this Node lets share a port", a
   if (major > 22 || (major === 22 && minor >= 12)) assert.match(withTwo, /"threads":2/);
   else assert.match(withTwo, /^Cannot serve as threads must be 1 on Node before 22.12, .* is 2$/m);
 
-  /** What the service says until it listens, or fails to; then it is ended. */
+  /** The service's output until it listens or fails to. The service is then ended. */
   async function served(/** @type {string[]} */ more) {
     const service = spawn(process.execPath, [...serve, ...more]);
     let text = "";

@@ -36,7 +36,7 @@ function awayWhile(inner: SyncStore, isAway: () => boolean): SyncStore {
   });
 }
 
-/** What a store gives back for a receipt that was made on another one, with six units taken of each. */
+/** The units that a store gives back for another store's receipt, with six units taken on each. */
 async function releasedOn(makers: Calls, settlers: Calls): Promise<string> {
   await settlers.reserve("key", 6);
   const { receipt } = await makers.reserve("key", 2);

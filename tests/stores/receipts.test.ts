@@ -70,7 +70,7 @@ async function settledTogether(place: Place): Promise<void> {
     for (const [index, api] of sharedLimiters(store).entries()) {
       const net = reports.reduce((sum, report) => sum + report.net[index]!, 0);
       const seen = await api.peek("key", 0);
-      // Of an all, the part that gave back most is what its receipts answer: the window.
+      // The receipts of an `all` answer for the part that gave back most, which is the window.
       const { remaining, limit } = seen.parts?.at(-1) ?? seen;
       assert.equal(limit - remaining, net, api.algorithm.id);
       assert.ok(net > 0 && net <= limit, `${net} of ${limit}`);

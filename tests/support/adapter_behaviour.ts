@@ -9,7 +9,7 @@ import { OPTIONS, VERDICTS } from "./adapter_verdicts.ts";
 
 export { type AdapterSubject, type AnyOptions, apiLimiter } from "./adapter_subject.ts";
 
-/** What every inbound adapter does, with the real framework over a real socket. */
+/** The behaviour of every inbound adapter, with the real framework over a real socket. */
 export function describeAdapter(name: string, subject: AdapterSubject): void {
   describe(name, () => {
     for (

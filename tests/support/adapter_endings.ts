@@ -49,7 +49,7 @@ export const ENDINGS: AdapterTests = {
       await using(server, async (port) => {
         const answer = await rawRequest(port);
         assert.deepEqual([answer.status, answer.body], [503, "too late"]);
-        // What goes wrong after that, an unhandled error among it, fails this test.
+        // A later fault, such as an unhandled error, fails this test.
         await new Promise((resolve) => setTimeout(resolve, 20));
         assert.deepEqual(places, []);
       });
@@ -92,7 +92,7 @@ function hangingUp(
   };
 }
 
-/** What the rule of refunds sees of a client that hangs up, and of the next one. */
+/** The statuses that `refund` sees of a client that hangs up, and of the next one. */
 async function outcomes(app: AppOf, fails: boolean): Promise<readonly number[]> {
   const seen: number[] = [];
   const refund = ({ status }: Outcome) => seen.push(status) < 0;

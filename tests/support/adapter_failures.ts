@@ -7,7 +7,7 @@ import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "./failing_callbacks.ts
 import { rawRequest } from "./raw_request.ts";
 import { interceptedStore } from "./intercepted_store.ts";
 
-/** What becomes of requests where something fails. */
+/** Requests where something fails. */
 export const FAILURES: AdapterTests = {
   "passes on the error of a store that cannot be reached": (app) =>
     app.serving({ limiter: failingLimiter() }, async (port) => {

@@ -10,9 +10,9 @@ import type { TestServer } from "./serve_fetch.ts";
 // deno-lint-ignore no-explicit-any
 export type AnyOptions = RateLimitOptions<any, any>;
 
-/** What the routes of an app do. */
+/** The hooks of an app's routes. */
 export interface AppHooks {
-  /** What the second part of `/stream` waits for. */
+  /** The second part of `/stream` waits for it. */
   flow(): Promise<void>;
   /**
    * Called by `/slow`, which answers nothing by itself.
@@ -23,7 +23,7 @@ export interface AppHooks {
   slow(whenGone: (listener: () => void) => void, end: (fails: boolean) => void): void;
 }
 
-/** What an app does that answers 503 while a request waits for its verdict. */
+/** The reports of an app that answers 503 while a request waits for its verdict. */
 export interface Meanwhile {
   /** Called when the 503 has been sent. */
   answered(): void;

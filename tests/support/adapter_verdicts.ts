@@ -17,7 +17,7 @@ import { rawRequest } from "./raw_request.ts";
 
 const ROUTES = ["/text", "/json", "/image", "/empty", "/missing", "/left", "/bad", "/throw"];
 
-/** What clients are answered. */
+/** The answers that clients get. */
 export const VERDICTS: AdapterTests = {
   "answers 200 twice, then 429, with these header lines": (app) =>
     app.serving({}, async (port) => {
@@ -177,7 +177,7 @@ export const VERDICTS: AdapterTests = {
   },
 };
 
-/** What the options do. */
+/** The effects of the options. */
 export const OPTIONS: AdapterTests = {
   "takes key, cost and skip from the options": (app) =>
     app.serving({ key: () => "one", cost: () => Promise.resolve(2) }, async (port) => {
@@ -288,7 +288,7 @@ export const OPTIONS: AdapterTests = {
     const server = await subject.startTrusting?.({ limiter: apiLimiter() });
     if (server === undefined) return;
     const { warn } = console;
-    // What the framework trusts is not ignored.
+    // A proxy that the framework trusts is not ignored, so nothing warns.
     console.warn = (line: unknown) => assert.fail(String(line));
     await using(server, async (port) => {
       for (const [client, status] of [[1, 200], [1, 200], [1, 429], [2, 200]] as const) {

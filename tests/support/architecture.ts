@@ -1,9 +1,9 @@
 import { importsOf, resolvePath, targetsOf, withoutComments } from "./imports.ts";
 import type { SourceFile } from "./tree.ts";
 
-/** What the house rules forbid, found in the text of the sources alone. */
+/* The house rules, checked in the text of the sources alone. */
 
-/** What each folder may import of the repository. */
+/** The parts of the repository that each folder may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ["core"],
   stores: ["core", "stores"],
@@ -21,7 +21,7 @@ export const APPLICATIONS: readonly string[] = [
   "adapters/command/",
 ];
 
-/** What applications may import of the library beside its entry points. */
+/** Modules of the library that applications may import beside its entry points. */
 const TOOLKIT: readonly string[] = [
   "core/application_support.ts",
   "adapters/optional_packages/load_package.ts",

@@ -58,9 +58,9 @@ export type Counts = Map<string, number>;
 /**
  * Puts random calls to a store and compares the answers.
  *
- * @param name Of the store: keys of several stores on one server differ by it.
+ * @param name The store's name, by which the keys of several stores on one server differ.
  * @param calls At least so many.
- * @param seed Of the calls.
+ * @param seed The seed of the calls.
  * @param evictions How many keys in use the store has forgotten; only where it may forget some.
  * @returns The number of calls by verb, and of the keys that were seen to be forgotten.
  */

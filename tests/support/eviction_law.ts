@@ -1,7 +1,7 @@
 /*
- * What a full store promises, for any store and any algorithm: a place is made only when none is free,
- * and by the key whose forgetting gives away the least. Nothing here knows a store from inside; what
- * was forgotten shows in the answers.
+ * The promise of a full store, for any store and any algorithm. It makes a place only when none is
+ * free, and forgets the key whose loss gives away the least. Nothing here looks inside a store: the
+ * answers show which key it forgot.
  *
  *   for (const [name, algorithm] of Object.entries(evictionSubjects)) {
  *     test(name, () => evictionLaw(makeStore, algorithm).run(fcOptions({ numRuns: 20 })));

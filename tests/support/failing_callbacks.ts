@@ -1,4 +1,4 @@
-/** What callbacks of these tests throw, or reject with. */
+/** The error that the callbacks of these tests throw, or reject with. */
 export const FAILURE: Error = new Error("the database is down");
 
 /** Ways in which a callback fails. */
@@ -30,7 +30,7 @@ export async function failed(): Promise<void> {
   for (let turns = 0; turns < 5; turns++) await turn();
 }
 
-/** What is printed as an error while something is done, and after it. */
+/** The calls of `console.error` during some work, and after it. */
 export async function printedBy(work: () => unknown): Promise<unknown[][]> {
   const printed: unknown[][] = [];
   const { error } = console;

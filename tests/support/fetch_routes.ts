@@ -8,7 +8,7 @@ interface BunSocket {
   send(message: string): void;
 }
 
-/** What Bun.serve calls for its websockets. */
+/** The handlers that Bun.serve calls for its websockets. */
 export const echo: {
   readonly websocket: { message(socket: BunSocket, message: string): void };
 } = {
@@ -17,7 +17,7 @@ export const echo: {
   },
 };
 
-/** What answers a request for a websocket on this runtime, echoing what it is sent. */
+/** Accepts a websocket on this runtime, and echoes its messages. */
 export function upgrade(request: Request, info: unknown): Response | undefined {
   const { Deno } = globalThis as {
     Deno?: { upgradeWebSocket(request: Request): { response: Response; socket: WebSocket } };

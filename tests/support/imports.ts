@@ -7,7 +7,7 @@
 
 import type { SourceFile } from "./tree.ts";
 
-/** What one statement imports. */
+/** The import of one statement. */
 export interface Import {
   /** `""` if it is computed. */
   readonly specifier: string;

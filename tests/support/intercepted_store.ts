@@ -10,7 +10,7 @@ export interface SeenCall extends Operation {
   readonly now: number | undefined;
 }
 
-/** What is done with calls: `proceed` passes them on and answers them, in order. */
+/** Handles calls in place of the store: `proceed` passes them on, and returns their answers in order. */
 type Intercept = (calls: readonly SeenCall[], proceed: () => readonly unknown[]) => unknown;
 
 /**

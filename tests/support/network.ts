@@ -2,7 +2,7 @@ import type { VirtualClock } from "../../adapters/testing/testing.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 import { type AsyncStore, type Store, StoreUnavailableError, type SyncStore } from "../../mod.ts";
 
-/** What became of messages. */
+/** Counts of messages, by their fate. */
 export interface NetworkCounts {
   arrived: number;
   lost: number;

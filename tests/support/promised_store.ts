@@ -1,7 +1,7 @@
 import type { AsyncStore, SyncStore } from "../../mod.ts";
 import { type Answers, probe } from "../stores/layered/probe.ts";
 
-/** What decides when answers come. */
+/** Answers that are held back until a test lets them come. */
 export interface Held {
   /** Lets all answers come that are held back. */
   release(): void;

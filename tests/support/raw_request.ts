@@ -11,7 +11,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** What to send; by default a GET of `/`. */
+/** The request to send; by default a GET of `/`. */
 export interface RawRequest {
   readonly method?: string;
   readonly path?: string;

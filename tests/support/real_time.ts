@@ -5,7 +5,7 @@
 
 /** Monotonic time, and the timers that wait for it. */
 export interface RealTime {
-  /** What `performance.now` answers, in milliseconds. */
+  /** The answer of `performance.now`, in milliseconds. */
   passed: number;
   /** The timers that are set, the oldest first. */
   readonly timers: { readonly wake: () => void; readonly milliseconds: number }[];

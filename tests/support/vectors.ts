@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { greatestCommonDivisor } from "../../core/options/checks.ts";
 
-/** What a vector's source asserts of an answer, by its own names. */
+/** The source's assertions about an answer, by the source's names. */
 export type Expected = Readonly<Record<string, number | boolean | null>>;
 
 /** A call of a vector; times in nanoseconds. */

@@ -25,7 +25,7 @@ export type LimitOption =
 /**
  * The key whose units a request takes, and how many.
  *
- * @typeParam R What the effects among the options need.
+ * @typeParam R The services that the effects among the options need.
  */
 export interface LimitCallOptions<R = never> {
   /**
@@ -45,7 +45,7 @@ export interface LimitCallOptions<R = never> {
 /**
  * One limit of a request.
  *
- * @typeParam R What the effects among the options need.
+ * @typeParam R The services that the effects among the options need.
  */
 export interface RequestLimit<R = never> extends LimitCallOptions<R> {
   /** The limit, or a function that chooses one; `undefined` lets the request pass. */
@@ -56,7 +56,7 @@ export interface RequestLimit<R = never> extends LimitCallOptions<R> {
  * The options of `layerRateLimit`, which mean what they mean in every HTTP adapter; only `limit`, or
  * `limits`, is required.
  *
- * @typeParam R What the effects among the options need.
+ * @typeParam R The services that the effects among the options need.
  */
 export interface RateLimitOptions<R = never> extends
   Omit<

@@ -47,10 +47,10 @@ export interface HeaderWriterOptions {
 /**
  * Writes the fields for one answer.
  *
- * @param quotas What is left of each policy, in the policies' order.
+ * @param quotas The quota that is left of each policy, in the policies' order.
  * @param now Milliseconds since the Unix epoch; only the form `"legacy"` and windows by a calendar
  * need it.
- * @param partition What distinguishes the client's quota from that of others; must not give away a
+ * @param partition Distinguishes the client's quota from the quotas of others; must not give away a
  * secret.
  */
 export type HeaderWriter = (

@@ -51,8 +51,8 @@ export interface Decided {
 /**
  * Limits, or rules, as the gate uses them.
  *
- * @typeParam Call What a request is to be charged for.
- * @typeParam Answer What was decided about it.
+ * @typeParam Call The charges of a request.
+ * @typeParam Answer The decision about a request.
  */
 export interface Decider<Call extends Asked, Answer extends Decided> {
   /** The charges of a request; `undefined` if it is not limited. */

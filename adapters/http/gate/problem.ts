@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<ProblemKind, { readonly title: string; readonly sta
 /**
  * The problem of a refusal.
  *
- * @param kind What went wrong.
+ * @param kind The kind of refusal.
  * @param violated The names of the policies whose quota was exceeded.
  *
  * @example

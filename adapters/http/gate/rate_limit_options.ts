@@ -53,8 +53,8 @@ export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingO
  * The options of `rateLimit`, which mean the same in every adapter. Only a limit is required: a
  * `limiter`, a `policy`, several `limits`, or `rules`.
  *
- * @typeParam Request What the adapter's framework calls a request, or its context.
- * @typeParam Info What comes with it.
+ * @typeParam Request The framework's type of a request, or of its context.
+ * @typeParam Info The type of the second argument that comes with a request.
  */
 export interface RateLimitOptions<Request, Info = undefined>
   extends RequestLimits<Request, Info>, ClientKeyOptions<Request, Info>, HeaderWriterOptions {

@@ -27,7 +27,7 @@ export type Answer = Response | undefined | void;
 /**
  * A handler in the style of fetch: what Bun.serve and Deno.serve call, and workers.
  *
- * @typeParam Info What the server hands over with the request.
+ * @typeParam Info The second argument that the server passes with a request.
  * @typeParam Answers `Response`; on Bun perhaps `undefined` as well.
  */
 export type FetchHandler<Info, Answers extends Answer> = (
@@ -99,8 +99,8 @@ export function rateLimit<Info = unknown>(
 /**
  * Makes the default `key`, for keys that combine it with something else.
  *
- * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ * @param options The proxies to trust about addresses, as in `rateLimit`.
+ * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
  *
  * @example
  * ```ts

@@ -37,8 +37,8 @@ const COMPRESSED: readonly {
 /**
  * The blocks of a log: each of whole lines, but the last one, which may end anywhere.
  *
- * @param options What errors call the log, and the longest line in bytes; of a longer one only as
- * much is kept as shows that.
+ * @param options The log's name in errors, and the longest line in bytes. A longer line is kept only
+ * as far as shows that it is too long.
  * @throws {TypeError} If it is not text, or is compressed in a way that this runtime cannot read.
  */
 export async function* readBlocks(

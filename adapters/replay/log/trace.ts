@@ -159,7 +159,7 @@ export function traceBuilder(maxClients: number): TraceBuilder {
 /**
  * Adds columns to a trace.
  *
- * @param ids What the parser's ids are in the trace; it grows.
+ * @param ids The trace's id for each of the parser's ids; it grows.
  */
 export function addColumns(trace: TraceBuilder, ids: number[], columns: Columns): void {
   if (columns.restarts) ids.length = 0;

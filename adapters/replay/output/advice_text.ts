@@ -11,7 +11,7 @@ import { sectionText } from "./section_text.ts";
  * Advice as text: the limits in a few sentences, whom they refuse, a picture, the lines to paste, and
  * what the log does not show.
  *
- * @param advice What `advise` returned.
+ * @param advice The result of `advise`.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export function adviceText(advice: Advice): string {
 /**
  * Advice as JSON: the fields of `Advice`, and a `version` of this shape.
  *
- * @param advice What `advise` returned.
+ * @param advice The result of `advise`.
  */
 export function adviceJson(advice: Advice): string {
   checkAdvice(advice);

@@ -10,8 +10,8 @@ import { checkReport } from "./check_report.ts";
  * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`.
  * Infinite values, and parts that were not asked for, are `null`.
  *
- * @param report What `replay` returned.
- * @param sweeps What `sweep` returned, to include it.
+ * @param report The result of `replay`.
+ * @param sweeps The result of `sweep`, to include it.
  *
  * @example
  * ```ts

@@ -30,7 +30,7 @@ export interface ReplayPageOptions {
  * It needs no other file, and follows the reader's light or dark theme. Text from the log is
  * escaped.
  *
- * @param report What `replay` returned.
+ * @param report The result of `replay`.
  * @param options As above.
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {

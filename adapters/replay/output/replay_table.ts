@@ -12,8 +12,8 @@ import { sectionText } from "./section_text.ts";
  * The report as a table of text: a line for each candidate, then its clients hit hardest, then the
  * smallest limits.
  *
- * @param report What `replay` returned.
- * @param sweeps What `sweep` returned, to show it as well.
+ * @param report The result of `replay`.
+ * @param sweeps The result of `sweep`, to show it as well.
  */
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
   checkReport("show a report", report);

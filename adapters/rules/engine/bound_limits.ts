@@ -70,8 +70,8 @@ export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): Bou
 /**
  * Binds the limits of a rule, or of a key.
  *
- * @param before Those that they take the place of.
- * @param instant When they did.
+ * @param before The limits that they replace.
+ * @param instant The instant of the replacement.
  * @throws {RangeError} If the store cannot hold the states of a limit.
  */
 export function bindLimits(

@@ -146,7 +146,7 @@ export function keyLimitsCache(
      * The limits of a key's own, or `undefined` for the rule's; a promise only if the
      * rule waits and nothing is known yet.
      *
-     * @param limits Those of the rule.
+     * @param limits The limits of the rule.
      */
     limitsOf(
       domain: Domain,

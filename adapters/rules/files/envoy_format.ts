@@ -97,7 +97,7 @@ function placeIn(faults: SchemaFault[], path: RuleFault["path"]): Place {
 /**
  * Turns Envoy's descriptors into rules.
  *
- * @param data What a file holds, with every scalar as text.
+ * @param data The contents of a file, with every scalar as text.
  */
 export function readEnvoy(
   data: unknown,

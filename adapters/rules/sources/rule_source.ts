@@ -26,8 +26,8 @@ export interface RuleSource {
 /**
  * Requires a source of rules, so that a forgotten one is reported at once.
  *
- * @param action What cannot be done without it, such as `"serve"`.
- * @param name What the caller calls the source, such as `"rules"`.
+ * @param action The action that needs it, such as `"serve"`.
+ * @param name The caller's name for the source, such as `"rules"`.
  * @throws {TypeError} If it is not a source.
  */
 export function checkSource(action: string, name: string, source: unknown): void {

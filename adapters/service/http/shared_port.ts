@@ -20,7 +20,7 @@ export function sharesPort(): boolean {
  * Two services that start at the same instant both see a free port. So each holds the port of UDP of
  * the same number, which is of no other use to it: that only one can have.
  *
- * @returns What gives the port up.
+ * @returns A function that gives up the port.
  * @throws {Error} If the port is taken, or cannot be listened on.
  */
 export async function takePort(hostname: string, port: number): Promise<() => Promise<void>> {

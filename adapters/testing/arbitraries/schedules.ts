@@ -185,7 +185,7 @@ export interface SchedulesOptions {
  * early, clocks that step back; costs of 0, of 1, of what is left and one more, of the capacity and
  * one more, units given back and units charged; from the epoch or from today.
  *
- * @param options What to draw from.
+ * @param options The range of schedules to draw from.
  *
  * @example
  * ```ts

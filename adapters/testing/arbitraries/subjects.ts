@@ -50,7 +50,7 @@ import {
  * An algorithm put to the laws, with the facts that the laws may know of it beyond its interface.
  * All but the algorithm may be left out; missing parts are not checked.
  *
- * @typeParam State What the algorithm remembers of a key.
+ * @typeParam State The algorithm's memory of a key.
  *
  * @example
  * ```ts

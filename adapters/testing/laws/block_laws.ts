@@ -119,7 +119,7 @@ const CHECKS: Readonly<Record<string, BlockCheck>> = {
 /**
  * The laws of blocks by hand, for `blockable` of algorithms of any kind.
  *
- * @param subjects What to block.
+ * @param subjects The algorithms to test, each of them `blockable`.
  * @returns The laws; each runs by itself under any runner.
  *
  * @example

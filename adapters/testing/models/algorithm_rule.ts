@@ -12,7 +12,7 @@ import type { Decision } from "../../../core/decision.ts";
  *
  * `undefined` stands for a key that holds no use.
  *
- * @typeParam Use What a used key remembers.
+ * @typeParam Use The memory of a used key.
  *
  * @example A rule of one's own: three strikes, and the key is out for good
  * ```ts

@@ -25,7 +25,7 @@ export interface Judgement<Use> {
  * cost, for which the rule itself says yes; they are found by doubling and halving.
  *
  * @param rule The rule.
- * @param use What the key remembers; `undefined` if it holds no use.
+ * @param use The key's use so far; `undefined` if it holds none.
  * @param now The instant in whole milliseconds.
  * @param cost Units to take; 0 looks, below 0 gives back.
  * @param charge Whether to take them beyond the capacity if necessary.

@@ -49,7 +49,7 @@ export function storeModel(keys: readonly TestedKey[], now: number): StoreModel 
  * deleted.
  * Instants and costs follow what the store answered, as in a schedule.
  *
- * @param options What to draw from.
+ * @param options The range of commands to draw from.
  *
  * @example
  * ```ts

@@ -2,7 +2,7 @@
 import { gcra, limiter } from "tidegate";
 import { gate } from "tidegate/http";
 
-/** What is needed of the events of HTTP APIs, function URLs (`http`) and REST APIs (`identity`). */
+/** The fields that we read of events: HTTP APIs and function URLs have `http`, REST APIs `identity`. */
 interface ApiEvent {
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly requestContext: {

@@ -14,7 +14,7 @@ import type { Router } from "./router.ts";
 /**
  * Brings every call to one server; a key always has the same connection.
  *
- * @param clusterHint What an error advises if the server turns out to be a node of a cluster.
+ * @param clusterHint The advice of an error if the server turns out to be a node of a cluster.
  */
 export function singleRouter(
   dial: Dial,

@@ -73,7 +73,7 @@ end
 -- The short way: one cost, taken of each key so often, by arrival times in whole ticks. What is not
 -- that simple becomes steps.
 local steps
--- What the keys held as one text, which clients read faster than many; nil if it may hold other lines.
+-- The texts of all keys as one text, which clients read faster than many; nil if a text may hold lines.
 local lines = {}
 if ARGV[3] then
   local cost, times = ARGV[2] + 0, ARGV[3]
@@ -101,7 +101,7 @@ if ARGV[3] then
       steps[size + 4], steps[size + 5] = cost, left
     elseif left > 0 then
       local from = max(state, tick)
-      -- What fits all at once fits one by one, and comes to the same.
+      -- Calls that fit together also fit one by one, with the same result.
       local fits = min(left, floor((tolerance - (from - tick)) / taken))
       if fits > 0 then
         local next = from + fits * taken
@@ -501,4 +501,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "79f632bd55354f852daca2cde707c8d7fe972b66";
+export const STATE_TRANSITIONS_SHA = "1906c5f22b962de482c106cf6a627160d9609dd2";

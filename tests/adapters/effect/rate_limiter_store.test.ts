@@ -21,7 +21,7 @@ const key = fc.constantFrom("a", "b");
 /** A call on a store, how long to wait before it, and whether it has a limit or lets overflow. */
 const anyCall = fc.record({ gap, key, tokens, byBucket: fc.boolean(), flag: fc.boolean() });
 
-/** What a store answers to each call, at the times of a `TestClock`. */
+/** A store's answer to each call, at the times of a `TestClock`. */
 function answersOf(
   calls: readonly (typeof anyCall extends fc.Arbitrary<infer Call> ? Call : never)[],
   rate: { limit: number; refillRate: number },

@@ -13,7 +13,7 @@ async function appWith(options: HitStoreOptions = {}): Promise<FastifyInstance> 
   await app.register(fastifyRateLimit, { max: 5, store: fastifyRateLimitStore(options) });
   app.get("/", () => "hello");
   app.get("/files", { config: { rateLimit: { max: 1 } } }, () => "files");
-  // What has a hook of its own has none of the plugin's besides.
+  // A route with a hook of its own must not get the plugin's as well.
   const own = { config: { rateLimit: false as const } };
   app.get("/search", { ...own, onRequest: app.rateLimit({ max: 3 }) }, () => "found");
   app.get("/login", { ...own, onRequest: app.rateLimit({ max: 2 }) }, () => "welcome");

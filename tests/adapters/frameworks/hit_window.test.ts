@@ -35,7 +35,7 @@ const subjects = fc.record({
   grids: [period],
 }));
 
-/** What it does otherwise: it stays open, and its id is one for all durations. */
+/** Laws that it breaks on purpose: it stays open, and has one id for all durations. */
 const OTHERWISE = [
   "algorithms of one id answer alike",
   "giving back undoes taking, and no more",

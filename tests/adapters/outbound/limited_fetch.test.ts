@@ -83,7 +83,7 @@ describe("limitedFetch", () => {
   const vendor = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1764000005" };
   const POST = { method: "POST", body: "hello" };
   const DELETE = { method: "DELETE" };
-  /** What the server answers, the options and `init`; the status for the caller, and the waits. */
+  /** The server's answers, the options and `init`; then the caller's status, and the waits. */
   const calls: Readonly<
     Record<string, [(() => Response)[], LimitedFetchOptions, RequestInit, number, number[]]>
   > = {

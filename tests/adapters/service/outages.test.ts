@@ -58,7 +58,7 @@ for (const [onUnavailable, status, shown] of POLICIES) {
           assert.equal((await get(service, "/v1/live")).body.outage, null);
         }, {
           rules: oneRule("user", 1_000),
-          // What is away refuses connections at once; a busy machine has time to make one.
+          // A server that is away refuses connections at once. A busy machine has time to make one.
           redis: { url: redis.url, onUnavailable, deadline: 10_000 },
           log: (event) => events.push(event),
         });

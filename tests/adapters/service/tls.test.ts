@@ -68,7 +68,7 @@ function ask(socket: TLSSocket | undefined): Promise<string> {
   });
 }
 
-/** Whom the server says it is, on this port. */
+/** The name in the certificate of the server on this port. */
 async function serverOf(port: number, protocol?: string): Promise<string | undefined> {
   const socket = await dial(port, pairs.client, protocol);
   const name = socket?.getPeerCertificate().subject.CN;
@@ -107,7 +107,7 @@ test("HTTP and gRPC are served to clients with a certificate of the authority al
         socket.on("data", (data) => text += String(data));
         socket.on("error", () => {});
         socket.write(plain);
-        // What says nothing is ended with the service, and holds nothing up.
+        // A silent connection ends with the service, and does not hold it up.
         if (plain === "") continue;
         await new Promise((resolve) => socket.on("close", resolve));
         assert.doesNotMatch(text, /200/);

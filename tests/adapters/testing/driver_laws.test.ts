@@ -19,7 +19,7 @@ interface Parts {
   holds(cell: DriverCell, held: string): boolean;
   /** The cells of a group that is not lost, which are written. */
   written(cells: readonly DriverCell[]): readonly DriverCell[];
-  /** What a lost group is told. */
+  /** The held texts, as a lost group is told them. */
   told(held: readonly string[], cells: readonly DriverCell[]): readonly string[];
   /** The groups that are committed. */
   groups(groups: readonly (readonly DriverCell[])[]): readonly (readonly DriverCell[])[];

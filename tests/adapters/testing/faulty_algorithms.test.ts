@@ -252,7 +252,7 @@ const FAULTS: readonly Fault[] = [
   })),
 ];
 
-/** What a law says, with a seed of its own: a fault must not be found by chance. */
+/** A law's message. Its seed is fixed, because chance must not decide whether it finds a fault. */
 async function outcomeOf(law: Law, numRuns = 60): Promise<string> {
   try {
     await law.run({ seed: 28, numRuns });

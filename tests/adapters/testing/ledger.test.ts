@@ -4,7 +4,7 @@ import { ledger } from "../../../adapters/testing/testing.ts";
 
 type Units = readonly (readonly [at: number, units: number])[];
 
-/** What is entered, and the entries that are left. */
+/** The entries that are made, and those that are left. */
 const rows: Readonly<Record<string, readonly [entered: Units, left: Units]>> = {
   "gives back the newest units first": [[[10, 3], [20, 2], [25, -4]], [[10, 1]]],
   "attributes a call from before the newest entry to that entry's instant": [

@@ -53,7 +53,7 @@ export function quota({ limit, period }: QuotaOptions): Algorithm<Use> {
     const next = cost === 0 ? state : take(state, now, cost);
     return [decisionOf(next, now, true, 0), next];
   }
-  /** What a charge takes beyond the limit is lost: there is no debt. */
+  /** A charge takes at most the units that are left: there is no debt. */
   function charge(state: Use, at: number, cost: number): readonly [Decision, Use] {
     const now = checked(at, cost);
     const next = cost === 0 ? state : take(state, now, cost);

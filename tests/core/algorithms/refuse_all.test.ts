@@ -41,7 +41,7 @@ const algorithms: readonly Algorithm[] = [
   tokenBucket({ ...none, burst: 5, refill: "interval" }),
 ] as readonly Algorithm[];
 
-/** What all of them should answer. */
+/** The rule that all of them should follow. */
 const rule: AlgorithmRule = {
   capacity: 0n,
   maxDebt: 0n,

@@ -35,7 +35,7 @@ interface Entry {
   expires: number;
 }
 
-/** What a share comes to, by the definition; entries are those that have not expired. */
+/** The outcome of a share, from the definition. The entries are those that have not expired. */
 function model(entries: Map<number, Entry>, limit: number, now: number, message: ShareMessage) {
   for (const [id, { expires }] of entries) if (expires <= now) entries.delete(id);
   const own = entries.get(message.id);

@@ -1,6 +1,7 @@
 /*
- * What the tests of other limiters assert, where they mean the same as we do. Times are nanoseconds
- * there; each case is run in the largest unit that leaves them whole, which is then a millisecond.
+ * The assertions of other limiters' tests, where they mean the same as we do. Their times are
+ * nanoseconds. Each case runs in the largest unit that keeps its times whole, and we call that unit a
+ * millisecond.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -158,7 +159,7 @@ const HOLDS: Readonly<Record<string, (seen: Seen, value: unknown) => boolean>> =
     value === -1 ? !allowed : allowed && delay === value,
   nanos_to_wait: ({ made, state, now }, value) => made.step(state, now, 1)[0].retryAfter === value,
   no_panic: () => true,
-  // What a store has dropped is its own affair.
+  // No test can say when a store drops a key.
   removed: () => true,
 };
 

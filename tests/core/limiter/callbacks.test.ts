@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, (options: LimiterOptions) => Limiter | Asyn
     }),
 };
 
-/** What each method answers, and what is thrown. */
+/** The answer of each method, or its error. */
 async function answersOf(made: Limiter | AsyncLimiter): Promise<unknown[]> {
   const calls: (() => Decision | Promise<Decision>)[] = [
     () => made.consume("key"),

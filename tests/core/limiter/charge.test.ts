@@ -17,7 +17,7 @@ import {
   tokenBucket,
 } from "../../../mod.ts";
 
-/** What a decision says of a balance. */
+/** The fields of a decision that describe a balance. */
 function balanceOf({ remaining, debt, nextAfter, resetAfter }: Decision): readonly number[] {
   return [remaining, debt, nextAfter, resetAfter];
 }

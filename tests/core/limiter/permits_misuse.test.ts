@@ -16,7 +16,7 @@ import { testClock } from "../../support/test_clock.ts";
 const TTL = 900;
 const LIMIT = 2;
 
-/** What one caller does, and what becomes of its calls. */
+/** One caller: the time and the cost of its call, and the delays and faults of the store. */
 interface Caller {
   readonly cost: number;
   readonly startsAt: number;
@@ -103,7 +103,7 @@ async function run(callers: readonly Caller[], faulty: boolean): Promise<number>
   await clock.advance(12 * TTL);
   await all;
   end();
-  // What the store never learned of expires.
+  // A permit whose release never reached the store expires.
   if (faulty) await clock.advance(TTL);
   assert.equal((await jobs.peek("key", 0)).remaining, LIMIT);
   return most;

@@ -213,7 +213,7 @@ describe("acquire on a store that does not answer", () => {
         `2000 at 2000: ${unavailable} ${first === 1_000 ? "unknown" : "no"}`,
       ]);
       await release();
-      // What was taken for those who had left is given back.
+      // The units that were taken for callers who had left are given back.
       assert.equal((await api.peek("key", 0)).remaining, first === 1_000 ? 2 : 1);
       assert.equal(clock.sleepers, 0);
     }
@@ -284,7 +284,7 @@ describe("maxWaiting", () => {
         assert.deepEqual(outcomes, expected);
         controller.abort();
         await clock.pass(0);
-        // Those who left make room.
+        // Callers who left make room.
         assert.deepEqual(await waits([api.acquire("key"), api.acquire("key")]), [
           "pending",
           "pending",

@@ -33,7 +33,7 @@ function faultsOf(rules: readonly RuleOptions[]): string[] {
     .map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
-// What rules a request meets is held by the law of the engine, beside a model.
+// The law of the engine compares with a model which rules match a request. These are the rest.
 describe("matchDescriptor", () => {
   test("nothing holds for a name that every object has", () => {
     const domain = domainOf([{ key: "user", limits: LIMITS }]);

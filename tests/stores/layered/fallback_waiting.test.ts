@@ -16,10 +16,10 @@ import { type Answers, atOnce, away, byPromise, probe } from "./probe.ts";
 
 const KINDS = { "at once": atOnce, "by promises": byPromise };
 
-/** What became of a call, and when. */
+/** The outcome of a call, and its instant. */
 type Ended = readonly [outcome: string, at: number];
 
-/** A limiter whose first store is away, and calls on it that report what became of them, and when. */
+/** A limiter whose first store is away, and calls on it that report their outcomes and instants. */
 function waitingOn(
   answers: Answers,
   algorithm: Algorithm = gcra({ limit: 100, period: 60_000 }),

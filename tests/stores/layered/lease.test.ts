@@ -351,7 +351,7 @@ describe("lease", () => {
           });
           let admitted = await admittedOf(first);
           assert.ok(admitted <= burst);
-          // What is left of the blocks is handed out until everybody is refused.
+          // The blocks are then used up, until every call is refused.
           for (let more = 1; more > 0; admitted += more) {
             more = await admittedOf(limiters.flatMap((_, index) => crowd(index, 1, 1)));
           }

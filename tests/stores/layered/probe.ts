@@ -31,7 +31,7 @@ export interface Probe {
   readonly store: SyncStore;
   /** Calls that reached it. */
   calls: number;
-  /** What every call fails with, if anything. */
+  /** The error of every call; `undefined` if calls succeed. */
   failure: Error | undefined;
 }
 

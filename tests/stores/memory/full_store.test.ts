@@ -76,7 +76,7 @@ for (const algorithm of ALGORITHMS) {
   });
 }
 
-/** What a call answers; `undefined` if the store was full. */
+/** The answer to a call; `undefined` if the store was full. */
 function isFull(call: () => Decision): Decision | undefined {
   try {
     return call();

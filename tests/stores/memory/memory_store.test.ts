@@ -149,7 +149,7 @@ describe("memoryStore is bounded", () => {
         const clock = () => now;
         const limiters = [gcra({ limit: 4, period: 400 }), slidingLog({ limit: 4, period: 900 })]
           .map((algorithm) => limiter(algorithm, { store, prefix: "p", clock }));
-        /** What must be held: when each key is fresh. */
+        /** The keys that must be held, and the instant at which each is fresh. */
         const held = new Map<string, number>();
         for (const { gap, key, cost, log } of calls) {
           now += gap;

@@ -11,7 +11,7 @@ import { withRedis } from "../../support/redis/with_redis.ts";
 const CHAOS = Number(process.env.TIDEGATE_CHAOS ?? 1_000);
 const KILL_EVERY = 35;
 
-/** What a call may take past its deadline beside what plain timers do at the same time, in ms. */
+/** Milliseconds that a call may be later than its deadline and than plain timers at that time. */
 const SLACK = 300;
 
 const MODES = ["watch", "cas", "script"] as const;
@@ -26,7 +26,7 @@ function sleep(milliseconds: number): Promise<void> {
 /** How many keys, and how many callers of each of six stores: with many, batches follow each other. */
 const LOADS = { "one key": [1, 4], "60 keys": [60, 80] } as const;
 
-/** What became of the calls on one key. */
+/** The outcomes of the calls on one key. */
 interface Outcome {
   readonly key: string;
   admitted: number;
@@ -136,7 +136,7 @@ withRedis("a server that is held up for 3 seconds", (redis, { storeOf }) => {
     let slowest = 0;
     let settled = 0;
     const end = performance.now() + 3_000;
-    // What a timer of the same length takes here and now: a loaded machine is late with both.
+    // The longest time that a timer of this length takes here and now: a busy machine delays both.
     let slowestTimer = 0;
     const timers = (async () => {
       while (performance.now() < end) {

@@ -41,7 +41,7 @@ function settableClock() {
   return clock;
 }
 
-/** Of sixty a minute, with the most milliseconds that a caller waits for the next unit. */
+/** Algorithms of sixty a minute, each with the longest wait for the next unit, in milliseconds. */
 const LIMITS: readonly (readonly [Algorithm, most: number])[] = [
   [gcra({ ...RATE, burst: 10 }), 1_000],
   [leakyBucket({ ...RATE, burst: 10 }), 1_000],

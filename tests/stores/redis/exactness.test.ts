@@ -10,7 +10,7 @@ import { withRedis } from "../../support/redis/with_redis.ts";
 
 const CONTENDER = new URL("../../support/redis/contender.ts", import.meta.url);
 
-/** Of 4 processes that try this often each, all together try a fifth more often than the limit. */
+/** The calls of each process: 4 processes together make a fifth more calls than the limit admits. */
 const OFFERED = CONTESTED_LIMIT * 0.3;
 
 /** Each runtime tries one mode; the long form tries all of them on each. */

@@ -1,6 +1,6 @@
 /*
- * What keeps one call from harming others, and a crowd from harming everybody: error replies, the
- * time limit of a call, and a full queue.
+ * One call must not harm others, and a crowd must not harm everybody: error replies, the time limit of
+ * a call, and a full queue.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

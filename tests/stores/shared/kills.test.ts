@@ -135,7 +135,7 @@ testOnce(
   },
 );
 
-/** What is lost is lost with the records of those killed in a call, and no more than is documented. */
+/** Only threads that were killed in a call lose memory, and no more than the documents say. */
 async function checkLost(store: SharedStore): Promise<void> {
   await untilQuiet(store.handle);
   const { places, blocks, nodes, records } = audit(store.handle);

@@ -477,7 +477,7 @@ describe("a handle", () => {
     assert.throws(() => {
       new Worker(new URL("./support/worker.ts", import.meta.url), { workerData: { store: own } });
     }, named);
-    // What copies or prints stores in the same thread goes on.
+    // Code that copies or prints stores in the same thread keeps working.
     assert.equal({ ...own }.handle, own.handle);
     assert.ok(JSON.stringify({ own }).includes("tidegate/shared"));
   });
@@ -515,7 +515,7 @@ test("a key whose state is one number takes less than 64 bytes", () => {
 
 test("a changed limit takes over older use, whoever has used equal options before", () => {
   const store = sharedStore({ capacity: 100 });
-  // Of so many units that a state is no single number.
+  // The limits are so high that a state is no single number.
   const made = (limit: number) => fixedWindow({ limit, period: 1 }) as Algorithm;
   const [older, other, newer] = [made(70_000), made(80_000), made(80_000)];
   const options = { store, prefix: "test", clock: () => NOW };

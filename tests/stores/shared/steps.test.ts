@@ -32,7 +32,7 @@ import { whereObserved } from "./support/observed_memory.ts";
 const LIMIT = 3;
 const KILLED = new Error("killed");
 
-/** Of each form in which states lie in the store. */
+/** One algorithm for each form in which states lie in the store. */
 const number: Algorithm = gcra({ limit: LIMIT, period: "1h" });
 const algorithms: Readonly<Record<string, Algorithm>> = {
   number,
@@ -40,7 +40,7 @@ const algorithms: Readonly<Record<string, Algorithm>> = {
   tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 120_000 }),
 };
 
-/** What a thread is stopped in, and the keys that there are before. */
+/** The call in which a thread is stopped, and the keys that are held before it. */
 interface Work {
   readonly held: readonly string[];
   readonly call: (api: Limiter) => void;
@@ -149,7 +149,7 @@ const cuts: Readonly<Record<string, (last: number) => (step: number) => void>> =
   "from outside": killAt,
 };
 
-/** What a thread has done, whose call has not answered, is done or not; all goes on as ever. */
+/** A call that has not answered has either taken its units or not, and the store works as before. */
 function survive(store: SharedStore, api: Limiter, isWhole: boolean, step: string): void {
   const keys = ["one", "two", "three", "four"];
   assert.ok(keys.every((key) => used(api, key) <= LIMIT), step);

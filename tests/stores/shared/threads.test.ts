@@ -11,7 +11,7 @@ import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
 import { testOnce } from "../../support/test_once.ts";
 
-/** What threads take of a key together, and calls of each on many keys. */
+/** Units that threads take together from one key, and calls that each makes on many keys. */
 const [LIMIT, CALLS] = isLong() ? [3_001, 60_000] : [1_001, 20_000];
 
 describe("threads on one shared store", () => {

@@ -76,7 +76,7 @@ testOnce(
         assert.deepEqual([admitted.allowed, admitted.source], [true, "policy"]);
         assert.deepEqual([refused.allowed, refused.source], [false, "policy"]);
         assert.ok(refused.retryAfter > 0);
-        // Those that write nothing need no lock.
+        // Calls that write nothing need no lock.
         assert.equal(api.consume("used up").allowed, false);
         assert.equal(api.peek("new", 0).remaining, 2);
       } finally {

@@ -65,7 +65,7 @@ export function addressOf({ port }: FakeRedis): string {
   return `127.0.0.1:${port}`;
 }
 
-/** What CLUSTER SLOTS replies. */
+/** The reply to CLUSTER SLOTS. */
 function rangesOf(owners: readonly FakeRedis[]) {
   const ranges: [number, number, [string, number, string]][] = [];
   for (const [slot, { port }] of owners.entries()) {

@@ -11,7 +11,7 @@ import { commandReader, encodeReply, type Reply } from "./resp.ts";
 import { type ServerState, session } from "./session.ts";
 
 /**
- * What happens to a command instead of being carried out and answered:
+ * A fault that befalls a command, in place of carrying it out and answering it:
  *
  * | fault | carried out | answered |
  * |---|---|---|
@@ -43,7 +43,7 @@ export interface FakeRedis {
   readonly url: string;
   readonly keyspace: Keyspace;
   readonly state: ServerState;
-  /** What goes wrong; may be set at any time. */
+  /** The faults of the next commands; may be set at any time. */
   faults: Faults;
   /** Every command that came, in order, but for those of the handshake. */
   readonly commands: (readonly string[])[];

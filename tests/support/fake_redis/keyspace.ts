@@ -1,4 +1,4 @@
-/** What a fake server holds. */
+/** The keys of a fake server. */
 export interface Keyspace {
   get(key: string): string | undefined;
   /** Keeps a text, for so many milliseconds if they are given. */

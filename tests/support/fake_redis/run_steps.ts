@@ -1,6 +1,6 @@
 /*
- * What the script does with the keys of one script call, by the arithmetic of the reducers: the fake
- * server runs it, and tests compare the script with it.
+ * The effect of one script call on its keys, by the arithmetic of the reducers. The fake server runs
+ * it, and tests compare the script with it.
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
@@ -9,7 +9,7 @@ import { DIGITS, SET_INSTANT, TAKE, TAKE_ALL, ZERO } from "../../../stores/redis
 import { MOST_AHEAD } from "../../../core/bounded_state.ts";
 import { bounded, isAhead, type Transition, transitionBy, wholeTransition } from "./transition.ts";
 
-/** What a key holds; `false` for nothing, as Lua has it. */
+/** The text of a key; `false` if it has none, which is what Lua gets. */
 export type Held = string | false;
 
 /**
@@ -66,7 +66,7 @@ function takeCost(
       const text = texts[key]!;
       const held = stateOf(transition, text);
       const first = held === undefined ? transition.initial : held;
-      // What fits all at once fits one by one, and comes to the same.
+      // Calls that fit together also fit one by one, with the same result.
       let state = transition.take(first, now, cost * times);
       let turn = state === first ? 0 : times;
       while (turn < times) {

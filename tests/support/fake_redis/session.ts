@@ -18,7 +18,7 @@ import {
 import type { Keyspace } from "./keyspace.ts";
 import type { Reply } from "./resp.ts";
 
-/** What a fake server knows besides its keys. */
+/** The state of a fake server: its keys, and all else that sessions share. */
 export interface ServerState {
   readonly keyspace: Keyspace;
   readonly now: () => number;
@@ -184,7 +184,7 @@ export function session(state: ServerState): Session {
     return sha === STATE_TRANSITIONS_SHA ? runSteps(args) : new Error("ERR unknown script");
   }
 
-  /** What the other script does: see run_steps.ts. */
+  /** Does the work of the other script: see run_steps.ts. */
   function runSteps([count = "0", ...rest]: readonly string[]): Reply {
     const time = carryOut("TIME", []) as readonly string[];
     const keys = rest.slice(0, Number(count));
@@ -216,7 +216,7 @@ export function session(state: ServerState): Session {
     return [...time, texts.map((text) => text ?? null)];
   }
 
-  /** What one script does: see stores/redis/commit/compare_and_set.ts. */
+  /** Does the work of one script: see stores/redis/commit/compare_and_set.ts. */
   function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
     const keys = rest.slice(0, Number(count));
     const [sizes = "", owner = "", life = "", estimate = "", mostOff, ...values] = rest.slice(

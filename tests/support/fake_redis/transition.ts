@@ -14,7 +14,7 @@ import { wideUse } from "../../../core/arithmetic/window_use.ts";
 import { MOST_AHEAD } from "../../../core/bounded_state.ts";
 import type { Codec } from "../../../core/codec.ts";
 
-/** What it takes to replace a state: no decision is made of it. */
+/** The part of an algorithm that replaces a state. It makes no decisions. */
 export interface Transition<State = unknown> {
   readonly initial: State;
   readonly take: SplitReducer<State>["take"];

@@ -7,7 +7,7 @@ import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { jobsOn, LANES, LIMIT, type Place, storeOfHolder } from "./jobs.ts";
 import { enterBy } from "./resource.ts";
 
-/** What a holder is to do. */
+/** A holder's task. */
 export interface HolderTask {
   readonly place: Place;
   /** The port of the resource. */
@@ -41,5 +41,5 @@ async function work({ place, port, holds }: HolderTask): Promise<void> {
 }
 
 await work(isMainThread ? JSON.parse(process.argv[2]!) as HolderTask : workerData as HolderTask);
-// What still waits for an answer is to keep nobody alive.
+// Calls that still wait for an answer must not keep the process alive.
 process.exit();

@@ -11,7 +11,7 @@ import type { PermitStep, SendPermitStep } from "../../../adapters/testing/permi
 import { type PermitAct, permitModel } from "../../../adapters/testing/models/permit_model.ts";
 import { fcOptions, isLong, seed } from "../seed.ts";
 
-/** What a network is to do. */
+/** The options of a network. */
 export interface NetworkOptions {
   /** Units that may be held at once. */
   readonly limit: number;
@@ -25,7 +25,7 @@ export interface NetworkOptions {
   readonly send: SendPermitStep;
 }
 
-/** What became of the messages. */
+/** Counts of messages, by their fate. */
 export interface NetworkCounts {
   arrived: number;
   lost: number;
@@ -64,7 +64,7 @@ export async function permitNetwork(options: NetworkOptions): Promise<NetworkCou
   let now = ORIGIN;
   let last = ORIGIN;
   let holders: Holder[] = [];
-  /** What happens at each millisecond that has not come. */
+  /** The work that is due at each coming millisecond. */
   const due = new Map<number, (() => void | Promise<void>)[]>();
 
   /** Does something some time later, which is seldom long after. */
@@ -155,7 +155,7 @@ export async function permitNetwork(options: NetworkOptions): Promise<NetworkCou
   return counts;
 }
 
-/** What networks are to do. */
+/** The options of several networks. */
 export interface NetworksOptions {
   /** Keys of different limits and times, or 50 of them if the run may take long. */
   readonly keys: number;

@@ -1,6 +1,7 @@
 /*
- * What permits protect: a server that counts who is in. Holders enter when they have a permit and
- * leave before they release it; whoever is killed leaves when the kernel ends the connection.
+ * The resource that permits protect: a server that counts who is in. Holders enter when they have a
+ * permit, and leave before they release it. A killed holder leaves when the kernel ends its
+ * connection.
  */
 
 import { connect, createServer, type Socket } from "node:net";

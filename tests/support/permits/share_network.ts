@@ -12,7 +12,7 @@ import { lease } from "../../../stores/layered/layered.ts";
 import { networkTo } from "../network.ts";
 import { numbersFrom } from "./permit_network.ts";
 
-/** What a network is to do. */
+/** The options of a network. */
 export interface ShareNetworkOptions {
   /** Units that may be held at once. */
   readonly limit: number;
@@ -30,7 +30,7 @@ export interface ShareNetworkOptions {
   readonly store: SyncStore;
 }
 
-/** What became of the messages and the permits. */
+/** Counts of messages and permits, by their fate. */
 export interface ShareNetworkCounts {
   arrived: number;
   lost: number;
@@ -134,7 +134,7 @@ export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareN
     assert.ok(inUse <= limit, `${inUse} of ${limit} are held at ${clock() - ORIGIN} ms`);
   }
   for (const process of processes) process.isAlive = false;
-  // What is under way may still arrive, and begin a share that nobody has.
+  // Messages under way may still arrive, and begin a share that nobody holds.
   await clock.pass(3 * ttl);
   assert.equal(exact.peek("key", 0).remaining, limit, "free a ttl after the last message");
   return counts;

@@ -12,7 +12,7 @@ const LIMIT = 1_000_000;
 const ALGORITHM = fixedWindow({ limit: LIMIT, period: "365d", anchor: "first" });
 const KEYS = 8;
 
-/** What calls came to. */
+/** The outcomes of calls. */
 export interface Account {
   readonly answered: number;
   /** Calls of which nobody knows whether they were charged. */
@@ -75,7 +75,7 @@ export function accountOf(store: AsyncStore, prefix: string) {
     /** So many calls at once. */
     callAtOnce: (calls: number): Promise<unknown> =>
       Promise.all(Array.from({ length: calls }, call)),
-    /** What they came to. */
+    /** Their outcomes so far. */
     come: (): Account => ({
       answered: sum(answered),
       unknown: sum(unknown),

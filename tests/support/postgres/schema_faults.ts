@@ -1,9 +1,9 @@
 /** A table or a function that is not as it should be. */
 export interface SchemaFault {
   readonly name: string;
-  /** What brings it about, and what mends it. */
+  /** The statement that causes it, and the one that mends it. */
   readonly statements: readonly [broken: string, mended: string];
-  /** What the error says. */
+  /** The message of the error. */
   readonly message: RegExp;
   /** Whether `migrate` mends it, too. */
   readonly migrates?: boolean;
@@ -13,7 +13,7 @@ const COMMIT = "tidegate_commit_1(text[], text[], text[], bigint[], integer[])";
 const VERSION =
   /must have the table "tidegate" and the function "tidegate_commit_1" of this version/;
 
-/** What may be wrong with the table and the function of a store. */
+/** Faults of a store's table and function. */
 export const SCHEMA_FAULTS: readonly SchemaFault[] = [
   {
     name: "a table that is not there",

@@ -19,7 +19,7 @@ import {
 } from "../../../mod.ts";
 import { type Place, storeAt } from "../permits/jobs.ts";
 
-/** What a settler is to do. */
+/** A settler's task. */
 export interface SettlerTask {
   readonly place: Place;
   /** Reservations on each key. */

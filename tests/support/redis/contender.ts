@@ -10,7 +10,7 @@ import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { contested } from "./contested.ts";
 import { newClient } from "./new_client.ts";
 
-/** What it prints. */
+/** The JSON that a contender prints. */
 export interface Report {
   /** How often it was admitted, for each algorithm. */
   readonly admitted: Readonly<Record<string, number>>;

@@ -2,7 +2,7 @@ import type { Algorithm } from "../../../mod.ts";
 import { names, policy } from "../policies.ts";
 import { isLong } from "../seed.ts";
 
-/** What each algorithm below admits at once. */
+/** The units that each algorithm below admits at once. */
 export const CONTESTED_LIMIT = isLong() ? 5_000 : 2_000;
 
 /** Every algorithm, with that capacity, and so slow that no unit comes back within a test. */

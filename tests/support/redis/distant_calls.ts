@@ -4,7 +4,7 @@ import { startDelayingProxy } from "./delaying_proxy.ts";
 import type { RedisProcess } from "./redis_process.ts";
 import { newClient } from "./new_client.ts";
 
-/** What became of calls. */
+/** The outcomes of calls. */
 export interface Calls {
   admitted: number;
   refused: number;

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** What was given: the system may name a port again as long as nobody listens on it. */
+/** Ports that were given out: the system may name one again while nobody listens on it. */
 const given = new Set<number>();
 
 /** A port of 127.0.0.1 that nobody listens on, and that no other call in this process was given. */

@@ -19,7 +19,7 @@ const NODE_TIMEOUT = 1_500;
 /** Sends a command to a node, on a connection of its own. */
 export async function tell<Reply>(node: RedisProcess, ...command: string[]): Promise<Reply> {
   const client = newClient(node.url, { reconnectStrategy: false });
-  // What goes wrong is reported by the promises.
+  // The promises report failures.
   client.on("error", () => {});
   await client.connect();
   try {

@@ -11,7 +11,7 @@ import { needs } from "../program.ts";
 import { type RedisProcess, startRedis } from "./redis_process.ts";
 import { newClient } from "./new_client.ts";
 
-/** What tests open on a server; it is closed after each. */
+/** Stores and clients that tests open on a server. Each test's are closed after it. */
 export interface Opened {
   /** A store with limits that a slow machine does not reach, unless the options say otherwise. */
   storeOf(options?: RedisStoreOptions, client?: RedisClient): RedisStore;

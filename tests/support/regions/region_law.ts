@@ -7,7 +7,7 @@ export interface RegionCall {
   readonly units: number;
 }
 
-/** What regions promise together. */
+/** The promise that regions make together. */
 export interface RegionPromise {
   /** The most units that the home region admits at instants from one to another, both included. */
   most(from: number, to: number): number;

@@ -23,7 +23,7 @@ export interface RegionNetworkOptions {
   readonly seed: number;
 }
 
-/** What happened. */
+/** The events of a run. */
 export interface RegionEvents {
   /** Calls that were admitted in regions. */
   readonly used: readonly RegionCall[];

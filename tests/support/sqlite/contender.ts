@@ -10,7 +10,7 @@ import { consumeAll, limiter } from "../../../mod.ts";
 import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
 import { PAIRS, PER_KEY, slow, TAKEN } from "./contest.ts";
 
-/** What it prints. */
+/** The JSON that a contender prints. */
 export interface Report {
   /** How often it was admitted on one key. */
   readonly one: number;

@@ -1,10 +1,10 @@
 import { type Algorithm, gcra } from "../../../mod.ts";
 
-/** What one key admits, of the calls that four processes make. */
+/** The calls that one key admits, of all that four processes make. */
 export const TAKEN = 1_000;
-/** What each of many keys admits. */
+/** The calls that each of many keys admits. */
 export const PER_KEY = 20;
-/** What each of two keys admits that are taken together. */
+/** The calls that each of two keys admits, where a call takes from both. */
 export const PAIRS = 300;
 
 /** A limit so slow that no unit comes back within a test. */

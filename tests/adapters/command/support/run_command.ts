@@ -1,6 +1,6 @@
 import { commandLine } from "../../../../adapters/service/service.ts";
 
-/** What a command came to. */
+/** The exit status and the output of a command. */
 export interface Ran {
   readonly status: number;
   readonly printed: string;

@@ -9,7 +9,7 @@ export interface Spawned {
   /** Resolves to the exit status. */
   readonly ended: Promise<number | null>;
   readonly output: { readonly printed: string; readonly complaints: string };
-  /** What it has printed. */
+  /** Its output so far. */
   said(): string;
   /** Waits until it has printed this; rejects if it ends before. */
   says(text: string): Promise<void>;

@@ -47,7 +47,7 @@ const open = HttpApiGroup.make("open")
   .add(HttpApiEndpoint.get("hello", "/hello", { success: Schema.String }));
 const Api = HttpApi.make("api").add(users).add(open);
 
-/** What the handler of `/write` does. */
+/** The handler of `/write`. */
 let write: Effect.Effect<string> = Effect.succeed("written");
 
 const handlers = Layer.mergeAll(

@@ -183,7 +183,7 @@ describe("trusted proxies", () => {
     ["192.0.2.7", "::ffff:c000:207", "192.0.2.8"],
     ["::ffff:192.0.2.0/120", "192.0.2.8", "192.0.3.8"],
     ["2001:db8::/33", "2001:db8:7fff::1", "2001:db8:8000::1"],
-    // Those of IPv6 are none of IPv4, and the other way round.
+    // No IPv6 network holds an IPv4 address, and the other way round.
     ["::/0", "::1", "192.0.2.7"],
     ["0.0.0.0/0", "192.0.2.7", "::1"],
   ];
@@ -274,7 +274,7 @@ describe("no forged field", () => {
   const quoted = hostile.map((text) => `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
   const pair = fc.oneof(fc.constant("proto=https"), quoted.map((text) => `host=${text}`));
 
-  /** What proxies write, with the hop that it names. */
+  /** Header values that proxies write, each with the hop that it names. */
   const written = {
     [FIELD]: hop.map((hop) => ({ hop, text: hop })),
     forwarded: fc.tuple(fc.array(pair, { maxLength: 2 }), hop, fc.array(pair, { maxLength: 2 }))

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { applyHeaders } from "../../../../adapters/http/fields/apply_headers.ts";
 import type { HeaderField } from "../../../../adapters/http/http.ts";
 
-/** What a field is after it was set where another value stood. */
+/** A field's value once it has been set over another one. */
 function joined(before: string, after: string, name = "RateLimit-Policy"): string | undefined {
   const fields = new Map<string, string>([[name, before]]);
   const field: HeaderField = [name, after];

@@ -13,7 +13,7 @@ import { type FakeOptions as Options, type FakeRequest, gateOf } from "../suppor
 
 const request: FakeRequest = { from: "192.0.2.7" };
 
-/** What becomes of three requests, of which two are admitted, without what settles them. */
+/** The verdicts on three requests, two of them admitted, without their functions `settle`. */
 async function verdictsOf(options: Options): Promise<unknown[]> {
   const api = apiLimiter();
   const decide = gateOf({ limiter: api, ...options });

@@ -118,7 +118,7 @@ describe("an unknown address", () => {
 });
 
 describe("X-Forwarded-For where nobody is trusted", () => {
-  /** What is logged as requests come with the field. */
+  /** The warnings that requests with the field cause. */
   async function logged(options: Options, count: number, from = 0): Promise<string[]> {
     const lines: string[] = [];
     const { warn } = console;

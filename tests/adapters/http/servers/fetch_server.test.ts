@@ -10,7 +10,7 @@ import { serveFetch } from "../../../support/serve_fetch.ts";
 import { echo, slowResponse, upgrade } from "../../../support/fetch_routes.ts";
 import { twoParts } from "../../../support/two_parts.ts";
 
-/** What @hono/node-server hands over, which serves on Node. */
+/** The second argument that @hono/node-server passes on Node. */
 interface NodeInfo {
   readonly incoming: { readonly socket: { readonly remoteAddress?: string } };
 }

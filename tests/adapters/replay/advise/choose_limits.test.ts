@@ -16,7 +16,7 @@ import { fcOptions } from "../../../support/seed.ts";
 
 const MINUTE = 60_000;
 
-/** What ordinary clients need: units at once, at so many a minute. */
+/** The needs of ordinary clients: so many units at once, and so many a minute. */
 function shape(limit: number, burst: number, period = MINUTE): Shape {
   return { period, rate: limit / period, burst };
 }

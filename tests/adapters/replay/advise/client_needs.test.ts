@@ -14,7 +14,7 @@ import { fcOptions } from "../../../support/seed.ts";
 const START = Date.UTC(2026, 2, 2);
 const HOUR = 3_600_000;
 
-/** What the clients of a log need; one more request at either end of two hours sets its length. */
+/** The needs of a log's clients. One more request at either end makes the log two hours long. */
 async function needsOf(instants: readonly number[], grain = 0, cost = 1): Promise<ClientNeeds> {
   const entries = instants.map((at): LogEntry => ({ at: START + at, key: "a", cost }));
   const ends = [0, 2 * HOUR].map((at): LogEntry => ({ at: START + at, key: "b", cost: 1 }));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { setAside } from "../../../../adapters/replay/advise/set_aside.ts";
 
-/** Who is set aside, of clients that need so much within a span; some are steady or ordinary. */
+/** The clients that are set aside, by their needs within a span. Some are steady or ordinary. */
 function apartOf(
   needs: readonly number[],
   { least = 0, span = 10_000, steady = [] as number[], ordinary = [] as number[] } = {},

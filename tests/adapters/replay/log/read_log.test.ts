@@ -44,7 +44,7 @@ describe("readLog", () => {
 
   test("reads text that is cut anywhere, even inside a character", async () => {
     const lines = [line(10), line(11).replace("h", "\u{1f40c}"), line(12).replace("GET", "\u20ac")];
-    // Of more than two blocks, each of which ends elsewhere in a line.
+    // The text fills more than two blocks, and each block ends at a different place in a line.
     const text = lines.join("").repeat(800).trimEnd();
     const bytes = new TextEncoder().encode(text);
     const expected = await entriesOf(text);

@@ -208,7 +208,7 @@ testOnce(
     }),
 );
 
-/** What is cut off or broken on a page, as `measure_page.mjs` prints it. */
+/** The elements of a page that are cut off or broken, from `measure_page.mjs`. */
 async function measured(path: string): Promise<unknown> {
   const script = `${rootPath}tests/adapters/replay/support/measure_page.mjs`;
   const node = `${rootPath}node_modules/.bin/node`;

@@ -1,7 +1,7 @@
 import type { LogEntry } from "../../../../adapters/replay/replay.ts";
 import type { Algorithm } from "../../../../mod.ts";
 
-/** What a naive count finds of one algorithm. */
+/** The totals of one algorithm, counted naively. */
 export interface Count {
   denied: number;
   deniedUnits: number;

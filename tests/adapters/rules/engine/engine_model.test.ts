@@ -36,7 +36,7 @@ interface Group {
   readonly places: readonly number[];
 }
 
-/** What decides in place of what a random rule has: small limits refuse soon. */
+/** Replaces the limits of a random rule: small limits refuse soon. */
 const verdict = fc.record({
   limits: fc.uniqueArray(
     fc.record({
@@ -182,7 +182,7 @@ function model(options: DomainOptions) {
   };
 }
 
-/** What a verdict has of the model's. */
+/** The fields of a verdict that the model has, too. */
 function shown({ allowed, rules }: Verdict) {
   return {
     allowed,

@@ -37,7 +37,7 @@ const number = fc.oneof(
   fc.constantFrom(2 ** 42, 2 ** 53 - 1, 2 ** 53, 0.5, NaN, Infinity, -0),
 );
 
-/** What a caller may make of a receipt: any of its numbers is another one. */
+/** Changes that a caller may make to a receipt: other values for any of its numbers. */
 const forgery = fc.record({
   id: number,
   cost: number,

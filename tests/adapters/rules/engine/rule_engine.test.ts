@@ -238,7 +238,7 @@ function changedLimits(storeOf: () => SyncStore): void {
   const left = (peek: (request: RuleRequest) => Verdict) =>
     peek({ ...asking(USER), cost: 0 }).decision?.remaining;
 
-  /** What happens to a key one after the other, and what is left of its limit, at first 10. */
+  /** One thing that happens to a key, and the units left after it. The limit is 10 at first. */
   interface Step {
     readonly use?: number;
     readonly change?: RuleFile;

@@ -7,7 +7,7 @@ import {
   type RouteOptions,
 } from "../../../../adapters/rules/files/compile_routes.ts";
 
-/** What a route asks for of a request. */
+/** The descriptors that a route makes of a request. */
 function askedBy(route: RouteOptions, call: Partial<HttpCall>) {
   const { routes, faults } = compileRoutes([route]);
   assert.deepEqual(faults, []);

@@ -25,7 +25,7 @@ test("editors and the parser find the same files right", () => {
   assert.ok(right > 0, "some of them are right");
 });
 
-/** What JSON Schema says, of the part of it that the format uses. */
+/** Whether a value fits a schema, by the part of JSON Schema that the format uses. */
 function fits(schema: Schema, value: unknown): boolean {
   if (schema.$ref !== undefined) {
     return fits(root.$defs![schema.$ref.replace("#/$defs/", "")]!, value);

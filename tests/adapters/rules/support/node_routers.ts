@@ -21,7 +21,7 @@ const { match } = require("path-to-regexp") as {
   match(pattern: string): (path: string) => false | { params: Record<string, string> };
 };
 
-/** What the handler of a route answers: the route, and the part of the path that it names. */
+/** The answer of a route's handler: the route, and the part of the path that it names. */
 export function reached(route: string, part?: string): string {
   return JSON.stringify(part === undefined ? [route] : [route, part]);
 }

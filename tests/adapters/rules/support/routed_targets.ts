@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What servers differ in, beside text that matches the routes and text that does not. */
+/** Pieces that servers treat differently, beside text that matches the routes and text that does not. */
 const PIECES = [
   ...[
     "/",

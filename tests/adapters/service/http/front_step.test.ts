@@ -148,7 +148,7 @@ function textOf({ method, target, version, host, token, frame }: Parts): string 
   return `${first}\r\n${host.text}\r\nConnection: close\r\n${token.text}${frame.text}`;
 }
 
-/** What is answered to a request whose parts are right. */
+/** The status for a request whose parts are right. */
 function expectedOf({ method: { text: method }, target, token, frame }: Parts): number {
   const path = target.text.replace(/^http:\/\/[^/]*/, "").replace(/\?.*$/, "");
   const mayWrite = token.text.includes("secret");

@@ -9,7 +9,7 @@ import { testOnce } from "../../../support/test_once.ts";
 
 const HOSTILE = '<img src=x onerror="throw 1">\u202ehostile';
 
-/** What a person sees on the page, in light and in dark, as `browse.mjs` prints it. */
+/** The page as a person sees it, in light and in dark, from `browse.mjs`. */
 // deno-lint-ignore no-explicit-any
 function browse(url: string, token: string): Promise<Readonly<Record<"light" | "dark", any>>> {
   const script = `${rootPath}tests/adapters/service/support/browse.mjs`;

@@ -13,7 +13,7 @@ const LIMIT = 25;
 const descriptors = [{ address: "{address}" }];
 const rules = oneRule("address", LIMIT, [{ path: "/shop/*", methods: ["GET"], descriptors }]);
 
-/** What a client might write to be taken for another, or its request for another one. */
+/** Header lines by which a client might pose as another client, or disguise its request. */
 const lies = [
   [],
   ["X-Forwarded-For: 203.0.113.7"],
@@ -71,8 +71,8 @@ for (const [name, start, page] of PROXIES) {
 }
 
 /**
- * What is usual of `proxy_set_header Host`, and of the version of HTTP; the first is that of the
- * docs.
+ * The usual lines for the field Host and for the version of HTTP. The first is the one that our docs
+ * show.
  */
 const HOST_LINES: readonly string[] = [
   "",

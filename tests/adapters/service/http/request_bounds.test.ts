@@ -6,7 +6,7 @@ import { readRequest } from "../../../../adapters/service/http/read_request.ts";
 import { asRefusal } from "../../../../adapters/service/http/service_answer.ts";
 import { REQUEST_BOUNDS } from "../../../../adapters/service/service.ts";
 
-/** What is wrong with a request in the service's own form and in Envoy's; `undefined` if nothing. */
+/** The faults of a request in the service's own form and in Envoy's; `undefined` if it has none. */
 function faultsOf(entries: readonly (readonly [string, string])[], count = 1, units?: unknown) {
   const repeated = <Value>(value: Value) => Array<Value>(count).fill(value);
   const own = { domain: "shop", descriptors: repeated({ entries }), cost: units };

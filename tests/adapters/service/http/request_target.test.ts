@@ -130,7 +130,7 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
     assert.equal((await ask("GET", "/users/%ff")).status, 200);
     assert.equal((await ask("GET", "/users/%FF")).status, 429);
     assert.equal((await ask("POST", "/login")).status, 200);
-    // What routes take of a path is one, too, and a pattern may end with a slash.
+    // The captured part of a path is normalised, too, and a pattern may end with a slash.
     assert.equal((await ask("GET", "/users/Ann/")).status, 200);
     assert.equal((await ask("HEAD", "/users/ANN;x")).status, 429);
     assert.equal((await ask("GET", "/static")).status, 200);

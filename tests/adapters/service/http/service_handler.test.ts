@@ -698,7 +698,7 @@ describe("a check for a proxy", () => {
       assert.equal((await check(service, "/users/42")).status, 200);
     }, { rules: oneRule("user", 3, SHOP.routes, { name: "gr\u00fc\u00dfe" }) }));
 
-  /** Of whom proxies tell, one after the other, and what a login is answered. */
+  /** The clients that proxies name, one after the other, each with the status of a login. */
   const CLIENTS:
     readonly (readonly [name: string, ...calls: (readonly [string | undefined, number])[]])[] = [
       [

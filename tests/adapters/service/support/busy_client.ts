@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What a client has seen. */
+/** The answers that a client has had so far. */
 export interface Seen {
   answers: number;
   /** Answers that ended their connection. */

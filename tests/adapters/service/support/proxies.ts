@@ -70,7 +70,7 @@ function patient(text: string): string {
   return text.replaceAll(/\b\d+ms\b/g, "20s");
 }
 
-/** What nginx needs around its servers, to run in a folder. */
+/** A configuration of nginx around these servers, so that it runs in a folder. */
 export function nginxFrame(folder: string, servers: string): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");

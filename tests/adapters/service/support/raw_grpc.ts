@@ -1,6 +1,6 @@
 import { connect, type SecureClientSessionOptions } from "node:http2";
 
-/** What came back of a call: the status, and the bytes; neither where the server would not have it. */
+/** The answer to a call: its status and bytes, or neither if the server closed the connection. */
 export interface GrpcAnswer {
   status: number | undefined;
   bytes: readonly number[];

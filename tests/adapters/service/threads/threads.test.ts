@@ -219,7 +219,7 @@ rules:
     "*b, ".repeat(20)
   }]\n...\n`;
 
-  /** What can happen to a file; after each the old rules must hold. */
+  /** Faults of a rule file. After each the old rules must hold. */
   const FAULTS: readonly ((file: string) => void)[] = [
     (file) => writeFileSync(file, ""),
     (file) => rmSync(file),

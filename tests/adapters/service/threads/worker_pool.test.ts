@@ -56,7 +56,7 @@ test("a worker that dies is started again, with the rules of that time", () => {
     files = [{ domain: "a", rules: [] }];
     workers.apply(files, NO_VERSION);
     await replaced(workers, events, 2);
-    // What the dead had counted is not lost: no sum grows smaller.
+    // The counts of dead workers are not lost: no sum grows smaller.
     const calls = { "files 0": 2, "files 1": 2 };
     assert.deepEqual(await counted(workers), { calls, threads: 2 });
     assert.equal(events.filter(({ event }) => event === "restart").length, 2);

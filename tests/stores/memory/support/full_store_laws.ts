@@ -144,7 +144,7 @@ function batchesGo(): fc.IRawProperty<unknown, boolean> {
   }) as fc.IRawProperty<unknown, boolean>;
 }
 
-/** Of n keys, after n further ones, n / e are expected to stay: a stranger cannot choose which. */
+/** After n further keys, n / e of the first n should be left, and a stranger cannot choose which. */
 function chanceDecides(): fc.IRawProperty<unknown, boolean> {
   return fc.property(subject, (algorithm) => {
     const api = openLimiter(algorithm);

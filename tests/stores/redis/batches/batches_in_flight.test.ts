@@ -32,7 +32,7 @@ function delay(fake: FakeRedis): void {
   fake.faults = (command) => command.includes(FIRST) ? 500 : undefined;
 }
 
-/** What calls came to an error with. */
+/** The errors of the calls that failed. */
 function errorsOf(results: readonly PromiseSettledResult<unknown>[]): StoreUnavailableError[] {
   return results.flatMap((result) => result.status === "rejected" ? [result.reason] : []);
 }
@@ -137,7 +137,7 @@ describe("calls on many keys, by cas", () => {
   const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
   const demoted = new Error("READONLY You can't write against a read only replica.");
   const SECOND = storedKeyOf(KEYS[50]!);
-  /** What goes wrong, and which calls fail by it: those from one place to before another. */
+  /** Faults, and the range of calls that fail because of each. */
   const FAILURES: readonly {
     readonly name: string;
     readonly fault: (command: readonly string[]) => Fault | undefined;

@@ -19,7 +19,7 @@ interface Plan {
   /** The place, counted from 0 over all that is read or called. */
   readonly at: number;
   readonly how: "throw" | "reject";
-  /** What is thrown: JavaScript permits everything. */
+  /** The thrown value, which JavaScript lets be anything. */
   readonly thrown: unknown;
   /** How many places have been passed. */
   passed: number;

@@ -48,7 +48,7 @@ function charging(algorithm: Algorithm): Algorithm {
   return { ...algorithm, step: algorithm.charge, internals: { formula } };
 }
 
-/** What the script is given to take a cost at an instant, of each key so many times. */
+/** The script's arguments to take a cost at an instant, so many times from each key. */
 function programOf(
   formula: Formula,
   now: number,

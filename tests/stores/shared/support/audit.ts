@@ -16,7 +16,7 @@ import { childrenOf, type NodeShape } from "../../../../stores/shared/allocator/
 import { usedRecords } from "../../../../stores/shared/threads/thread.ts";
 import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 
-/** What is nobody's, of all that was handed out. */
+/** Memory that was handed out and that nobody owns any more. */
 export interface Lost {
   /** Places of keys that are taken although no key has them. */
   readonly places: number;

@@ -14,7 +14,7 @@ interface OnKey {
   readonly key: string;
 }
 
-/** What a worker is to do. */
+/** A worker's task. */
 export type Job =
   /** Takes from one key until it is refused a hundred times; answers how many it got. */
   | ({ readonly kind: "hammer" } & OnKey)
@@ -46,7 +46,7 @@ export type Job =
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
   | { readonly kind: "forever"; readonly limit: number; readonly names: readonly string[] };
 
-/** What a worker begins with. */
+/** The data that a worker begins with. */
 export interface Work {
   readonly handle: SharedStoreHandle;
   /**

@@ -31,7 +31,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
-/** What holds of a store's memory, whatever is done on it. */
+/** The laws of a store's memory, which hold after any calls. */
 export const memoryLaws: readonly Law[] = [
   law(
     "any calls of any threads on a narrow store keep each block and node in one place",

@@ -31,7 +31,7 @@ import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/s
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { type Access, observedMemory, whereObserved } from "./observed_memory.ts";
 
-/** What a location is. */
+/** The kind of a location. */
 export type Region =
   | "slot"
   | "intent"
@@ -71,7 +71,7 @@ export interface Schedule {
   choose(writes: number): number;
 }
 
-/** What a thread does with the store that it attaches to. */
+/** A thread's work on the store that it attaches to. */
 export type Script = (attach: () => SharedStore) => unknown;
 
 interface Write {
@@ -79,7 +79,7 @@ interface Write {
   readonly thread: number;
   /** How many writes the thread had made with it. */
   readonly epoch: number;
-  /** What the thread knew, of an atomic write. */
+  /** The thread's vector clock at the write; only atomic writes have it. */
   readonly clock: readonly number[] | undefined;
 }
 
@@ -341,7 +341,7 @@ function inWeakMemory(run: () => void, pause: (milliseconds: number) => void): v
   }
 }
 
-/** What a location is. */
+/** The kind of a location. */
 function regionOf(memory: Memory, bytes: number, index: number): Region {
   const { buckets, records, blocks, nodes } = memory;
   if (bytes === 8) return "pool";

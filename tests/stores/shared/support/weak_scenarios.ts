@@ -1,6 +1,6 @@
 /*
- * What is explored under weak memory: scenarios, each with what must hold at its end, and faults that
- * must be found.
+ * Scenarios to explore under weak memory, each with a check at its end, and faults that the search
+ * must find.
  */
 
 import assert from "node:assert/strict";

@@ -11,7 +11,7 @@ import { LOGS_IN, WRITES } from "../../../../../adapters/replay/log/request_fiel
 import { subtrace, type Trace } from "../../../../../adapters/replay/log/trace.ts";
 import { ATTACKS, type DrawnLog, drawnLog, type Role } from "./drawn_traffic.ts";
 
-/** What became of one log. */
+/** The outcome of the advice for one log. */
 export interface LogOutcome {
   readonly seed: number;
   readonly attackers: number;

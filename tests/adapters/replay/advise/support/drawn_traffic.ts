@@ -6,7 +6,7 @@
 
 import type { Trace } from "../../../../../adapters/replay/replay.ts";
 
-/** Who a client is. */
+/** The kind of a client. */
 export type Role =
   | "person"
   | "office"
@@ -24,7 +24,7 @@ export const ATTACKS = ["flood", "bursts", "scan", "stuffing", "distributed"] as
 /** A log, and who its clients are. */
 export interface DrawnLog {
   readonly trace: Trace;
-  /** Of each client, in the order of the trace. */
+  /** Each client's role, in the order of the trace. */
   readonly roles: readonly Role[];
   /** How many attackers there are; those of a distributed attack count as one. */
   readonly attackers: number;
@@ -226,7 +226,7 @@ function drawing(seed: number) {
   return {
     path,
     paths,
-    /** What a flood asks for: one page, or any. */
+    /** The paths that a flood asks for: one page, or any. */
     target: () => random() < 0.5 ? paths(1) : path,
     between: (least: number, most: number) => least + random() * (most - least),
     chance: (share: number) => random() < share,
