@@ -1,17 +1,18 @@
 /*
- * Slots in the order in which their keys become fresh again, without moving one at each call.
+ * Slots in the order in which their keys become fresh again. Calls seldom move a slot.
  *
- * A key's instant of freshness moves on with nearly every admitted call. So the queue, a binary
- * heap, orders slots by a bound, which is never later than the true instant, and mends a bound only
- * when it has come to the top: an admitted call then costs one store into its cell. Very many
- * bounds may be outdated at once, so a search for fresh keys mends only a few of them in one call.
- * They do not pile up, because a call outdates one at most.
+ * Nearly every admitted call moves the instant at which its key is fresh. So the queue, a binary heap,
+ * orders slots by a bound, which is never later than that instant. It corrects a bound only at the
+ * top, so an admitted call costs one write into its cell. Very many bounds may be outdated at once, so
+ * a search for fresh keys corrects only a few in one call. Outdated bounds do not pile up, because a
+ * call outdates one at most.
  *
- * A slot's cell holds what a call touches, side by side, so that it misses the cache once:
+ * All numbers that a call touches lie side by side in the slot's cell, so the call misses the cache
+ * once:
  *
  *   cells[WIDTH * slot + STATE]      a state of one number; the queue leaves it alone
  *   cells[WIDTH * slot + FRESH_AT]   when the key is fresh
- *   cells[WIDTH * slot + BOUND]      what the slot is queued by: never later than that
+ *   cells[WIDTH * slot + BOUND]      the slot's bound in the queue: never later than `FRESH_AT`
  */
 
 /** Numbers of a cell. */
@@ -26,8 +27,8 @@ export const BOUND = 2;
 /** Slots in the order of their instants. */
 export interface ExpiryQueue {
   /**
-   * The cells of all slots; replaced by `growQueue`. `FRESH_AT` may be written: a later instant at
-   * once, one before the bound with `moveUp`.
+   * The cells of all slots; `growQueue` replaces them. Others may write `FRESH_AT`: a later instant
+   * directly, an instant before the bound with a call of `moveUp`.
    */
   cells: Float64Array;
   /** Where in the heap each slot is. */
@@ -53,17 +54,17 @@ export function dueAt(queue: ExpiryQueue): number {
   return queue.size === 0 ? Infinity : boundOf(queue, queue.heap[0]!);
 }
 
-/** The state of a slot, where that is a number. */
+/** The state of a slot, if states of its key are numbers. */
 export function numberIn({ cells }: ExpiryQueue, slot: number): number {
   return cells[WIDTH * slot + STATE]!;
 }
 
-/** When a slot is fresh. */
+/** The instant at which the key of a slot is fresh. */
 export function freshAtOf({ cells }: ExpiryQueue, slot: number): number {
   return cells[WIDTH * slot + FRESH_AT]!;
 }
 
-/** The slot whose bound is the least; only when one is queued. */
+/** The slot with the least bound. The queue must not be empty. */
 export function firstSlot({ heap }: ExpiryQueue): number {
   return heap[0]!;
 }
@@ -71,7 +72,7 @@ export function firstSlot({ heap }: ExpiryQueue): number {
 /**
  * Refreshes the bound of the first slot, and moves it to its place.
  *
- * @returns Whether it was outdated; if not, no slot is fresh before this one.
+ * @returns Whether the bound was outdated. If it was not, no slot is fresh before this one.
  */
 export function refreshFirst(queue: ExpiryQueue): boolean {
   const slot = firstSlot(queue);
@@ -88,7 +89,7 @@ export function addSlot(queue: ExpiryQueue, slot: number, freshAt: number): void
   rise(queue, slot, queue.size++);
 }
 
-/** Moves a queued slot that is fresh before its bound. */
+/** Moves up a queued slot that has become fresh before its bound. */
 export function moveUp(queue: ExpiryQueue, slot: number): void {
   refreshBound(queue, slot);
   rise(queue, slot, queue.places[slot]!);

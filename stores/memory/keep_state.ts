@@ -1,6 +1,5 @@
 /*
- * Puts a state into its slot: the slot of a key that the store holds, or a new one, for which it
- * makes room.
+ * Puts a state into the slot of its key. For a new key it first makes room.
  */
 
 import { levelOf } from "../../core/arithmetic/fresh_instant.ts";
@@ -35,7 +34,8 @@ import { addToLevel, growLevels } from "./use_levels.ts";
 /**
  * Keeps a key's next state, in its slot if it has one; a fresh key is forgotten.
  *
- * @param freshAt When the key is fresh, by `freshInstant`: with the share that its call left.
+ * @param freshAt The instant at which the key is fresh, by `freshInstant`, with the share of the
+ * capacity that the call left.
  */
 export function keepState(
   slots: Slots,
@@ -76,7 +76,7 @@ export function addKey(
   keys[slot] = key;
   owners[slot] = table;
   if (!table.numeric) {
-    // The array is filled up to the slot, because engines turn an array with gaps into a dictionary.
+    // Fill the array up to the slot, because engines turn an array with gaps into a dictionary.
     while (objects.length <= slot) objects.push(undefined);
   }
   addSlot(queue, slot, freshAt);
@@ -107,7 +107,7 @@ export function replaceState(
   keepBound(slots, now);
 }
 
-/** Counts the bytes by which a key's next state is larger, if the store may forget others for it. */
+/** Counts the bytes by which a key's next state is larger. Throws if there is no room. */
 export function countGrowth(
   slots: Slots,
   table: Table,
@@ -129,7 +129,7 @@ export function keepBound(slots: Slots, now: number): void {
   if (slots.bytes > slots.maxBytes) makeRoom(slots, NOTHING, now);
 }
 
-/** Makes room for more bytes of a key, which itself stays, even if it is fresh. */
+/** Makes room for more bytes of a key. The key itself stays, even if it is fresh. */
 function makeRoomFor(slots: Slots, slot: number, bytes: number, now: number): void {
   const { queue } = slots;
   const freshAt = freshAtOf(queue, slot);
@@ -143,8 +143,8 @@ function makeRoomFor(slots: Slots, slot: number, bytes: number, now: number): vo
 }
 
 /**
- * Writes the cell of a key that the store holds: its state, if that is a number, and when it is
- * fresh.
+ * Writes the cell of a key that the store holds: its state, if that is a number, and the instant at
+ * which it is fresh.
  */
 export function writeCell(slots: Slots, slot: number, state: number, freshAt: number): void {
   const { cells } = slots.queue;
@@ -160,7 +160,7 @@ export function afterCall(slots: Slots, slot: number, writes: boolean, now: numb
   if (writes && now >= slots.sweepAt) sweep(slots, now);
 }
 
-/** The same after a call that gave units back where they lie: the key may be fresh before its bound. */
+/** The same after a call that gave units back: the key may now be fresh before its bound. */
 export function afterFree(slots: Slots, slot: number, now: number): void {
   const { queue } = slots;
   if (freshAtOf(queue, slot) < queue.cells[WIDTH * slot + BOUND]!) moveUp(queue, slot);

@@ -1,11 +1,12 @@
 /*
  * The keys of one limiter in the memory store, and single calls on them.
  *
- * Every verb runs by one of two functions, for states that are numbers and for other states: engines
- * keep numbers in registers if a function sees nothing else. Calls that take units of a known key whose
- * state is an arrival time, as nearly all are, have a third one: an engine inlines such a call whole,
- * whatever the process does beside it. V8 inlines 920 bytecodes at most, but no bound function; so what
- * is rare is in a bound function of its own.
+ * Each verb runs in one of two functions. One is for states that are numbers, because an engine keeps
+ * numbers in registers if a function sees nothing else. The other is for all other states.
+ *
+ * Nearly every call takes units of a known key whose state is an arrival time. Such calls have a third
+ * function, which an engine inlines whole, whatever else the process does. V8 inlines at most 920
+ * bytecodes, and never a bound function. So rare cases are in bound functions.
  */
 
 import {
@@ -60,9 +61,9 @@ export interface MemoryKeys {
   readonly spec: FamilySpec;
   readonly algorithm: Algorithm;
   readonly capacities: Capacities;
-  /** The table of its keys. An empty one may be let go, and another one opened in its place. */
+  /** The table of its keys. The store may drop an empty table, and open another in its place. */
   table: Table;
-  /** The tables of its older options, in order. */
+  /** The tables of the limiter's older options, in order. */
   readonly older: readonly Place[];
 }
 
@@ -77,7 +78,7 @@ export interface MemoryBoundVerb<Argument, Answer> extends BoundVerb<Argument, A
   readonly keys: MemoryKeys;
   /** The verb on states without notes, if it leaves such states without notes. */
   readonly plain: Steps<Argument, Answer> | undefined;
-  /** If it takes units of keys whose states are arrival times: their rate. */
+  /** The rate, if the verb takes units of keys whose states are arrival times. */
   readonly rate: ArrivalRate | undefined;
 }
 
@@ -125,7 +126,7 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
   return family;
 }
 
-/** The slot of a key in a table, which may have been let go meanwhile. */
+/** The slot of a key in a table. The store may have dropped the table meanwhile. */
 function findIn(slots: Slots, place: Place, key: string): number | undefined {
   return place.table.slots.get(key) ?? findFurtherIn(slots, place, key);
 }
@@ -138,7 +139,7 @@ function findFurtherIn(slots: Slots, place: Place, key: string): number | undefi
   return slotOf(place.table, key) ?? slotBeside(slots, place.table, key);
 }
 
-/** The slot of a key, after it has taken over from older options if it held nothing. */
+/** The slot of a key. A key that holds nothing first takes over its state under older options. */
 export function findKey(
   slots: Slots,
   keys: MemoryKeys,
@@ -151,7 +152,7 @@ export function findKey(
   return adopt(slots, keys, key, now);
 }
 
-/** The state of a key that holds none under its own options: what a look sees of older ones. */
+/** The state of a key that holds none under its own options: its state under older ones, or none. */
 export function absentState(slots: Slots, keys: MemoryKeys, key: string, now: number): unknown {
   return olderState(slots, keys, key, now)?.state ?? keys.spec.algorithm.initial;
 }
@@ -164,12 +165,12 @@ function olderState(slots: Slots, keys: MemoryKeys, key: string, now: number) {
   }, now);
 }
 
-/** Lets a key take over from older options, under which it is then forgotten. */
+/** Moves a key's state from older options to its own. */
 function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number | undefined {
   const taken = olderState(slots, keys, key, now);
   if (taken === undefined) return undefined;
   const { table, older, capacities, spec: { algorithm } } = keys;
-  // Before the older state goes: all that may throw, because no use may be lost.
+  // Do everything that may throw before the older state goes, because no use may be lost.
   const look = consume.on(algorithm).uncharged(taken.state, now, 0);
   const freshAt = freshInstant(now, look, capacities);
   const place = older[taken.index]!;
@@ -209,7 +210,7 @@ function callOf<Argument, Answer>(
   const isPlain = older.length === 0;
   let { table } = keys;
 
-  /** The slot of a key that the first map has not. */
+  /** The slot of a key that is not in the first map. */
   function findSlot(key: string, now: number): number | undefined {
     if (!isPlain || table.maps.length > 1) return findFurther(key, now);
     if (table.slots.size === 0) {
@@ -263,7 +264,7 @@ function callOf<Argument, Answer>(
   }
 
   if (!table.numeric) {
-    // A look sees what older options hold, which may have notes.
+    // A look also sees states of older options, and these may have notes.
     if (plain === undefined || !isPlain) return callAny;
     const sizeOf = typeof table.stateBytes === "function" ? table.stateBytes : undefined;
     return function callOther(key, argument, at) {
@@ -327,7 +328,7 @@ function callOf<Argument, Answer>(
   const rate = internals?.arrival;
   const own: unknown = verb;
   if (step !== undefined) return callAny;
-  // A verb that takes as `consume` does, and answers more than the decision.
+  // These verbs take units like `consume`, and answer more than the decision.
   if (rate !== undefined && answerTo !== undefined && verb.transition(algorithm) === "take") {
     const { units } = verb;
     const otherAt = callNumber.bind(undefined);

@@ -1,7 +1,7 @@
 /*
- * The store of one process. A call looks its key up, takes the state that lies in the key's slot, and
- * puts the next one there; nothing is allocated for it but the answer. Single calls are in
- * `memory_family.ts`, several at once in `run_together.ts`.
+ * The store of one process. A call looks up its key, reads the state in the key's slot, and writes the
+ * next state there. It allocates nothing but the answer. Single calls are in `memory_family.ts`,
+ * several at once in `run_together.ts`.
  */
 
 import { clockSteps, processTime } from "../process_time.ts";
@@ -30,40 +30,39 @@ export interface MemoryStoreOptions {
   /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
-   * The most bytes of all keys and states together, at least 1,024; one key may take half of them, and
-   * a longer one is a `StoreFullError`. The bytes are counted as V8 was seen to take them, to about a
-   * fifth. Default: a quarter of what the runtime says its heap may take, and 64 MiB where it does not
-   * say.
+   * The most bytes of all keys and states together, at least 1,024. One key may take half of them; a
+   * larger one is a `StoreFullError`. The bytes are estimates measured on V8, right to about a fifth.
+   * Default: a quarter of the largest heap that the runtime reports, or 64 MiB if it reports none.
    */
   readonly maxBytes?: number | undefined;
   /**
-   * The treatment of a new key when the store is full of keys that hold use: `"evict"` (default)
-   * forgets, of those looked at, ones that have the smallest share of their capacity in use, and counts
-   * them; `"throw"` throws a `StoreFullError`.
+   * The treatment of a new key when the store is full of keys that hold use. `"evict"` (default)
+   * examines some keys, forgets those with the smallest share of their capacity in use, and counts
+   * them. `"throw"` throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
   /**
-   * Whether a limit for each process is meant. Without it, a limiter on this store warns once if it sees
-   * that its process is one of several: a worker of `node:cluster`, or an instance of PM2.
+   * Whether each process is meant to have a limit of its own. Without it, a limiter on this store warns
+   * once if its process is one of several: a worker of `node:cluster`, or an instance of PM2.
    */
   readonly perProcess?: boolean | undefined;
 }
 
-/** The contents of a memory store, and what it had to let go. */
+/** The contents of a memory store, and counts of the keys that it dropped. */
 export interface MemoryStoreStatistics {
   /** Keys held now; some of them may be fresh again. */
   readonly keys: number;
   /** The most keys it holds. */
   readonly maxKeys: number;
-  /** Bytes that they are counted for. */
+  /** The bytes of these keys and their states, by the store's estimate. */
   readonly bytes: number;
   /** The most bytes it holds. */
   readonly maxBytes: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
-  /** States of a snapshot that were dropped because no algorithm here has them. */
+  /** States of a snapshot that were dropped because no algorithm of this process could read them. */
   readonly unreadable: number;
-  /** How often the wall clock of this process was seen to step, back or forwards. */
+  /** How often this process has seen its wall clock step, back or forwards. */
   readonly clockSteps: number;
 }
 
@@ -79,40 +78,41 @@ export interface MemoryStore extends SyncStore {
   statistics(): MemoryStoreStatistics;
   /**
    * A snapshot: a line of text for each key, without a line break. A line is a JSON array of the stored
-   * key, the state as its codec's text and the instant from which the key is fresh. Lines are made as
-   * they are asked for, in constant memory; calls may come in between, and are seen or not.
+   * key, the state as its codec's text and the instant from which the key is fresh. The iterator makes
+   * each line when it is asked for one, in constant memory. Calls may come in between, and the snapshot
+   * may or may not show them.
    *
    * Keys are often names or addresses of people: keep such lines as safe as those.
    */
   dump(): IterableIterator<string>;
   /**
    * Puts the keys of a snapshot into the store, before limiters are made on it or after. Lines of
-   * another shape are skipped and counted. If a key is held already, the state stays that is fresh
-   * later, so that an older snapshot takes no use back. A full store takes no more; it evicts nothing.
+   * another shape are skipped and counted. If a key is held already, the state that is fresh later
+   * stays, so that an older snapshot takes no use back. A full store takes no more keys: it evicts
+   * nothing for a snapshot.
    *
    * @param lines The lines of a `dump`, in any order; from a stream as well.
    * @param options `now`: the instant by which keys are fresh again; the time of the store without it.
    */
   restore(lines: Iterable<string>, options?: RestoreOptions): RestoredLines;
-  /** The same of lines that come one after the other, such as those of a file. */
+  /** The same for lines that arrive over time, such as the lines of a file. */
   restore(lines: AsyncIterable<string>, options?: RestoreOptions): Promise<RestoredLines>;
   /** Closes the store, for `using`. */
   [Symbol.dispose](): void;
 }
 
 /**
- * A store in the memory of one process: the store of a limiter that is given none.
+ * A store in the memory of one process. A limiter without a `store` has one of its own.
  *
- * It never holds more than `maxKeys` keys or `maxBytes` bytes, sets no timer, and drops keys that are
- * fresh again as others come; a key that holds use goes only when all of them do. It looks for those that do not at a
- * few keys in each call, so that no call takes long: after a rush of calls on very many keys, a full
- * store may miss one that has just become fresh. Its time is that of
- * `Date.now`; where the wall clock is set back, it goes on. Limiters that share a store
- * should share a clock.
+ * It never holds more than `maxKeys` keys or `maxBytes` bytes, and sets no timer. It drops keys that
+ * are fresh again when other keys come. It drops a key that holds use only when it finds no fresh one.
+ * Each call examines only a few keys, so that no call takes long: after a rush of calls on very many
+ * keys, a full store may miss a key that has just become fresh. The store reads `Date.now`, and goes on
+ * when the wall clock is set back. Limiters that share a store should share a clock.
  *
- * Beside its own text, a key takes 100 to 180 bytes where its state is one number, as with `gcra`, and
- * 150 to 320 with a log of one entry; more on Bun than on V8, and more just after the store has grown.
- * A call takes constant time; a new key O(log n) for n keys held.
+ * Beside its own text, a key takes 100 to 180 bytes if its state is one number, as with `gcra`, and
+ * 150 to 320 with a log of one entry. It takes more on Bun than on V8, and more just after the store
+ * has grown. A call takes constant time; a call on a new key takes O(log n) for n keys held.
  *
  * @param options `maxKeys`, `maxBytes` and `onFull`, as above.
  * @throws {TypeError} If an option is of the wrong type.
@@ -194,7 +194,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return store;
 }
 
-/** Restores lines, that are there at once or come one after the other. */
+/** Restores lines, from an iterable or an async one. */
 function restorer(slots: Slots) {
   return function restore(
     lines: Iterable<string> | AsyncIterable<string>,

@@ -1,9 +1,9 @@
 /*
  * Several operations on the memory store at one instant, all or none.
  *
- * Nothing is written before all are decided. Nearly all batches are of known keys whose states change
- * in their places: their slots stay, and nothing can fail any more. Otherwise slots may be freed or
- * moved to another key as soon as a state is replaced: keys are looked up again once that has happened.
+ * Nothing is written before all operations are decided. In nearly all batches the keys are known and
+ * their states stay in their slots, so no write can fail. Otherwise a write may free a slot, or give it
+ * to another key. So after such a write the batch looks its keys up again.
  */
 
 import { freshInstant, leavesUsedUp } from "../../core/arithmetic/fresh_instant.ts";
@@ -29,7 +29,7 @@ import { notesOf } from "./table.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
-/** The decision on an operation, and what it leaves. */
+/** The decision on an operation, and the state that it leaves. */
 interface Taken {
   readonly slot: number | undefined;
   readonly steps: Steps<unknown, unknown>;
@@ -37,14 +37,14 @@ interface Taken {
   readonly next: unknown;
   readonly answer: unknown;
   readonly decision: Decision;
-  /** When the key is fresh, if it changes. */
+  /** The instant at which the key is fresh, if its state changes. */
   readonly freshAt: number;
-  /** Whether the state stays where it is, or is replaced there. */
+  /** Whether the state keeps its place: it is unchanged, or is replaced there. */
   isInPlace: boolean;
 }
 
 /**
- * Runs operations, all or nothing; their answers, in order.
+ * Runs operations, all or nothing, and returns their answers in order.
  *
  * @param now An instant that the caller has checked.
  */
@@ -56,7 +56,7 @@ export function runTogether(
   const own = operations as readonly MemoryOperation[];
   const decisions = takeInCells(slots, own, now);
   if (decisions !== undefined) return decisions;
-  // Keys take over from older options as they are found, and a batch that throws changes nothing.
+  // Finding a key may move its state from older options, and a batch that throws must change nothing.
   checkUnits(own);
   const all: Taken[] = [];
   const answers: unknown[] = [];
@@ -75,8 +75,8 @@ export function runTogether(
 }
 
 /**
- * Takes units of known keys whose states are arrival times, as single calls do; `undefined` if an
- * operation does something else, or is refused.
+ * Takes units of known keys whose states are arrival times, by the code of single calls; `undefined` if
+ * an operation does something else, or is refused.
  */
 function takeInCells(
   slots: Slots,
@@ -84,7 +84,7 @@ function takeInCells(
   now: number,
 ): readonly Decision[] | undefined {
   const { queue, use } = slots;
-  // Before any key is looked up, because the batch may be of other algorithms as well.
+  // Check this before the first look-up, because a batch may have other algorithms as well.
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate }, argument } = operations[index]!;
     const cost = argument as number;
@@ -110,7 +110,7 @@ function takeInCells(
   return decisions;
 }
 
-/** Decides an operation, and writes nothing. */
+/** Decides an operation without writing anything. */
 function take(slots: Slots, operation: MemoryOperation, now: number): Taken {
   const { bound: { plain, keys }, key } = operation;
   const slot = plain && keys.table.slots.get(key);
@@ -151,12 +151,12 @@ function takeFrom(
   return { slot, steps, state, next, answer, decision, freshAt, isInPlace: false };
 }
 
-/** The bytes of a state, as far as they vary. */
+/** The bytes of a state; 0 if all states of the table take the same. */
 function sizeOf({ table: { stateBytes } }: MemoryKeys, state: unknown): number {
   return typeof stateBytes === "function" ? stateBytes(state) : 0;
 }
 
-/** The answers where an operation is refused: those that were admitted are answered by a look. */
+/** The answers if an operation is refused: each admitted operation is answered by a look. */
 function refused(
   operations: readonly MemoryOperation[],
   all: readonly Taken[],
@@ -167,7 +167,7 @@ function refused(
   );
 }
 
-/** Replaces states where they are. */
+/** Replaces states in their slots. */
 function replaceAll(
   slots: Slots,
   operations: readonly MemoryOperation[],
@@ -188,7 +188,7 @@ function replaceAll(
   if (now >= slots.sweepAt) sweep(slots, now);
 }
 
-/** Keeps states, wherever they are then. */
+/** Keeps states in whatever slots their keys then have. */
 function keepAll(
   slots: Slots,
   operations: readonly MemoryOperation[],
@@ -205,7 +205,7 @@ function keepAll(
   }
 }
 
-/** Whether a slot still is that of a key: one before it may have taken its place. */
+/** Whether a slot still belongs to a key: an earlier operation may have given it to another. */
 function holds(
   { keys: held, owners }: Slots,
   { table: { family } }: MemoryKeys,

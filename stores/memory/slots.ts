@@ -1,9 +1,8 @@
 /*
- * Where the memory store keeps its keys. Each limiter has a table of its own from key to slot, so
- * that a call looks its key up as it was given, without building the stored one. A slot's state lies
- * in a cell of the expiry queue if the algorithm's states are numbers, and in a plain array
- * otherwise. All slots together are bounded by `maxKeys`, and by `maxBytes` as `key_bytes.ts` counts
- * them.
+ * The keys of the memory store. Each limiter has a table of its own from key to slot, so that a call
+ * looks up the caller's key, without building the stored one. A slot's state lies in a cell of the
+ * expiry queue if the algorithm's states are numbers, and in a plain array otherwise. `maxKeys` bounds
+ * all slots together, and so does `maxBytes`, by the counts of `key_bytes.ts`.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -53,41 +52,41 @@ export interface SlotBounds {
 /** The keys of a memory store, and their states. */
 export interface Slots extends SlotBounds {
   readonly tables: Map<string, Table>;
-  /** The key, the table and the state of each slot; the state if it is not in a cell. */
+  /** The key, the table and the state of each slot. A state in a cell is not repeated here. */
   readonly keys: (string | undefined)[];
   readonly owners: Table[];
   readonly objects: unknown[];
-  /** How many bytes each slot's key is counted for, without its state. */
+  /** The bytes counted for each slot's key, without its state. */
   texts: Int32Array;
-  /** Slots that were used, and are free again. */
+  /** Slots that were used and are free again. */
   readonly freed: number[];
   readonly queue: ExpiryQueue;
-  /** Decides which key to forget when all of them hold use. */
+  /** Decides which key to forget when all keys hold use. */
   readonly use: UseLevels;
-  /** For how many slots there is room. */
+  /** The number of slots for which there is room. */
   capacity: number;
-  /** Bytes counted: of the room for slots, and of all keys and states. */
+  /** The bytes counted for the room of slots, and for all keys and states. */
   bytes: number;
-  /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
+  /** The instant at which a key may have been fresh for a while. An instant too early does no harm. */
   sweepAt: number;
   /** Keys whose states have notes. */
   noted: number;
   /** Keys that were dropped although they held use. */
   evictions: number;
-  /** States of a snapshot that no algorithm here has. */
+  /** States of a snapshot that no algorithm here could read. */
   unreadable: number;
   closed: boolean;
 }
 
 /**
- * For how many milliseconds a key that is fresh again stays while there is room: one that is called
- * now and then would otherwise be dropped and added anew at each call.
+ * Milliseconds for which a key that is fresh again stays while there is room. Without them, a key that
+ * is called now and then would be dropped and added anew at each call.
  */
 export const FRESH_GRACE = 5_000;
 
 /**
- * How many slots a call looks at, of those that may be fresh: more than it can add or leave outdated,
- * so that none are left over, and few, so that no call takes long.
+ * How many slots that may be fresh a call examines. They are more than a call can add or outdate, so
+ * that no backlog grows, and few, so that no call takes long.
  */
 const STEPS = 8;
 
@@ -120,7 +119,7 @@ export function requireOpen({ closed }: Slots): void {
   throw new StoreUnavailableError("Cannot decide as the memoryStore must be open", "no");
 }
 
-/** The limiter's table: the one that holds its keys, or one that is registered with the first. */
+/** The limiter's table. The store registers a new table once it holds a key. */
 export function tableOf(slots: Slots, family: string, algorithm: Algorithm): Table {
   const { initial, codec } = algorithm;
   const held = slots.tables.get(family);
@@ -131,7 +130,7 @@ export function tableOf(slots: Slots, family: string, algorithm: Algorithm): Tab
   return claim(slots, held, { ...held, numeric, algorithm, stateBytes: bytes });
 }
 
-/** Makes states of the text that a snapshot had for the keys of a family. */
+/** Turns the text that a snapshot had for the keys of a family into states. */
 function claim(slots: Slots, texts: Table, table: Table): Table {
   const { tables, owners, objects, queue } = slots;
   tables.set(table.family, table);
@@ -152,7 +151,7 @@ function claim(slots: Slots, texts: Table, table: Table): Table {
       queue.cells[WIDTH * slot + STATE] = state as number;
     } else objects[slot] = state;
   }
-  // States may take more than their text. No instant is known here, so that no key counts as fresh.
+  // States may take more bytes than their text. Without an instant, no key counts as fresh here.
   if (slots.onFull === "evict") makeRoom(slots, NOTHING, 0);
   return table;
 }
@@ -200,10 +199,10 @@ export interface Addition {
   readonly bytes: number;
 }
 
-/** Nothing to add: only what is too much goes. */
+/** Adds nothing, so that only an excess is dropped. */
 export const NOTHING = (): Addition => ({ keys: 0, bytes: 0 });
 
-/** Makes room for new keys; or throws before any that holds use is dropped, if it may not go. */
+/** Makes room for new keys. If keys that hold use may not go, it throws before it drops one. */
 export function makeRoom(slots: Slots, added: () => Addition, now: number): void {
   const { queue, onFull } = slots;
   for (let { keys, bytes } = added(); lacksRoom(slots, keys, bytes); { keys, bytes } = added()) {
@@ -217,7 +216,7 @@ export function makeRoom(slots: Slots, added: () => Addition, now: number): void
   }
 }
 
-/** The bytes of a key with a state. Throws if they are more than half of the store's. */
+/** The bytes of a key with a state. Throws if they are more than half of the store's bytes. */
 export function requiredBytes(
   slots: Slots,
   table: Table,
@@ -253,7 +252,7 @@ export function requireFit(bounds: SlotBounds, bytes: number): number {
   );
 }
 
-/** The bytes of a state outside of its cell. */
+/** The bytes of a state outside its cell. */
 export function bytesOf({ numeric, stateBytes }: Table, state: unknown): number {
   if (isNoted(state)) return notesBytes(state) + bytesOfPlain(stateBytes, state.state);
   return numeric || state === undefined ? 0 : bytesOfPlain(stateBytes, state);
@@ -263,7 +262,7 @@ function bytesOfPlain(stateBytes: StateBytes, state: unknown): number {
   return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
 }
 
-/** Whether keys can be added only when others go. */
+/** Whether keys can be added only if others go. */
 export function lacksRoom(slots: Slots, keys: number, bytes: number): boolean {
   const { maxKeys, maxBytes, queue, capacity } = slots;
   const held = queue.size + keys;
@@ -272,12 +271,12 @@ export function lacksRoom(slots: Slots, keys: number, bytes: number): boolean {
     (held > capacity && room === 0);
 }
 
-/** The most slots: they take up to half of `maxBytes`, so that there is room for keys. */
+/** The most slots. They take up to half of `maxBytes`, so that the rest is left for keys. */
 function mostSlots({ maxKeys, maxBytes }: SlotBounds): number {
   return Math.min(maxKeys, Math.floor(maxBytes / 2 / SLOT_BYTES));
 }
 
-/** For how many slots there is room once that has grown. */
+/** The number of slots after the next growth. */
 export function nextCapacity(slots: Slots): number {
   return Math.min(mostSlots(slots), Math.ceil(slots.capacity * 1.5));
 }
@@ -293,7 +292,7 @@ export function sweep(slots: Slots, now: number): void {
   slots.sweepAt = dueAt(queue) + FRESH_GRACE;
 }
 
-/** A slot whose key is fresh, if there is one among the first; where many bounds are outdated, a few. */
+/** A slot whose key is fresh, if there is one among the first few of the queue. */
 function freshSlot(queue: ExpiryQueue, now: number): number | undefined {
   for (let step = 0; step < STEPS && dueAt(queue) <= now; step++) {
     const slot = firstSlot(queue);
@@ -303,11 +302,11 @@ function freshSlot(queue: ExpiryQueue, now: number): number | undefined {
   return undefined;
 }
 
-/** The slot of a key with the least use; where many levels are outdated, of the keys looked at. */
+/** The slot of the key with the least use, among a few keys if many levels are outdated. */
 function leastUsed(slots: Slots): number {
   const { use } = slots;
   const { levels } = use;
-  // Where calls have lowered a key's level, nobody would look at the lowest one.
+  // Also examine any other slot: a key whose calls lowered its use is still on a higher level.
   refreshLevel(slots, anySlot(use));
   let least = slotOfLowest(use);
   for (let step = 0; step < STEPS; step++) {

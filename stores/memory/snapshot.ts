@@ -2,8 +2,8 @@
  * Snapshots of a memory store as lines of text, and back. A line is a JSON array: the stored key, the
  * state as its codec's text, and the instant when the key is fresh, as the store keeps it.
  *
- * A store may be restored before anybody has opened the families of the lines: their states wait as
- * text, in slots as all others, until a limiter opens the family (`tableOf` in slots.ts).
+ * A snapshot may come before a limiter has opened the families of its lines. Their states then wait as
+ * text in ordinary slots until a limiter opens the family (`tableOf` in slots.ts).
  */
 
 import { escapedKey, plainKey } from "../../core/stored_key.ts";
@@ -14,24 +14,24 @@ import { bytesOf, heldBytes, lacksRoom, type Slots, stateIn, takesTooMuch } from
 import { emptyTable, familyOf, slotBeside, slotOf } from "./table.ts";
 
 /**
- * The bytes of a state that waits as text. What is made of it may take more; a store that then holds too
- * much makes room when it next writes.
+ * The bytes of a state that waits as text. The state made of the text may take more. If the store then
+ * holds too much, its next write makes room.
  */
 const waitingBytes = (text: unknown): number => 24 + (text as string).length;
 
-/** How many lines of a snapshot became what. */
+/** Counts of a snapshot's lines, by their outcome. */
 export interface RestoredLines {
-  /** Keys that the store holds from it now. */
+  /** Keys that the store now holds from the snapshot. */
   readonly restored: number;
   /** Keys that were fresh again, or held already with a state that lasts longer. */
   readonly outdated: number;
   /** Keys for which the store had no room. */
   readonly full: number;
-  /** Lines of another shape, and states that no algorithm here has. */
+  /** Lines of another shape, and states that no algorithm here can read. */
   readonly unreadable: number;
 }
 
-/** The lines of all keys, one after the other; calls in between are seen or not. */
+/** The lines of all keys, one after the other. They may or may not show calls in between. */
 export function* dumpLines(slots: Slots): Generator<string, void> {
   for (const each of slots.tables.values()) {
     const { maps } = each;
@@ -50,7 +50,7 @@ export function* dumpLines(slots: Slots): Generator<string, void> {
   }
 }
 
-/** Puts the key of a line into the store, and counts what became of it. */
+/** Puts the key of a line into the store, and counts the outcome. */
 export function restoreLine(
   slots: Slots,
   line: string,
@@ -80,7 +80,7 @@ function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines
   return "restored";
 }
 
-/** The latest instant at which a key is fresh, with room for debts. */
+/** The latest instant at which a key can be fresh, with room for debts. */
 const LAST_FRESH = Number.MAX_SAFE_INTEGER;
 
 const NAME_REGEXP = /^([^{}]*:\{)([^{}]+)(\}:[^]+)$/;

@@ -1,7 +1,7 @@
 /*
- * Which slot a limiter's keys have. That is a `Map`, and further ones where it has as many keys as
- * one can hold: V8's has 2^24 entries at most, deleted ones included, and refuses to clear those away
- * while more than half of them are in use.
+ * The table from a limiter's keys to their slots. It is a `Map`, and further maps once the first one is
+ * full. V8's map has at most 2^24 entries, deleted entries included, and does not clear these away
+ * while more than half of its entries are in use.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -12,33 +12,33 @@ import type { StateBytes } from "../../core/algorithms/state_bytes.ts";
 export interface Table {
   /** The part that their stored keys have in common. */
   readonly family: string;
-  /** The family of the table beside it: those keys whose states have notes. */
+  /** The family of the table beside it, which holds the keys whose states have notes. */
   readonly notes: string;
-  /** Whether its states are numbers, and lie in cells. */
+  /** Whether its states are numbers, which lie in cells. */
   readonly numeric: boolean;
   /**
-   * The algorithm of its states; `undefined` if they are text, because they come from a snapshot and no
-   * limiter has opened the family yet.
+   * The algorithm of its states. It is `undefined` while they are text, which came from a snapshot and
+   * waits until a limiter opens the family.
    */
   readonly algorithm: Algorithm | undefined;
-  /** How many bytes a state takes that does not lie in a cell. */
+  /** The bytes of a state that does not lie in a cell. */
   readonly stateBytes: StateBytes;
-  /** Whether it holds those keys of a family whose states have notes. */
+  /** Whether it is the table of a family's keys whose states have notes. */
   readonly isBeside: boolean;
-  /** The slots of its keys: of the first ones. */
+  /** The first map from keys to slots. */
   readonly slots: Map<string, number>;
-  /** The same of all: `slots`, and those of the keys for which that has no room. */
+  /** All maps: `slots`, and further ones for keys that it has no room for. */
   readonly maps: Map<string, number>[];
-  /** How many keys one map has. */
+  /** The most keys in one map. */
   readonly mapSize: number;
 }
 
-/** The end of the name under which a table beside another one is held. */
+/** The end of the name of a table that lies beside another. */
 const NOTES = " noted";
 
 /**
- * The family of those keys of another one whose states have notes. They lie apart, so that calls on all
- * other keys need not ask for notes.
+ * The family of another family's keys whose states have notes. They lie apart, so that calls on all
+ * other keys need not look for notes.
  */
 export function notesOf(family: string): string {
   return family + NOTES;
@@ -49,7 +49,7 @@ export function familyOf({ family, isBeside }: Table): string {
   return isBeside ? family.slice(0, -NOTES.length) : family;
 }
 
-/** How many keys a map holds, however many come and go. */
+/** The most keys that a map can hold, however many come and go. */
 const MAP_SIZE = 2 ** 23;
 
 /** A table without keys. */
@@ -87,7 +87,7 @@ export function slotBeside(
   return beside && slotOf(beside, key);
 }
 
-/** The table for a state: those with notes lie beside the others. */
+/** The table for a state: states with notes lie in a table beside the others. */
 export function tableFor(
   tables: ReadonlyMap<string, Table>,
   table: Table,

@@ -1,11 +1,11 @@
 /*
- * Slots by how much of its capacity their key has in use, in ten levels: a full store forgets a key
- * of the lowest level, and chance decides among its keys.
+ * Slots in ten levels, by the share of its capacity that the slot's key has in use. A full store
+ * forgets a key of the lowest level, and chance decides which one.
  *
- * The slots stand in one array, those of the highest level first, each level in any order. So a
- * slot that moves to the next level changes places with the one at the border, and a new key, which
- * has little use, is put at the end. Levels may be outdated, because a call on a known key writes
- * nothing but its cell: whoever takes a slot for its level looks there first.
+ * One array holds all slots, the highest level first, and each level in any order. So a slot that
+ * moves to the next level changes places with the slot at the border. A new key has little use, and
+ * goes to the end. A slot's level may be outdated, because a call on a known key writes only its cell.
+ * So code that chooses a slot by its level reads the cell first.
  */
 
 import { LEVELS } from "../../core/arithmetic/fresh_instant.ts";
@@ -14,11 +14,11 @@ import { LEVELS } from "../../core/arithmetic/fresh_instant.ts";
 export interface UseLevels {
   /** The slots, from the highest level to the lowest. */
   order: Int32Array;
-  /** Where in the order each slot is. */
+  /** The place of each slot in the order. */
   ranks: Int32Array;
-  /** The level that each slot is ordered by. */
+  /** The level by which each slot is ordered. */
   levels: Uint8Array;
-  /** How many slots have a level or a higher one: there that level ends in the order. */
+  /** For each level, how many slots have it or a higher one. This is the level's end in the order. */
   readonly ends: Int32Array;
 }
 
@@ -55,14 +55,14 @@ export function removeFromLevel(use: UseLevels, slot: number): void {
   swap(use, slot, --use.ends[0]!);
 }
 
-/** A slot of the lowest level that has any, by chance; only when there is one. */
+/** A random slot of the lowest level that has any. There must be a slot. */
 export function slotOfLowest({ order, ends }: UseLevels): number {
   let level = 0;
   while (ends[level] === ends[level + 1]) level++;
   return order[randomFrom(ends[level + 1]!, ends[level]!)]!;
 }
 
-/** Any slot, by chance; only when there is one. */
+/** A random slot. There must be one. */
 export function anySlot({ order, ends }: UseLevels): number {
   return order[randomFrom(0, ends[0]!)]!;
 }
