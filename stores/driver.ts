@@ -1,47 +1,47 @@
 /*
- * The contract of drivers: how a database becomes a store. Everything else comes with it: batches,
- * callers of one key that share a write, retries, time limits, failure policies, the clock and all
+ * The contract by which a database becomes a store. A driver need not know of anything else: batches,
+ * callers of one key that share a write, retries, time limits, failure policies, the clock and the
  * algorithms.
  */
 
 /** A key, the text that it must hold, and the text to write. */
 export interface DriverCell {
-  /** Where it is stored: well-formed text without NUL, of at most 2,000 bytes in UTF-8. */
+  /** The stored key: well-formed text without NUL, of at most 2,000 bytes in UTF-8. */
   readonly key: string;
-  /** The text that it must hold; empty if there must be none. */
+  /** The text that the key must hold; empty if it must hold none. */
   readonly held: string;
-  /** The text to write, or empty to forget the key. The same as `held`: compare, and write nothing. */
+  /** The text to write; empty to forget the key. If it equals `held`, compare and write nothing. */
   readonly next: string;
   /**
-   * The instant, in milliseconds by the database's clock, from which on the key may be deleted; 0 where
-   * there is nothing to write.
+   * The instant from which the key may be deleted, in milliseconds by the database's clock; 0 if nothing
+   * is to be written.
    */
   readonly freshAt: number;
 }
 
 /** The outcome of a commit. */
 export interface DriverCommit {
-  /** The database's time in milliseconds since the Unix epoch; without it `Date.now` decides. */
+  /** The database's time in milliseconds since the Unix epoch. Without it the store uses `Date.now`. */
   readonly now?: number | undefined;
-  /** Groups of which some key held another text: nothing of them was written. */
+  /** Groups with a key that held another text. Nothing of these groups was written. */
   readonly lost: readonly LostGroup[];
 }
 
-/** A group that was not as expected. */
+/** A group with a key that did not hold its expected text. */
 export interface LostGroup {
   /** Its place among the groups. */
   readonly group: number;
-  /** The texts that its keys hold, in their order; empty where there is nothing. */
+  /** The texts that its keys hold, in the order of the keys; empty for a key that holds none. */
   readonly held: readonly string[];
 }
 
-/** A driver, apart from how it decides. */
+/** The members that drivers of both kinds have. */
 export interface Housekeeping {
   /** The name of the database in errors, such as `"Postgres"`. */
   readonly name: string;
-  /** Deletes keys whose `freshAt` is some seconds past: at most so many, and returns how many. */
+  /** Deletes at most `most` keys whose `freshAt` is some seconds past, and returns their number. */
   sweep?(most: number): number | Promise<number>;
-  /** Deletes all keys that begin so. */
+  /** Deletes all keys with this beginning. */
   deletePrefix?(beginning: string): void | Promise<void>;
   /** Releases the resources of the driver. */
   close?(): void | Promise<void>;
@@ -50,14 +50,14 @@ export interface Housekeeping {
 /** A database that compares and sets. */
 export interface CompareAndSet extends Housekeeping {
   /**
-   * Commits groups of keys, each of them as a whole or not at all: where all keys of a group hold
-   * what they should, their new texts are written; otherwise the group is lost.
+   * Commits groups of keys, each as a whole or not at all. If all keys of a group hold their expected
+   * texts, it writes their new texts. Otherwise the group is lost.
    *
-   * No key stands in two groups. Without groups it only tells the time.
+   * No key is in two groups. Without groups it only returns the time.
    *
    * @param groups The groups to compare and write.
    * @param signal Aborted once nobody waits for the answer any longer.
-   * @throws {DriverError} That says whether anything was written; for another error nobody knows.
+   * @throws {DriverError} It says whether anything was written. After any other error nobody knows.
    */
   commit(
     groups: readonly (readonly DriverCell[])[],
@@ -71,11 +71,11 @@ export interface DriverErrorOptions extends ErrorOptions {
   readonly applied?: "no" | "unknown" | undefined;
   /** The part that failed: only these calls, or the server (default). */
   readonly scope?: "call" | "server" | undefined;
-  /** Whether the same calls are to be tried again at once, as after a lost race; default `false`. */
+  /** Whether to try the same calls again at once, as after a lost race; default `false`. */
   readonly retry?: boolean | undefined;
   /**
-   * With `retry`: the groups that others keep locked. Calls on them are tried again apart from the
-   * rest, and fail with this error once their time is over.
+   * With `retry`: the groups that others keep locked. The store tries calls on these groups again,
+   * apart from the rest. They fail with this error once their time is over.
    */
   readonly locked?: readonly number[] | undefined;
   /**
@@ -93,14 +93,14 @@ export class DriverError extends Error {
   readonly applied: "no" | "unknown";
   /** The part that failed. */
   readonly scope: "call" | "server";
-  /** Whether the same calls are to be tried again at once. */
+  /** Whether to try the same calls again at once. */
   readonly retry: boolean;
   /** Groups that others keep locked. */
   readonly locked: readonly number[];
   /** The condition that the database must meet, after "must". */
   readonly rule: string;
 
-  /** Makes the error of what failed and what is known of it. */
+  /** Makes the error, from a message and the known facts. */
   constructor(message: string, options: DriverErrorOptions = {}) {
     super(message, options);
     this.applied = options.applied ?? "unknown";

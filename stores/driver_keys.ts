@@ -1,12 +1,12 @@
 /*
- * The stored keys of drivers: texts that every database can hold as they are. A bad one would fail the
- * whole batch that it is in, or be stored as another key.
+ * The stored keys of drivers: texts that every database can hold unchanged. A bad key would make its
+ * whole batch fail, or be stored as another key.
  */
 
 import { errorMessage } from "../core/options/checks.ts";
 import { keyFamily, storedKey } from "../core/stored_key.ts";
 
-/** The most bytes of a stored key: what an index of Postgres can hold, and less than others can. */
+/** The most bytes of a stored key. An index of Postgres can hold these, and other databases more. */
 export const MOST_KEY_BYTES = 2_000;
 
 /** Characters that must be escaped, or take more than a byte. */
@@ -33,7 +33,7 @@ export function driverKeyNamer(prefix: string, id: string): (key: string) => str
   };
 }
 
-/** How all stored keys of a prefix begin. */
+/** The beginning of all stored keys of a prefix. */
 export function keyBeginning(prefix: string): string {
   const family = withoutNul(keyFamily(prefix, ""));
   return family.slice(0, family.indexOf("{}") + 1);
@@ -52,7 +52,7 @@ function checkedKey(stored: string, key: string): string {
   return name;
 }
 
-/** No percent sign of a stored key that was not escaped is followed by these. */
+/** Escapes NUL. No other percent sign of a stored key has these characters after it. */
 function withoutNul(text: string): string {
   return text.replaceAll("\0", "%00");
 }

@@ -1,6 +1,6 @@
 /*
- * FNV-1a: a fast hash of short texts, for tables whose size is fixed. It is no secret: whoever
- * chooses keys can choose which of them collide.
+ * FNV-1a: a fast hash of short texts, for tables of a fixed size. It is not secret, so a client that
+ * chooses keys can make them collide.
  */
 
 /** A whole number from 0 to 2^32 - 1 by the UTF-16 units of a text. */

@@ -1,7 +1,7 @@
 /**
- * Stores made of stores: refusals answered from memory, units taken a block at a time, another
- * store for when the first is away. They compose, and work over any store. And stores made of drivers:
- * a database that compares and sets is a store, and so is one that is locked.
+ * Stores made of stores: one answers refusals from memory, one takes units a block at a time, and one
+ * uses another store while the first is away. They compose, and work over any store. And stores made of
+ * drivers: for a database that compares and sets, and for a database that is locked.
  *
  * @example
  * ```ts

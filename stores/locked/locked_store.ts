@@ -1,8 +1,8 @@
 /*
- * A store of a database that is locked while it decides. A call is a transaction of its own, which
- * answers at once; or all calls of a turn of the event loop share one, and answers are promises. In
- * both cases the transaction is a batch of the optimistic engine (../optimistic/batch.ts), which
- * needs no guesses and loses no races here.
+ * A store in a database that is locked while it decides. Either each call is a transaction of its own,
+ * and is answered at once, or all calls of a turn of the event loop share one, and are answered by
+ * promises. In both cases the transaction is a batch of the optimistic engine (../optimistic/batch.ts).
+ * Under the lock it needs no guesses, and loses no races.
  */
 
 import { closeNotice } from "../../core/close_notice.ts";
@@ -37,13 +37,13 @@ export interface LockedStoreStatistics {
   readonly writes: number;
   /** Calls that failed, or were answered by the failure policy. */
   readonly unavailable: number;
-  /** Calls that came when `maxPending` waited. */
+  /** Calls that came when `maxPending` calls waited already. */
   readonly overloaded: number;
-  /** Values that were no states of their algorithm. */
+  /** Values that were not states of their algorithm. */
   readonly unreadable: number;
 }
 
-/** The members that a locked store has beside those of every store. */
+/** The members of a locked store that other stores do not have. */
 export interface LockedStoreExtras {
   /** Counts of its work; constant time. */
   statistics(): LockedStoreStatistics;
@@ -51,19 +51,19 @@ export interface LockedStoreExtras {
   [Symbol.dispose](): void;
 }
 
-/** The most calls of a transaction, because other processes wait for its end. */
+/** The most calls of a transaction. It is bounded because other processes wait for its end. */
 const MOST_CALLS = 1_000;
 /** Keys that are written between two sweeps, which look for keys to delete. */
 const SWEEP_AFTER = 128;
-/** Keys that a sweep looks at: a full round takes as many writes as half of all keys. */
+/** Keys that a sweep examines. It has seen all keys after half as many writes as there are keys. */
 const SWEEP_KEYS = 256;
-/** A turn that never ends is no reason to count time from. */
+/** The turn of every call here. No time limit counts from its end. */
 const TURN: Turn = { end: 0 };
 
 /**
- * A store of a driver that locks its database. By default it answers at once.
+ * A store on a driver that locks its database. By default it answers at once.
  *
- * @param driver How it reads and writes.
+ * @param driver Reads and writes the database.
  * @param options As above.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
@@ -139,7 +139,7 @@ export function lockedStore(
     } catch (error) {
       const { applied, scope } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
       if (scope === "call" && applied === "no" && jobs.length > 1) {
-        // One of the calls may be to blame, so each is tried alone.
+        // One of the calls may be at fault, so try each alone.
         for (const job of jobs) commit([job]);
       } else failJobs(jobs, applied, error as Error);
     }
@@ -153,7 +153,7 @@ export function lockedStore(
     try {
       driver.sweep(SWEEP_KEYS);
     } catch {
-      // The calls were decided all the same, and the next sweep comes soon.
+      // Ignore a failed sweep: the calls were decided, and the next sweep comes soon.
     }
   }
 
@@ -166,7 +166,7 @@ export function lockedStore(
     several: Several | undefined,
   ): MaybePromise<Answer> {
     const now = at === undefined ? undefined : checkNow(at);
-    // A key that cannot be stored throws at once.
+    // This throws at once for a key that cannot be stored.
     space.nameOf(key);
     if (batch === "turn") {
       return new Promise((resolve, reject) =>
@@ -250,7 +250,7 @@ export function lockedStore(
 
   function closeNow(): void {
     if (!closed) {
-      // Calls that came before are decided.
+      // Decide the calls that came before.
       if (queue.length > 0) flush();
       closed = true;
       try {
@@ -303,7 +303,7 @@ function closedError(): StoreUnavailableError {
   return new StoreUnavailableError("Cannot decide as the store must be open", "no");
 }
 
-/** Runs when all callbacks that wait have had their turn. */
+/** Runs a function after all callbacks that already wait. */
 function afterTurn(run: () => void): void {
   if (typeof setImmediate === "function") setImmediate(run);
   else setTimeout(run, 0);

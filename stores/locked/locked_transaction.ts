@@ -1,14 +1,14 @@
 /*
- * The driver of a database that a process locks: all that `lockedStore` needs of it.
+ * The contract of drivers for `lockedStore`: databases that a process can lock.
  */
 
 import type { DriverCell } from "../driver.ts";
 
 /** The outcome of a transaction. */
 export interface LockedWork<Answer> {
-  /** The keys to be written; none if nothing changes. `held` is what they hold now. */
+  /** The keys to write; none if nothing changes. `held` is the present text of a key. */
   readonly writes: readonly DriverCell[];
-  /** The value that `transact` returns once they are written. */
+  /** The value that `transact` returns once the keys are written. */
   readonly answer: Answer;
 }
 
@@ -20,15 +20,15 @@ export interface LockedTransaction {
   /** The name of the database in errors, such as `"SQLite"`. */
   readonly name: string;
   /**
-   * Runs a function on what keys hold, and writes what it returns, so that nobody else changes these
-   * keys in between: all writes or none. Where nothing is to be written, nothing should be.
+   * Runs a function on the texts of keys, and makes the writes that it returns, all or none. Nobody else
+   * may change these keys in between. If there are no writes, it should not write at all.
    *
-   * The function is pure: a driver may call it without a lock first, and again with the lock if there
-   * is something to write. The last call counts.
+   * The function is pure. So a driver may call it first without a lock, and again with the lock if it
+   * returned writes. The last call counts.
    *
    * @param keys Stored keys, none of them twice: well-formed, without NUL, 2,000 bytes at most.
-   * @param body Receives the text of each key in order, `""` where there is none, and the database's
-   * time in milliseconds since the Unix epoch; without it the time of the process counts.
+   * @param body Receives the text of each key in order, or `""` for a key without one. It also receives
+   * the database's time in milliseconds since the Unix epoch; without it the process's time counts.
    * @throws {DriverError} If nothing was written (`applied: "no"`), or perhaps (`"unknown"`).
    */
   transact<Answer>(
@@ -36,12 +36,12 @@ export interface LockedTransaction {
     body: (held: readonly string[], now?: number) => LockedWork<Answer>,
   ): Answer;
   /**
-   * Looks at some keys, `most` of them at most, and deletes those whose `freshAt` has passed. The store
-   * calls it now and then after it has written.
+   * Examines at most `most` keys, and deletes the keys whose `freshAt` has passed. The store calls it now
+   * and then, after writes.
    */
   sweep?(most: number): unknown;
   /** Deletes all stored keys that begin with a text. Only a limiter's `resetAll` needs it. */
   deletePrefix?(beginning: string): unknown;
-  /** Lets go of the database. */
+  /** Releases the database. */
   close?(): unknown;
 }

@@ -1,6 +1,6 @@
 /*
- * The work of one transaction of a locked database: calls are stepped over the cells of their keys, as in a
- * batch of the optimistic engine, and what has changed is written.
+ * The work of one transaction of a locked database. It steps calls over the cells of their keys, like a
+ * batch of the optimistic engine, and writes the cells that have changed.
  */
 
 import type { DriverCell } from "../driver.ts";
@@ -26,7 +26,7 @@ export function lockedCounters() {
 /** The counts of a store. */
 export type LockedCounters = ReturnType<typeof lockedCounters>;
 
-/** Decides calls in one transaction of a driver; those that were decided, and how many keys were written. */
+/** Decides calls in one transaction. Returns the decided calls, and how many keys were written. */
 export function transactJobs(
   driver: LockedTransaction,
   jobs: readonly Job[],
@@ -36,13 +36,13 @@ export function transactJobs(
   let next: Batch | undefined = batchOf(jobs);
   const keys = next.cells.all.map(({ name }) => name);
   const decided = driver.transact(keys, (held, now) => {
-    // A further try needs a new batch, because cells keep the outcomes of calls.
+    // Each try needs a new batch, because cells keep the outcomes of calls.
     const batch = next ?? batchOf(jobs);
     next = undefined;
     let index = 0;
     for (const cell of batch.cells.all) loadCell(cell, held[index++] || undefined, undefined);
-    // Without a time of the database, a process goes by its own steady time, which other
-    // processes need not share.
+    // Without a time of the database, a process uses its own steady time, which may differ from the
+    // time of other processes.
     const time = { now: now ?? processTime(), isShared: now !== undefined };
     const decided = decideBatch(batch, time, counters as unknown as EngineCounters);
     const written = writesOf(batch);

@@ -3,7 +3,7 @@
  * not report them, so these are averages measured on V8, whose maps are between half full and full.
  */
 
-/** The bytes of a slot, free or not: its cell, and its places in the queue, the levels and the lists of keys. */
+/** The bytes of a slot, free or not: its cell, and its places in the queue, the levels and the lists. */
 export const SLOT_BYTES = 65;
 /** The bytes of a key beside the characters of its text: an entry in a map, and the head of a string. */
 const ENTRY_BYTES = 56;

@@ -1,18 +1,18 @@
 /*
- * The clients of Postgres that there are, as one function that runs a statement.
+ * The Postgres clients that the store supports, each behind one function that runs a statement.
  */
 
 import { typeError } from "../../core/options/checks.ts";
 import { ownConnection, type PgClient } from "./own_connection.ts";
 import type { Statements } from "./statements.ts";
 
-/** A pool of the package `pg`, a PGlite, or anything else that runs statements in this way. */
+/** A pool of the package `pg`, a PGlite, or any other object with such a `query`. */
 export interface PostgresQueryable {
   /** Runs a statement on any connection, in a transaction of its own. */
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** A client as the package `postgres` and Bun's `SQL` return it. */
+/** A client of the package `postgres`, or Bun's `SQL`. */
 export interface PostgresSql {
   /** Runs a statement on any connection, in a transaction of its own. */
   unsafe(text: string, values: never[], options?: { prepare: boolean }): PromiseLike<unknown>;
@@ -21,13 +21,13 @@ export interface PostgresSql {
 /** A client that `postgresStore` takes. */
 export type PostgresClient = PostgresQueryable | PostgresSql;
 
-/** The most statements at a time on a pool: a batch, and some that are left over from an outage. */
+/** The most statements at a time on a pool: one batch, and some left over from an outage. */
 const MOST_OF_POOL = 4;
 
 /**
- * Finds out which client it is.
+ * Recognises a client.
  *
- * @param mostWait Milliseconds after which nobody waits for an answer any longer.
+ * @param mostWait Milliseconds after which no caller waits for an answer any longer.
  */
 export function statementsOf(client: PostgresClient, mostWait: number): Statements {
   const { unsafe, query, connectionParameters, totalCount } = (client ?? {}) as
@@ -55,7 +55,7 @@ function byQuery(client: PostgresQueryable): Statements {
   };
 }
 
-/** A pool of the package `pg`, as far as it is used. */
+/** The members that we use of a pool of the package `pg`. */
 interface PgPool {
   query(statement: unknown): Promise<{ rows: unknown[] }>;
   on(event: "error", listener: () => void): unknown;
@@ -63,7 +63,7 @@ interface PgPool {
 }
 
 function byPool(pool: PgPool, mostWait: number): Statements {
-  // An idle connection that is lost would end a process in which nobody listens.
+  // Without a listener, the loss of an idle connection would end the process.
   const ignore = () => {};
   pool.on("error", ignore);
   return {

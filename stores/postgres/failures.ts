@@ -1,12 +1,12 @@
 /*
- * The meaning of errors, by SQLSTATE. Where Postgres replies an error the transaction was rolled back, so
- * that nothing was charged; after silence or a lost connection nobody knows.
+ * The meaning of errors, by SQLSTATE. If Postgres replies with an error, it has rolled the transaction
+ * back, so nothing was charged. After silence or a lost connection nobody knows.
  */
 
 import { DriverError, type DriverErrorOptions } from "../driver.ts";
 import type { PostgresNames } from "./schema.ts";
 
-/** Errors of a client before it has sent anything. */
+/** Codes of errors that a client throws before it has sent anything. */
 const NOT_SENT: readonly string[] = [
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -21,10 +21,10 @@ const NOT_SENT: readonly string[] = [
 
 const SQLSTATE_REGEXP = /^[0-9A-Z]{5}$/;
 
-/** Failures of every call, by SQLSTATE, and the condition that Postgres must meet. */
+/** SQLSTATEs with which every call fails, and the condition that Postgres must meet. */
 const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) => string])[] = [
   [
-    // A table or a function that is not there, or has other columns, constraints, types.
+    // A table or a function is missing, or has other columns, constraints or types.
     /^(42P01|42883|42703|42804|42P10|42P13|3F000|23...)$/,
     ({ table, commit }) =>
       `have the table ${table} and the function ${commit} of this version (call store.migrate())`,
@@ -35,11 +35,11 @@ const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) =>
       `grant SELECT, INSERT, UPDATE and DELETE on ${table}, and EXECUTE on ${commit}`,
   ],
   [/^55P03$/, ({ table }) => `lock the table ${table} within 50 ms`],
-  // A standby, which has no unlogged tables either.
+  // The server is a standby. A standby has no unlogged tables either.
   [/^(25006|0A000)$/, () => "be a server that takes writes"],
   [/^53/, () => "have room"],
   [
-    // A statement of that name is, or is not, on the connection that a pooler chose.
+    // A pooler chose a connection on which the statement's name is taken, or is not known.
     /^(42P05|26000)$/,
     () => "be called without prepared statements by name (the client's option prepare: false)",
   ],
@@ -47,7 +47,7 @@ const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) =>
   [/^(08|57P|58|XX)/, () => "be reachable"],
 ];
 
-/** The error of an answer that the function of this version does not give. */
+/** The error for an answer that this version's function cannot give. */
 export function unreadableAnswer({ table, commit }: PostgresNames, cause: unknown): DriverError {
   const [, ruleOf] = RULES[0]!;
   return new DriverError("The function gave an unexpected answer", {
@@ -56,19 +56,19 @@ export function unreadableAnswer({ table, commit }: PostgresNames, cause: unknow
   });
 }
 
-/** Whether others hold a lock: of the table, unless it turns out to be one of a row. */
+/** Whether somebody else holds a lock, on the table or on a row. */
 export function isLockTimeout(error: unknown): error is DriverError {
   const { code, errno } = ((error as Partial<DriverError>).cause ?? {}) as Record<string, unknown>;
   return error instanceof DriverError && stateOf(code, errno) === "55P03";
 }
 
-/** Whether a statement's name is not known to the connection, or is already. */
+/** Whether the connection does not know a statement's name, or has given it to another statement. */
 export function isNameLost(thrown: unknown): boolean {
   const { code, errno } = (thrown ?? {}) as Record<string, unknown>;
   return /^(42P05|26000)$/.test(String(stateOf(code, errno)));
 }
 
-/** The error of rows that others keep locked: only the calls on their keys have to wait for them. */
+/** The error for rows that others keep locked. Only calls on the keys of these rows have to wait. */
 export function rowsLocked(
   { message, cause }: DriverError,
   locked: readonly number[],
@@ -84,7 +84,7 @@ export function rowsLocked(
   });
 }
 
-/** The error of a migration that failed; nothing was changed then. */
+/** The error of a failed migration, which has changed nothing. */
 export function migrationFailure(thrown: unknown, { table, commit }: PostgresNames): Error {
   const { code, errno, message } = (thrown ?? {}) as Record<string, unknown>;
   const state = String(stateOf(code, errno));
@@ -96,7 +96,7 @@ export function migrationFailure(thrown: unknown, { table, commit }: PostgresNam
   return new Error(`Cannot migrate as ${rule}: ${message ?? thrown}`, { cause: thrown });
 }
 
-/** Reads the error of a client. */
+/** Turns a client's error into a `DriverError`. */
 export function postgresFailure(thrown: unknown, names: PostgresNames): DriverError {
   const { message, code, errno, cause } = (thrown ?? {}) as {
     readonly message?: unknown;
@@ -114,15 +114,15 @@ export function postgresFailure(thrown: unknown, names: PostgresNames): DriverEr
   return new DriverError(text, { ...meaningOf(state, names), cause: thrown });
 }
 
-/** Postgres' code: Bun gives its own as `code`, and Postgres' as `errno`. */
+/** The SQLSTATE. Bun has it in `errno`, and a code of its own in `code`. */
 function stateOf(code: unknown, errno: unknown): unknown {
   return [errno, code].find((each) => SQLSTATE_REGEXP.test(String(each)));
 }
 
 function meaningOf(state: string, names: PostgresNames): DriverErrorOptions {
-  // A serialization failure, and a deadlock with somebody else's statements.
+  // A serialization failure, or a deadlock with statements of others.
   if (state === "40001" || state === "40P01") return { applied: "no", retry: true };
-  // Another process of the server crashed: perhaps after the commit.
+  // Another process of the server crashed, perhaps after the commit.
   if (state === "57P02") return { applied: "unknown" };
   const rule = RULES.find(([states]) => states.test(state))?.[1](names);
   return rule === undefined
@@ -130,7 +130,7 @@ function meaningOf(state: string, names: PostgresNames): DriverErrorOptions {
     : { applied: "no", scope: "server", rule };
 }
 
-/** Pools say so without a code. */
+/** Whether a pool could not connect. Pools report this without a code. */
 function isFailedConnect(text: string): boolean {
   return text === "timeout exceeded when trying to connect" ||
     text === "Cannot use a pool after calling end on the pool";

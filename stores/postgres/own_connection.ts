@@ -1,11 +1,11 @@
 /*
- * A connection of the store's own, with the settings of a `Client` of the package `pg`: on the client
- * itself a batch could become part of a transaction that the application has begun.
+ * A connection of the store's own, with the settings of a `Client` of the package `pg`. On the client
+ * itself, a batch could become part of a transaction of the application.
  */
 
 import type { Statements } from "./statements.ts";
 
-/** A client of the package `pg`, as far as it is used. */
+/** The members that we use of a client of the package `pg`. */
 export interface PgClient {
   readonly connectionParameters: unknown;
   connect(): Promise<unknown>;
@@ -14,7 +14,7 @@ export interface PgClient {
   on(event: "error" | "end", listener: () => void): unknown;
 }
 
-/** Runs statements on a connection that is made when it is first needed, and again once it is lost. */
+/** Runs statements on a connection that it makes when it needs one, and again after a loss. */
 export function ownConnection(client: PgClient, mostWait: number): Statements {
   const Client = client.constructor as new (settings: unknown) => PgClient;
   let current: Promise<PgClient> | undefined;
@@ -44,7 +44,7 @@ export function ownConnection(client: PgClient, mostWait: number): Statements {
         const statement = { name, text, values: [...values], query_timeout: mostWait };
         return (await connection.query(statement)).rows as readonly Record<string, unknown>[];
       } catch (error) {
-        // An error without a code is none of the server's: the connection is lost, or stuck.
+        // An error without a code is not from the server: the connection is lost, or stuck.
         if ((error as { readonly code?: unknown }).code === undefined) drop(connection);
         throw error;
       }

@@ -1,5 +1,5 @@
 /*
- * Compare and set on Postgres: one call of a function for a batch, in a transaction of its own.
+ * Compare and set on Postgres. A batch is one call of a function, in a transaction of its own.
  */
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
@@ -15,7 +15,7 @@ import {
 } from "./failures.ts";
 import { type PostgresNames, postgresSchema, type PostgresSchemaOptions } from "./schema.ts";
 
-/** A key of a commit, and where it comes from. */
+/** A key of a commit, with its group and its place in the group. */
 interface Placed {
   readonly cell: DriverCell;
   readonly group: number;
@@ -42,7 +42,7 @@ export function postgresDriver(
   const name = `tidegate_${fnv1a(call).toString(36)}`;
   let sweptTo = "";
 
-  /** Finds out which keys others keep locked; if it cannot, they keep the table locked. */
+  /** Finds out which keys others keep locked. If that times out, too, they have locked the table. */
   async function lockedOut(
     timeout: DriverError,
     placed: readonly Placed[],
@@ -77,7 +77,7 @@ export function postgresDriver(
       return Number(swept);
     },
     async deletePrefix(beginning) {
-      // The first key after them: what they begin with ends with a brace.
+      // The first key after all of them. The beginning ends with a brace, so its last unit can grow.
       const end = beginning.slice(0, -1) +
         String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
       const values = [beginning, end];
@@ -97,7 +97,7 @@ export function postgresDriver(
   };
 }
 
-/** Runs statements, as many at a time as there may be. Nobody waits for one whose signal is aborted. */
+/** Runs a bounded number of statements at a time. A statement that waits can be aborted. */
 function limitedRun(statements: Statements, names: PostgresNames) {
   const { most } = statements;
   const run = runByName(statements);
@@ -131,9 +131,10 @@ function limitedRun(statements: Statements, names: PostgresNames) {
 }
 
 /**
- * Runs statements under their names, which saves a third of their time: Postgres neither parses nor plans them
- * again. Behind a pooler that lends another connection for each transaction a name is not where it was
- * prepared, or is there already; nothing was executed then, and from now on no names are used.
+ * Runs statements under their names, which saves a third of their time, because Postgres neither parses
+ * nor plans them again. A pooler may lend another connection for each transaction. That connection may
+ * not know the name, or may have given it to another statement. Postgres has then executed nothing, and
+ * the store uses no more names.
  */
 function runByName({ run }: Statements): Statements["run"] {
   let hasNames = true;
@@ -170,11 +171,11 @@ function byUnits({ cell: { key: a } }: Placed, { cell: { key: b } }: Placed): nu
   return a < b ? -1 : 1;
 }
 
-/** The order of bytes in UTF-8 is that of code points, but not of the halves of characters. */
+/** Compares by code points: they sort like bytes in UTF-8, and UTF-16 units do not. */
 function byPoints({ cell: { key: a } }: Placed, { cell: { key: b } }: Placed): number {
   let at = 0;
   while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  // Between two characters of which only the second halves differ, those halves decide.
+  // If only the second units of two characters differ, those units decide, in the same order.
   return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
 }
 
@@ -191,12 +192,12 @@ function valuesOf(placed: readonly Placed[]): readonly string[] {
   ];
 }
 
-/** An element of an array. */
+/** An element of an array literal of Postgres. */
 function quoted(text: string): string {
   return /["\\]/.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : `"${text}"`;
 }
 
-/** Reads a list: the time, and in pairs places from 1 on and texts. */
+/** Reads an answer: a list of the time, and then of pairs, each of a place (from 1 on) and a text. */
 function readAnswer(
   answer: string,
   placed: readonly Placed[],
@@ -214,7 +215,7 @@ function readAnswer(
   return { now, lost: [...lost].map(([group, held]) => ({ group, held })) };
 }
 
-/** Goes on through the keys where the last sweep ended, so that it costs the same in a table of any size. */
+/** Sweeps the keys after those of the last sweep, so that its cost does not grow with the table. */
 function sweepSql(table: string): string {
   return `
 WITH now AS (SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms),

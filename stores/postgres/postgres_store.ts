@@ -1,5 +1,5 @@
 /**
- * The Postgres store: limits that hold across machines, in a table of a database that is there anyway.
+ * The Postgres store: limits that hold across machines, in a table of a database that you have anyway.
  *
  * @example
  * ```ts
@@ -30,28 +30,28 @@ export interface PostgresStoreOptions extends DriverStoreOptions, PostgresSchema
 /** A store in Postgres. */
 export interface PostgresStore extends DriverStore {
   /**
-   * Makes the table and its function if they are not there; may run as often as you like, and in several
-   * processes at a time. It needs the right to create both; deciding needs only SELECT, INSERT, UPDATE and
-   * DELETE on the table.
+   * Makes the table and its function if they are missing. It may run any number of times, and in several
+   * processes at once. It needs the right to create both. Calls then need only SELECT, INSERT, UPDATE
+   * and DELETE on the table.
    *
-   * @throws {Error} If Postgres does not permit it, does not answer, or has another table of that name;
-   * with the client's error as `cause`. Nothing was changed then.
+   * @throws {Error} If Postgres does not permit it, does not answer, or has another table of that name.
+   * The client's error is the `cause`, and nothing was changed.
    */
   migrate(): Promise<void>;
 }
 
 /**
- * A store in Postgres 13 or later, on a pool of `pg`, on what `postgres()` or Bun's `SQL` return, or on a
- * PGlite; a `Client` of `pg` lends its settings to a connection of the store's own. The client stays yours:
- * close it after the store.
+ * A store in Postgres 13 or later. The client is a pool of `pg`, the result of `postgres()`, Bun's `SQL`
+ * or a PGlite. From a `Client` of `pg` the store takes the settings for a connection of its own. The
+ * client stays yours: close it after the store.
  *
- * Calls that arrive while a batch is under way share the next one, which is one round trip: one statement,
- * a call of a function, that compares what the calls were decided by with what the table holds. Many callers
- * of a key are one row write, and a refusal writes nothing. The database's clock decides. Transaction
- * poolers such as PgBouncer may stand in between.
+ * Calls that arrive while a batch is under way share the next one. A batch is one round trip: one call
+ * of a function, which compares the states that the decisions were based on with the table. Many callers
+ * of a key cause one row write, and a refusal writes nothing. The database's clock decides. A transaction
+ * pooler such as PgBouncer may stand in between.
  *
  * @param client As above.
- * @param options Time limits, what to do at failures, and where the table is.
+ * @param options Time limits, the treatment of failures, and the name of the table.
  * @throws {TypeError} If an option is of the wrong type, or the client is of another kind.
  * @throws {RangeError} If an option is out of range.
  */

@@ -1,34 +1,36 @@
 /*
  * The table of a store, and the function that commits a batch in it.
  *
- * The function visits keys in the order of their bytes, which callers have put them in, so that no two
- * batches wait for each other. At READ COMMITTED each statement in it sees what was committed before that
- * statement: one that has waited for a row compares the new text. A key that stands alone needs one
- * statement. Keys of one group are locked first, all of them, and written in a second pass if none
- * differs; a key that is absent gets an empty text meanwhile, because an absent row cannot be locked. A
- * group in which nothing is to be written is read by one statement, without locks: refusals write nothing,
- * not even to the log.
+ * The function visits keys in the order of their bytes, so that no two batches wait for each other.
+ * Callers pass the keys in this order. At READ COMMITTED each statement of the function sees all commits
+ * before it, so a statement that has waited for a row compares the new text.
  *
- * `fresh_at` has no index: an update would have to change it, and could no longer stay on its page.
+ * A key without a group needs one statement. The keys of a group are all locked first. A second pass
+ * writes them if every text is as expected. An absent key gets an empty text meanwhile, because an absent
+ * row cannot be locked. A group without writes is read by one statement, without locks: refusals write
+ * nothing, not even to the log.
+ *
+ * `fresh_at` has no index, because every update would change the index, and a row could no longer stay
+ * on its page.
  */
 
 import { checkText, type OptionCheck, rangeError, typeError } from "../../core/options/checks.ts";
 
-/** Where the table is, and how it is kept. */
+/** The name of the table, and how Postgres keeps it. */
 export interface PostgresSchemaOptions {
   /** The table: a letter or `_`, then letters, digits and `_`, at most 48; default `"tidegate"`. */
   readonly table?: string | undefined;
-  /** Its schema, named likewise; without it the first one of the `search_path` that has the table. */
+  /** Its schema, by the same rules; by default the first of the `search_path` that has the table. */
   readonly schema?: string | undefined;
   /**
-   * Whether the table is written to Postgres' log. Without it (default) it is `UNLOGGED`: several times
-   * faster, but empty after a crash of Postgres and on a standby that takes over, so that limits begin
-   * anew. A table that is there is changed only where this option is given.
+   * Whether Postgres writes the table to its log. By default the table is `UNLOGGED`: several times
+   * faster, but empty after a crash of Postgres, and on a standby that takes over, so that limits begin
+   * anew. `migrate` changes an existing table only if this option is given.
    */
   readonly logged?: boolean | undefined;
 }
 
-/** Quoted names of what a store uses. */
+/** The quoted names of a store's table and function. */
 export interface PostgresNames {
   readonly table: string;
   readonly commit: string;
@@ -44,7 +46,7 @@ export const checkName: OptionCheck = (action, option, value) => {
   throw rangeError(action, `${option} ${rule}`, value);
 };
 
-/** The names of what a store uses; a later release that needs another function gives it another number. */
+/** The names of a store's table and function. A release with another function gives it a new number. */
 export function postgresNames(
   { table = "tidegate", schema }: PostgresSchemaOptions,
 ): PostgresNames {
@@ -53,8 +55,8 @@ export function postgresNames(
 }
 
 /**
- * The SQL that makes the table of a store and its function, for your own migrations; `store.migrate()`
- * runs the same. It may run more than once, and beside itself.
+ * The SQL that makes the table of a store and its function, for your own migrations. `store.migrate()`
+ * runs the same. It may run any number of times, and in several processes at once.
  *
  * @example
  * ```ts
@@ -94,7 +96,7 @@ END
 $migrate$`.trim();
 }
 
-/** Changes how a table that is there is kept, where that was asked for. */
+/** Changes how an existing table is kept, if the option asks for that. */
 function keptAs(table: string, logged: boolean | undefined): string {
   if (logged === undefined) return "";
   const [persistence, kind] = logged ? ["p", "LOGGED"] : ["u", "UNLOGGED"];
@@ -117,10 +119,12 @@ export function checkSchemaOptions(
 }
 
 /**
- * The body: `ties` is null, or holds 0 for a key alone, the number of its group, or less than 0 where
- * nothing of the group is written. The answer is a list in JSON: the time, and in pairs the places of keys
- * that were not as expected, from 1 on, and what they hold. Where `nexts` is null, the places of keys that
- * others keep locked.
+ * The body of the function. `ties` is null if no key has a group. Otherwise it holds, for each key, 0 if
+ * the key has no group, the number of its group, or a negative number if the group has no writes.
+ *
+ * The answer is a list in JSON: the time, and then pairs for the keys whose text was not as expected,
+ * each of the key's place (from 1 on) and its text. If `nexts` is null, the list has the places of keys
+ * that others keep locked.
  */
 function functionBody(table: string): string {
   return `

@@ -1,9 +1,9 @@
 /** Runs statements. */
 export interface Statements {
   /**
-   * Runs one, and answers its rows.
+   * Runs a statement, and returns its rows.
    *
-   * @param name If it comes again and again: a name of its own, under which a connection may keep it.
+   * @param name A name under which a connection may keep the statement, if it runs again and again.
    */
   run(
     text: string,
@@ -12,6 +12,6 @@ export interface Statements {
   ): Promise<readonly Record<string, unknown>[]>;
   /** The most statements at a time. */
   readonly most: number;
-  /** Releases what was created here; the client stays open. */
+  /** Releases the resources that were created here. The client stays open. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /*
- * Whether processes can share a database file safely: by the version of SQLite, and by where the file
- * lies.
+ * Checks whether processes can share a database file safely. That depends on the version of SQLite, and
+ * on the file system.
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
@@ -21,14 +21,14 @@ export function checkVersion(database: SqliteDatabase): void {
   throw new TypeError(errorMessage("open sqliteStore", rule, version));
 }
 
-/** Whether a version has the bug: all before 3.51.3, but for a release of 3.50 that mends it. */
+/** Whether a version has the bug: all before 3.51.3 have it, except a release of 3.50 with the fix. */
 export function hasWalResetBug(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
   if (major !== 3 || minor > 51) return major < 3;
   return minor === 51 ? patch < 3 : !(minor === 50 && patch >= 7);
 }
 
-/** The types of file systems by which machines share files, as Linux numbers them. */
+/** Linux's numbers for the file systems by which machines share files. */
 const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0x6969: "NFS",
   0x517b: "SMB",
@@ -46,7 +46,7 @@ interface FileSystem {
 }
 
 /**
- * Requires a file on a disk of this machine. Only Linux says what kind of file system it is.
+ * Requires a file on a disk of this machine. Only Linux reports the type of a file system.
  *
  * @throws {TypeError} If the file lies on a network file system.
  */
@@ -57,7 +57,7 @@ export function checkPlace(path: string): void {
   throw new TypeError(errorMessage("open sqliteStore", rule, path));
 }
 
-/** The name of a network file system by its type; `undefined` of any other one. */
+/** The name of a network file system, by its type; `undefined` for any other file system. */
 export function networkFileSystem(type: number | undefined): string | undefined {
   return type === undefined ? undefined : NETWORK_FILE_SYSTEMS[type >>> 0];
 }
@@ -68,7 +68,7 @@ function typeOf(path: string): number | undefined {
   try {
     return builtinModule<FileSystem>("node:fs")?.statfsSync?.(path).type;
   } catch {
-    // The runtime does not permit it, or the path is a URI.
+    // The runtime does not permit the question, or the path is a URI.
     return undefined;
   }
 }

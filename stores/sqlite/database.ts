@@ -1,19 +1,19 @@
 /*
- * The databases of the runtimes: `node:sqlite` on Node and Deno, `bun:sqlite`, and better-sqlite3,
- * which have in common all that a store needs. Their errors differ.
+ * The databases of the runtimes: `node:sqlite` on Node and Deno, `bun:sqlite`, and better-sqlite3.
+ * They share every method that a store needs, but their errors differ.
  */
 
 import { errorMessage, typeError } from "../../core/options/checks.ts";
 
 /** A prepared statement. */
 export interface SqliteStatement {
-  /** Runs it; what it changed. */
+  /** Runs it, and returns the number of changes. */
   run(...values: SqliteValue[]): unknown;
   /** The first row; `undefined` or `null` if there is none. */
   get(...values: SqliteValue[]): unknown;
   /** All rows. */
   all(...values: SqliteValue[]): unknown[];
-  /** Lets go of it, where the collector does not do that in time. */
+  /** Releases it, where the garbage collector would do that too late. */
   finalize?(): void;
 }
 
@@ -35,12 +35,12 @@ export interface SqliteDatabase {
 
 type OpenPath = new (path: string) => SqliteDatabase;
 
-/** The part of `process` that opens modules of the runtime. */
+/** The member of `process` that loads modules of the runtime. */
 interface ProcessFacts {
   getBuiltinModule?(name: string): unknown;
 }
 
-/** A module of the runtime; `undefined` if it has none of that name. */
+/** A module of the runtime; `undefined` if the runtime has no module of that name. */
 export function builtinModule<Module>(name: string): Module | undefined {
   const { process } = globalThis as { readonly process?: ProcessFacts };
   try {
@@ -51,7 +51,7 @@ export function builtinModule<Module>(name: string): Module | undefined {
 }
 
 /**
- * Opens a file by what the runtime brings.
+ * Opens a file with the runtime's own SQLite.
  *
  * @throws {TypeError} If the runtime has no SQLite.
  */
@@ -73,7 +73,7 @@ export function checkDatabase(database: unknown): asserts database is SqliteData
   throw typeError("create sqliteStore", rule, database);
 }
 
-/** Result codes of SQLite, and the texts that it has for them. */
+/** Result codes of SQLite, and their texts. */
 const CODES = {
   SQLITE_BUSY: { number: 5, text: "database is locked" },
   SQLITE_IOERR: { number: 10, text: "disk I/O error" },
@@ -85,7 +85,7 @@ export function hasCode(error: unknown, name: keyof typeof CODES): boolean {
     readonly errcode?: number; // node:sqlite
     readonly errno?: number; // bun:sqlite
     readonly code?: string; // better-sqlite3, bun:sqlite
-    readonly message?: string; // all that Deno says of an `exec`
+    readonly message?: string; // the only member after an `exec` on Deno
   };
   const { number, text } = CODES[name];
   const given = errcode ?? errno;

@@ -1,5 +1,5 @@
 /*
- * Prepares a database for a store: its settings, and the table of states.
+ * Prepares a database for a store: sets its options, and makes the table of states.
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
@@ -9,13 +9,13 @@ import type { SqliteDatabase } from "./database.ts";
 const COLUMNS = ["key", "state", "fresh_at"];
 
 /**
- * Sets the database up, and makes the table if there is none.
+ * Sets up the database, and makes the table if it is missing.
  *
  * @param isShared Whether other connections may open the file.
  * @throws {TypeError} If a table of that name has other columns, or the file cannot have a WAL.
  */
 export function openTable(database: SqliteDatabase, table: string, isShared: boolean): void {
-  // The store waits for a locked file by steps of its own: see patience.ts.
+  // The store itself waits for a locked file, in steps of its own: see patience.ts.
   database.exec("PRAGMA busy_timeout = 0");
   if (!isShared) database.exec("PRAGMA locking_mode = EXCLUSIVE");
   const mode = database.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
@@ -23,9 +23,9 @@ export function openTable(database: SqliteDatabase, table: string, isShared: boo
     const rule = "its file must support a write-ahead log";
     throw new TypeError(errorMessage("open sqliteStore", rule, mode.journal_mode));
   }
-  // A crash of the process loses nothing; one of the machine may lose the last calls, and no more.
+  // A crash of the process loses nothing. A crash of the machine may lose the last calls, and no more.
   database.exec("PRAGMA synchronous = NORMAL");
-  // In a mapped file, a stray write of one process would be valid data to the others.
+  // In a mapped file, a stray write of one process would look like valid data to the others.
   database.exec("PRAGMA mmap_size = 0");
   if (columnsOf(database, table).length === 0) {
     database.exec(

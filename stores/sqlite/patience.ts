@@ -1,26 +1,26 @@
 /*
- * Waiting for SQLite's lock. SQLite sleeps for longer and longer, so whoever has waited long waits on,
- * while a newcomer gets the lock. Short steps of random length are fair and cost little.
+ * Waits for SQLite's lock. SQLite's own waits grow longer and longer, so a newcomer gets the lock before
+ * a process that has waited long. Short waits of random length are fair, and cost little.
  */
 
-/** Milliseconds of a step, at least. */
+/** The least milliseconds of a step. */
 const STEP = 0.1;
-/** Up to so many more, by chance. */
+/** The most milliseconds that chance adds to a step. */
 const JITTER = 0.2;
 
-/** How long calls wait for a lock. */
+/** Decides how long calls wait for a lock. */
 export interface Patience {
   /** Begins to wait: the function waits a step, and returns whether there was time for it. */
   start(): () => boolean;
-  /** The lock was had. */
+  /** Notes that a call got the lock. */
   reward(): void;
 }
 
-/** The clock that waiting goes by, in milliseconds. */
+/** The clock that measures waits, in milliseconds. */
 export interface WaitingClock {
   /** The time now, which never steps. */
   now(): number;
-  /** Stops the thread for so long. */
+  /** Stops the thread for that time. */
   wait(milliseconds: number): void;
 }
 
@@ -32,9 +32,9 @@ const OWN_CLOCK: WaitingClock = {
 };
 
 /**
- * Waits for at most so many milliseconds a call. After a call that waited in vain, others try once
- * without waiting until one of them succeeds: a process that is stopped while it holds the lock must
- * not stop the others, call after call.
+ * Waits at most `timeout` milliseconds a call. After a call that waited in vain, other calls do not wait
+ * at all until one of them succeeds. Otherwise a process that is stopped while it holds the lock would
+ * hold up every call of the others.
  */
 export function patience(timeout: number, clock: WaitingClock = OWN_CLOCK): Patience {
   let isLost = false;

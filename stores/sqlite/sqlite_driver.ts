@@ -1,7 +1,7 @@
 /*
- * The driver of SQLite. A call first reads without a lock: a refusal, which writes nothing, is
- * answered by that. What it writes, it writes in the same transaction, which fails if another process
- * has written since it began; then the call begins again with the lock.
+ * The driver of SQLite. A call first reads without a lock, and that is all that a refusal needs. If the
+ * call writes, it does so in the same transaction. The transaction fails if another process has written
+ * since it began. The call then begins again, with the lock.
  */
 
 import { DriverError } from "../driver.ts";
@@ -9,7 +9,7 @@ import type { LockedTransaction, LockedWork } from "../locked/locked_transaction
 import { hasCode, type SqliteDatabase, type SqliteStatement } from "./database.ts";
 import { patience } from "./patience.ts";
 
-/** Makes the driver of an open database whose table is there. */
+/** Makes the driver of an open database that has its table. */
 export function sqliteDriver(
   database: SqliteDatabase,
   table: string,
@@ -39,7 +39,7 @@ export function sqliteDriver(
   const sweepRange = prepare(`DELETE FROM ${table} WHERE key > ? AND key <= ? AND fresh_at <= ?`);
   const forgetRange = prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`);
   const waiting = patience(timeout);
-  /** The key that the last sweep ended at. */
+  /** The last key of the last sweep. */
   let swept = "";
 
   function textOf(key: string): string {
@@ -47,7 +47,7 @@ export function sqliteDriver(
     return row?.state ?? "";
   }
 
-  /** Runs work in a transaction, which holds the lock from the start where work has to be repeated. */
+  /** Runs work in a transaction. A repeated one begins with the lock. */
   function inTransaction<Answer>(work: () => Answer): Answer {
     let isLocking = false;
     let waitStep: (() => boolean) | undefined;
@@ -64,7 +64,7 @@ export function sqliteDriver(
         if (isOpen) undo();
         if (!hasCode(error, "SQLITE_BUSY")) throw asDriverError(error);
         waitStep ??= waiting.start();
-        // The first time, another process may merely have written before.
+        // A failure without the lock only means that another process has written meanwhile.
         if (isLocking && !waitStep()) throw lockedOut(error);
         isLocking = true;
       }
@@ -75,7 +75,7 @@ export function sqliteDriver(
     try {
       rollback.run();
     } catch {
-      // After some errors SQLite has done it by itself.
+      // After some errors SQLite has rolled back by itself.
     }
   }
 
@@ -109,20 +109,20 @@ export function sqliteDriver(
     deletePrefix: (beginning) =>
       void inTransaction(() => forgetRange.run(beginning, afterAll(beginning))),
     close() {
-      // On Bun the file stays open while a statement is.
+      // On Bun the file stays open as long as a statement does.
       for (const statement of statements) statement.finalize?.();
       close();
     },
   };
 }
 
-/** The first text after all that begin with this one, in the order of UTF-8. */
+/** The first text after every text with this beginning, in the order of UTF-8. */
 function afterAll(beginning: string): string {
   return beginning.slice(0, -1) +
     String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
 }
 
-/** An error of SQLite: the transaction was rolled back, unless the disk failed while it was committed. */
+/** Wraps an error of SQLite. The transaction was rolled back, unless the disk failed at the commit. */
 function asDriverError(error: unknown): DriverError {
   const applied = hasCode(error, "SQLITE_IOERR") ? "unknown" : "no";
   const message = error instanceof Error ? error.message : String(error);

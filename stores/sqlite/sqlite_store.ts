@@ -1,6 +1,6 @@
 /**
- * The SQLite store: limits that all processes of a machine share by a file, and that survive
- * restarts. It answers at once.
+ * The SQLite store: limits in a file that all processes of a machine share, and that survives restarts.
+ * It answers at once.
  *
  * @example
  * ```ts
@@ -34,18 +34,17 @@ const OPEN_WITHIN = 5_000;
 /** The options of `sqliteStore`. */
 export interface SqliteStoreOptions extends LockedStoreOptions {
   /**
-   * The most milliseconds that a call waits while other processes write; from 1 to 2^31 - 1;
-   * default
-   * 50. It stops the event loop, for a millisecond at most where nothing is wrong. After a call that waited in vain, others
-   * do not wait until one succeeds.
+   * The most milliseconds that a call waits while other processes write; from 1 to 2^31 - 1; default
+   * 50. The wait stops the event loop, usually for less than a millisecond. After a call that waited in
+   * vain, other calls do not wait until one of them succeeds.
    */
   readonly timeout?: number | undefined;
   /** The table, a name of letters, digits and underscores; default `"tidegate"`. */
   readonly table?: string | undefined;
   /**
-   * Whether other connections may open the file: those of other processes, or of other threads of
-   * this one. Default yes, which takes SQLite 3.51.3 or later and a disk of this machine; with
-   * `false` they are locked out, and any version and disk will do.
+   * Whether other connections may open the file, from other processes or other threads. By default
+   * they may. That takes SQLite 3.51.3 or later, and a disk of this machine. With `false` they are
+   * locked out, and any version and any disk will do.
    */
   readonly shared?: boolean | undefined;
 }
@@ -60,14 +59,14 @@ export type SqliteTurnStore = AsyncStore & LockedStoreExtras;
  * A store in a SQLite database, by `node:sqlite`, `bun:sqlite` or better-sqlite3. All processes of
  * a machine may open the same file, and a limit is exact over all of them.
  *
- * By default each call is a transaction, and is answered at once, in 15 to 40 microseconds; a
- * refusal writes nothing and takes a few. With `batch: "turn"`, all calls of a turn of the event
- * loop are one transaction, and answers are promises. A restart, or a process that is killed,
- * forgets nothing that was answered; a machine that loses power may forget the last calls.
+ * By default each call is a transaction, and is answered at once, in 15 to 40 microseconds. A refusal
+ * writes nothing, and takes a few microseconds. With `batch: "turn"`, all calls of a turn of the event
+ * loop are one transaction, and answers are promises. No answered call is lost by a restart or a killed
+ * process. A machine that loses power may lose the last calls.
  *
- * The store makes its table. It drops keys that are fresh again as others are written, so the file
- * stays as large as the keys in use. Its time is that of `Date.now`; where the wall clock is set
- * back, it goes on. A call takes O(log n) for n keys held.
+ * The store makes its table. When it writes keys it also drops keys that are fresh again, so the file
+ * stays as large as the keys in use. The store reads `Date.now`, and goes on when the wall clock is set
+ * back. A call takes O(log n) for n keys held.
  *
  * @param database The path of a file, `":memory:"`, or an open database. Do not use that database
  * for anything else, because the store changes its settings, and a transaction of yours would
@@ -143,7 +142,7 @@ export function sqliteStore(
   }
 }
 
-/** Opens again while others open the file, too: only one of them can prepare it. */
+/** Tries again while other processes open the file, because only one of them can prepare it. */
 function whileBusy<Opened>(open: () => Opened): Opened {
   const waitStep = patience(OPEN_WITHIN).start();
   for (;;) {
@@ -165,7 +164,7 @@ function openFile(path: string): SqliteDatabase {
 
 function openingFailed(cause: unknown, database: unknown): Error {
   const { message } = cause as Error;
-  // In full, because the end of a path says most.
+  // Print the path in full, because its end says most.
   const place = typeof database === "string" ? `: its path is ${JSON.stringify(database)}` : "";
   return new Error(
     `Cannot open sqliteStore as SQLite must be able to read and write its file: ${message}${place}`,
