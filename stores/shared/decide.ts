@@ -1,7 +1,8 @@
 /*
  * A decision on one key: find the key, step its state, write the next state into a spare block, and
- * swap that in. If another thread was faster, start again. `decideOn` does so for any key; `singleCall`
- * is the same written out for keys in their home bucket, and leaves the rest to it.
+ * swap that block in. If another thread was faster, start again. `decideOn` does so for any key.
+ * `singleCall` is the same, written out for keys in their home bucket. It leaves all others to
+ * `decideOn`.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -29,7 +30,7 @@ export interface Stepper<Argument, Answer> {
   /** The same for states without notes; `undefined` if the verb may leave notes. */
   readonly plain: Steps<Argument, Answer> | undefined;
   readonly decisionOf: Verb<Argument, Answer>["decisionOf"];
-  /** Whether it gives units back, which wakes whoever waits in other threads. */
+  /** Whether it gives units back, which wakes callers that wait in other threads. */
   readonly frees: boolean;
   readonly algorithm: Algorithm;
   readonly layout: NotedLayout;
@@ -37,7 +38,7 @@ export interface Stepper<Argument, Answer> {
   readonly shares: ShareScale;
 }
 
-/** How a view steps a verb on an algorithm. */
+/** The stepper of a verb on an algorithm, for one thread's view of the store. */
 export function stepperOf<Argument, Answer>(
   view: ThreadView,
   algorithm: Algorithm,
@@ -124,11 +125,11 @@ export function decideIn(view: ThreadView): DecideOn {
 }
 
 /**
- * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present,
- * written out as one function that is closed over all it needs, because that is fastest. Everything
- * else is left to `decideOn`: refunds, a new key, a key outside its home bucket, a key that a batch
- * holds, a key with notes unless the verb leaves some itself, a thread without a record, a lack of
- * nodes, a lost race.
+ * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present. It is
+ * one function, closed over everything that it needs, because that is fastest. It leaves all other
+ * cases to `decideOn`: refunds, a new key, a key outside its home bucket, a key that a batch holds, a
+ * key with notes (unless the verb itself leaves notes), a thread without a record, a lack of nodes,
+ * and a lost race.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes when keys are reset.
  */
@@ -211,7 +212,7 @@ export function singleCall<Argument, Answer>(
             : decision.resetAfter;
           floats[(to >> 1) + 1] = next === initial
             ? 0
-            // As freshAtWith, whose result an engine would allocate.
+            // The same as freshAtWith, whose result an engine would allocate.
             : now + kept - stepsLeft(decision, shares) / STEPS;
           if (isNumber) {
             ints[to] = low;
@@ -281,7 +282,7 @@ export function requireOpen(thread: Thread): void {
 /**
  * Goes on after an error that another thread's swap, or a lack of nodes, may have caused.
  *
- * @param isUnchanged Whether all keys are as the call found them.
+ * @param isUnchanged Whether no key has changed since the call found it.
  */
 export function recover(
   { thread, nodes, makeNodes }: ThreadView,

@@ -1,7 +1,8 @@
 /*
  * Reports that a shared store forgot keys in use, so that its owner can raise a bound that is too
- * small. Evictions come in bursts, so they are summed up, and reported at most once a second: the
- * first ones at once, the others at the end of each second, the last ones when the store is closed.
+ * small. Evictions come in bursts, so a thread sums them up, and reports them at most once a second.
+ * It reports the first evictions at once, later ones at the end of each second, and the last ones
+ * when the store is closed.
  */
 
 import { failureReport, guarded } from "../../core/guarded.ts";
@@ -31,8 +32,8 @@ export interface EvictionReport {
 const INTERVAL = 1_000;
 
 /**
- * Makes the report of a thread. `onEvict` is called after the current call has ended, so that it cannot
- * make that call fail.
+ * Makes the report of a thread. `onEvict` is called after the current call has ended, so that it
+ * cannot make that call fail.
  */
 export function evictionReport(thread: Thread, onEvict?: OnEvict): EvictionReport {
   const report = onEvict && guarded(onEvict, failureReport(undefined));

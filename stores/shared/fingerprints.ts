@@ -1,8 +1,8 @@
 /*
- * The fingerprints of keys as one thread makes them, and how all keys of a prefix are forgotten.
- * The table holds hashes, which do not say whose keys they are. So the keys of a prefix are hashed
- * with a number, its generation. Keys of an earlier generation are never looked up again: they give
- * way once they are fresh, or when room is needed.
+ * Makes the fingerprints of keys for one thread, and forgets all keys of a prefix. The table holds
+ * hashes, which do not tell the prefix of a key. So a key's hash includes a number, the generation of
+ * its prefix. Nobody looks up keys of an earlier generation: they give way once they are fresh, or
+ * when room is needed.
  *
  * The generation of a prefix is a key's state in the same table, under a name that no limiter's key
  * has. The header counts how often any prefix was reset, so that a thread looks again only then.
@@ -17,9 +17,9 @@ import { keyFamily } from "../../core/stored_key.ts";
 import { header } from "./layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
 
-/** For how long a generation is kept: no key is fresh later. */
+/** Milliseconds for which a generation is kept. Every key is fresh sooner. */
 const KEPT_FOR = 2 ** 52;
-/** Most families whose hash is remembered. */
+/** The most families whose hash a thread remembers. */
 const MAX_REMEMBERED = 1_000;
 
 /** The hash of a key in two halves; the low two bits of `low` are 0. */
@@ -31,13 +31,16 @@ export interface Fingerprint {
 /** Runs a call on a key. */
 type Call = (key: Fingerprint, algorithm: Algorithm, cost: number) => Decision;
 
-/** The fingerprints in a store's memory; generations are read by `call`. */
+/** The fingerprints for a store's memory. `call` reads the generations. */
 export function fingerprints(ints: Int32Array, call: Call) {
   const start = hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!);
   const families = new Map<string, HashStart>();
   let seen = 0;
 
-  /** The generation of a prefix, raised by so much; `name` is how the families of the prefix begin. */
+  /**
+   * Raises the generation of a prefix and returns it. `name` is the beginning of the prefix's
+   * families.
+   */
   function generation(name: string, raised: number): number {
     // No stored key of a limiter ends like this.
     return call(fingerprintFrom(start, `${name} generation`), counting, raised).remaining;
@@ -86,11 +89,12 @@ export function fingerprintFrom(start: HashStart, text: string): Fingerprint {
 
 const count: Algorithm<number>["step"] = (state, _now, cost) => {
   const next = state + cost;
-  // In debt, so that a full store forgets it last: without it, keys that were reset would be back.
+  // Debt makes a full store forget the generation last. Without it, keys that were reset would be
+  // back.
   return [makeDecision(true, 0, next, 0, 0, KEPT_FOR, 0, 1, undefined, undefined), next];
 };
 
-/** A number that is counted up; `remaining` says how far. */
+/** Counts a number up. `remaining` is the count. */
 const counting: Algorithm = {
   name: "generation",
   id: "generation",

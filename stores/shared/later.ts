@@ -1,4 +1,4 @@
-/** Calls a function after some milliseconds, if the process lives on until then: no call keeps it alive. */
+/** Calls a function after some milliseconds. The wait does not keep the process alive. */
 export function later(milliseconds: number, call: () => void): void {
   const timer: unknown = setTimeout(call, milliseconds);
   (timer as { unref?(): void }).unref?.();

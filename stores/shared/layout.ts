@@ -36,7 +36,7 @@
  *
  * The writers and readers of each word, and their kind of access:
  *
- *   header, places and pools   all, atomic; the rest by its maker alone
+ *   header, places and pools   all, atomic; the rest only by the thread that made the store
  *   slot, intent               all, by compare-and-swap; a slot's first read is plain, a guess
  *   tag                        plain: a hint
  *   announced word             its thread, atomic; it locks the record; read atomically by all
@@ -47,7 +47,7 @@
  *   the rest of a record       the thread that has locked it, plain; all may read the counters
  *   block                      the thread that has it spare, plain; published by the swap of a slot;
  *                              read by threads that have announced its word, and not written again
- *                              until they are done
+ *                              before they are done
  *   holder                     the thread that has made the node, plain: a hint
  *   node                       the thread that has made it, plain; published by the swap of a slot;
  *                              if it is written again while a thread reads, that thread's swap fails,
@@ -81,16 +81,18 @@ export const INTENT = 15;
 export const SAME_PROCESS =
   "processes, such as those of node:cluster, share no memory: give each sqliteStore or redisStore";
 
-/** Words of a block: two of fingerprint, then 64-bit words: when it is fresh, and two of state. */
+/**
+ * Words of a block: two of fingerprint, then three of 64 bits: the fresh instant, and two of state.
+ */
 export const BLOCK = 8;
-/** Where a block says when it is fresh; in the pool, the links to other blocks. */
+/** The place of a block's fresh instant, or of its links to other blocks while it is in the pool. */
 export const FRESH_AT = 2;
 /** Words of a node. */
 export const NODE = 32;
 
 /** Words of a thread's record. */
 export const RECORD = 512;
-/** Where its parts lie. */
+/** The places of a record's parts. */
 export const field = {
   /** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
   announced: 0,
@@ -109,10 +111,10 @@ export const field = {
   head: 4,
   vetted: 5,
   tail: 6,
-  /** The batch: number and state; how many slots it takes. */
+  /** The batch: its number and state, and how many slots it changes. */
   status: 7,
   batchSize: 8,
-  /** How many more words the thread announces, and the words. */
+  /** How many further words the thread announces, and these words. */
   seenSize: 9,
   seen: 192,
   /** How many free nodes the thread keeps, and their numbers. */
@@ -125,7 +127,7 @@ export const field = {
   /** The ring of spare blocks. */
   ring: 256,
 } as const;
-/** The most operations of a batch. Each may have a second key, the one that it takes over from. */
+/** The most operations of a batch. Each may have a second key: the same key under older options. */
 export const MAX_OPERATIONS = 24;
 /** Places of the ring of spare blocks. */
 export const RING_SIZE = 128;
@@ -138,7 +140,7 @@ export const header = {
   buckets: 3,
   threads: 4,
   nodes: 5,
-  /** How often the keys of a prefix were forgotten; it stands beside words that rarely change. */
+  /** How often the keys of any prefix were forgotten. Its neighbours are words that rarely change. */
   resets: 6,
   hashKeyLow: 8,
   hashKeyHigh: 9,
@@ -148,7 +150,7 @@ export const header = {
    */
   blocks: 11,
   nodeStart: 12,
-  /** How far `capacity` may grow: what tables and blocks are sized for. */
+  /** The bound of `capacity`, for which tables and blocks have room. */
   maxCapacity: 13,
   /** The places that are taken (`places.ts`); at most `capacity`. */
   keys: 16,
@@ -178,7 +180,7 @@ const SIGNALS = 64;
 /** Words of signals; a power of two. */
 export const SIGNAL_COUNT = 1_024;
 const BUCKETS: number = SIGNALS + SIGNAL_COUNT;
-/** Blocks for each thread to have spare, beside those for keys: see `spare_blocks`. */
+/** Spare blocks of each thread, in addition to the blocks for keys: see `spare_blocks.ts`. */
 const SPARES_PER_THREAD = 144;
 
 /** The sizes of a store, as its creator chose them. */
@@ -207,13 +209,13 @@ export interface Memory {
   readonly blocks: number;
   readonly holders: number;
   readonly nodes: number;
-  /** The last node there is. */
+  /** The number of the last node. */
   readonly lastNode: number;
-  /** The last block there is. */
+  /** The number of the last block. */
   readonly lastBlock: number;
   /** The first block number that stands for a batch. */
   readonly firstMark: number;
-  /** The bits of a slot that say which block. */
+  /** The bits of a slot that hold a block's number. */
   readonly blockMask: number;
   /** Whether plain accesses keep their order: see `processor.ts`. */
   readonly keepsOrder: boolean;
@@ -227,7 +229,7 @@ function placesOf({ maxCapacity, buckets, threads, nodes: lastNode }: Sizes) {
   const holders = blocks + (lastBlock + 1) * BLOCK;
   const nodes = Math.ceil((holders + lastNode + 1) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
-  // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
+  // Make them 32-bit numbers, however they were computed: engines keep the two kinds apart.
   return {
     maxCapacity: maxCapacity | 0,
     threads: threads | 0,
@@ -246,9 +248,10 @@ function placesOf({ maxCapacity, buckets, threads, nodes: lastNode }: Sizes) {
 }
 
 /**
- * How many buckets a store has: for two to four keys to a bucket of twelve slots. When all keys are
- * in use, one bucket in 3,000 is full at the worst, and its next keys stand in the buckets after
- * it; with one or two keys to a bucket, one in five million.
+ * How many buckets a store has: one for every two to four keys, though a bucket has twelve slots.
+ * When all keys are in use, at worst one bucket in 3,000 is full, and its next keys stand in the
+ * buckets after it. A roomy store has a bucket for every one or two keys, and one in five million is
+ * full.
  */
 export function bucketsFor(capacity: number, isRoomy: boolean): number {
   return 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)) + (isRoomy ? 1 : 0));
@@ -259,7 +262,7 @@ export function capacityOf({ ints }: Pick<Memory, "ints">): number {
   return Atomics.load(ints, header.capacity);
 }
 
-/** Lets a store hold so many keys, if it does not hold as many yet: all of them have their room. */
+/** Raises the most keys that a store holds. They have room already. */
 export function growCapacity({ ints }: Memory, capacity: number): void {
   for (;;) {
     const now = Atomics.load(ints, header.capacity);
@@ -325,7 +328,7 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("first node", ints[header.nodeStart]!, places.nodes);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
   within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
-  // Threads may be in the middle of counting up past the end and back.
+  // The count may be past the end for an instant, while a thread counts up and back.
   within("number of records", ints[header.records]!, 0, 2 * threads);
   within("number of blocks", ints[header.blockCount]!, 0, places.lastBlock + threads);
   within("number of nodes taken", ints[header.nodeCount]!, 0, nodes + 16 * threads);

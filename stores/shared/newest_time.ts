@@ -1,7 +1,8 @@
 /*
- * The newest time of all threads of a store. Each thread's time is steady by itself, but one that
- * attaches after the wall clock was set back would be behind the others, and see keys that were used
- * in the future. So the newest time stands in the header, in whole seconds, and no thread falls behind.
+ * The newest time of all threads of a store. Each thread's time is steady by itself. But a thread
+ * that attaches after the wall clock was set back would be behind the others, and see keys that were
+ * used in the future. So the header holds the newest time, in whole seconds, and no thread falls
+ * behind it.
  */
 
 import type { TimeOfOthers } from "../../core/steady_time.ts";
@@ -16,7 +17,7 @@ export function newestTime({ ints }: Memory): TimeOfOthers {
     newest: () => seconds() * SECOND,
     tell(time) {
       const second = Math.floor(time / SECOND) >>> 0;
-      // Whoever loses the race has lost it to a time, and compares again a second later.
+      // A thread that loses the race has lost it to another time, and compares again a second later.
       const published = seconds();
       if (published < second) {
         Atomics.compareExchange(ints, header.newestSecond, published | 0, second | 0);

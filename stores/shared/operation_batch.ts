@@ -24,7 +24,7 @@ import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { announceMore, clearMore } from "./threads/announcements.ts";
 import { unlock } from "./threads/thread.ts";
 
-/** A key that a batch reads or writes: one object for each, however often it occurs. */
+/** A key that a batch reads or writes. A key has one target, however often it occurs. */
 interface Target extends Fingerprint {
   readonly keys: SharedKeys;
 }
@@ -42,7 +42,7 @@ type SeenKey = Readonly<FoundKey> & {
   readonly state: unknown;
 };
 
-/** A state to be kept, and the decision that led to it; without a decision the key is forgotten. */
+/** A state to keep, and the decision that led to it. Without a decision the key is forgotten. */
 interface Write {
   readonly state: unknown;
   readonly decision: Decision | undefined;
@@ -62,7 +62,7 @@ export function runBatch(
     const rule = `a batch on the shared store must have at most ${MAX_OPERATIONS} keys`;
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
-  // Keys are hashed before the call begins, because `startOf` may itself be a call of the store.
+  // Hash the keys before the call begins, because `startOf` may itself be a call of the store.
   const placed = placesOf(operations);
   const tries = batchOf(view, operations, placed, now);
   enter(view);
@@ -92,7 +92,7 @@ export function runBatch(
 function placesOf(operations: readonly Operation[]): readonly Placed[] {
   const targets: Target[] = [];
 
-  /** The target of a key: one object for each key, even if several operations use it. */
+  /** The target of a key, which all operations on the key share. */
   function targetOf(keys: SharedKeys, key: string): Target {
     const { low, high } = fingerprintFrom(keys.start(), key);
     const known = targets.find((each) => each.low === low && each.high === high);
@@ -113,7 +113,7 @@ function placesOf(operations: readonly Operation[]): readonly Placed[] {
   });
 }
 
-/** The tries of a batch, closed over what the last one saw. */
+/** The tries of a batch. Each begins from the keys that the last try saw. */
 function batchOf(
   view: ThreadView,
   operations: readonly Operation[],
@@ -122,7 +122,7 @@ function batchOf(
 ) {
   const { memory, thread, nodes, spares, found, protectedSlots, find, scan } = view;
   const seen = new Map<Target, SeenKey>();
-  /** States that keys take over from older options, whether the batch is refused or not. */
+  /** States that keys take over from older options. They are written even if the batch is refused. */
   const conversions = new Map<Target, Write>();
 
   /** One try; `undefined` if another thread was faster, or if the try had to insert keys. */
@@ -287,7 +287,9 @@ function requireRoom(memory: Memory, keys: number): void {
   throw new StoreFullError(errorMessage("run operations on keys at once", rule, capacity));
 }
 
-/** Lets other threads go first. After more lost races it waits for longer, and more randomly. */
+/**
+ * Lets other threads go first. The more races were lost, the longer and the more random is the wait.
+ */
 function rest(lost: number): void {
   const turns = Math.random() * Math.min(2 ** lost, 10_000);
   for (let turn = 0; turn < turns; turn++);

@@ -1,6 +1,6 @@
 /*
- * How a thread that waits for units learns that another thread gave some back: by a shared word,
- * one for all keys whose hashes begin alike.
+ * The signal by which a thread that waits for units learns that another thread gave some back. It is
+ * a shared word, one for all keys whose hashes begin alike.
  *
  *   word   changes << 1 | whether a thread waits for the next change
  *
@@ -8,8 +8,8 @@
  * until the word changes. A thread that gives units back swaps the key's slot, then reads the word,
  * and changes it if it is marked. So either the call sees the units, or its word changes. If nobody
  * waits, a refund costs one read. A thread that is killed while it waits leaves a mark, which the
- * next refund removes. If a thread is killed between the swap and the change, the others sleep on
- * for as long as their refusals said.
+ * next refund removes. If a thread is killed between the swap and the change, the others sleep for
+ * the whole time that their refusals named.
  */
 
 import type { RefundNotice } from "../../core/store.ts";
@@ -30,11 +30,11 @@ interface Listeners {
 }
 
 interface AsyncAtomics {
-  /** Not in every runtime. */
+  /** Some runtimes do not have it. */
   readonly waitAsync?: (ints: Int32Array, at: number, value: number) => { readonly value: unknown };
 }
 
-/** The signals in a store's memory, as one thread gives and receives them. */
+/** The signals in a store's memory, for one thread that gives and receives them. */
 export type RefundSignals = ReturnType<typeof refundSignals>;
 
 /** Opens the signals of a store for a thread. */
@@ -86,7 +86,7 @@ export function refundSignals({ ints, signals }: Memory) {
     signalAll(): void {
       for (let at = signals; at < signals + SIGNAL_COUNT; at++) change(at);
     },
-    /** The notice of refunds to a key, from now on. */
+    /** Makes a notice of refunds to a key, from now on. */
     notice(low: number): RefundNotice {
       const at = placeOf(low);
       const seen = marked(at);
@@ -102,7 +102,7 @@ export function refundSignals({ ints, signals }: Memory) {
         return () => wakes.delete(wake);
       };
     },
-    /** Wakes all who wait in this thread. */
+    /** Wakes all callers that wait in this thread. */
     close(): void {
       for (const own of [...listening.values()]) later(0, () => wakeAll(own));
     },

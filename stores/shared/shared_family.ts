@@ -1,6 +1,6 @@
 /*
- * The keys of one limiter in the shared store, as one thread finds them. A family knows where the
- * hashes of its keys begin, so a call hashes the limiter's key unchanged.
+ * The keys of one limiter in the shared store, for one thread. A family keeps the hash of its own
+ * name, so a call only has to hash the limiter's key.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -14,7 +14,7 @@ import type { ThreadView } from "./thread_view.ts";
 /** The keys of one prefix and algorithm. */
 export interface SharedKeys {
   readonly algorithm: Algorithm;
-  /** Where the hashes of the keys begin. */
+  /** The start of the hashes of the keys. */
   start(): HashStart;
 }
 

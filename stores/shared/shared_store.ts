@@ -1,6 +1,6 @@
 /**
  * tidegate/shared: one store for all worker threads of a Bun, Deno or Node server. A limit on it is
- * exact across threads, survives a thread that is killed, and answers at once in every one.
+ * exact across threads, survives a thread that is killed, and answers at once in every thread.
  *
  * @example
  * ```ts
@@ -46,31 +46,33 @@ export interface SharedStoreOptions {
   /** The most keys to hold; a positive integer, at most 16,000,000. */
   readonly capacity: number;
   /**
-   * How far `grow` may raise `capacity`: at most 16,000,000; default `capacity`. It reserves the room
-   * for so many keys, which takes memory only as it is used, and a table of 16 to 32 bytes for each.
+   * The most that `grow` may raise `capacity` to: at most 16,000,000; default `capacity`. It reserves
+   * room for that many keys, which takes memory only as it is used, and a table of 16 to 32 bytes a
+   * key.
    */
   readonly maxCapacity?: number | undefined;
   /**
-   * The algorithms of the limiters that will use the store. With them, `maxCapacity` keys of the
-   * one whose states are the largest fit, and `maxBytes` need not be given.
+   * The algorithms of the limiters that will use the store. They give `maxBytes` a default with which
+   * `maxCapacity` keys fit, even if all are of the algorithm with the largest states.
    */
   readonly for?: readonly Algorithm[] | undefined;
   /**
-   * The most bytes that the arena for windows, logs and long states may take, in pieces of 128; it
-   * takes memory only as it fills. Default what `for` needs, and 32 bytes a key for what receipts note; without it 64 MB, or 256 bytes
-   * a key of `maxCapacity` if that is more; at most 2 GB; 0 for none.
+   * The most bytes of the arena for windows, logs and long states, in pieces of 128; at most 2 GB; 0
+   * for no arena. It takes memory only as it fills. With `for`, the default is enough for these
+   * algorithms, and for 32 bytes a key that receipts note. Without it the default is 64 MB, or 256
+   * bytes a key of `maxCapacity` if that is more.
    */
   readonly maxBytes?: number | undefined;
   /**
-   * How a new key finds room when every place is in use. `"evict"` (default) looks at some keys,
-   * forgets the one that gives away the smallest share of its capacity (equals are chosen by
-   * chance), and counts it. `"throw"` throws a `StoreFullError`.
+   * The treatment of a new key when every place is in use. `"evict"` (default) examines some keys,
+   * forgets the key that gives away the smallest share of its capacity (among equals, chance
+   * decides), and counts it. `"throw"` throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
   /**
-   * The most threads that are attached at once, those that were killed in the middle of a call
-   * included; a positive integer, at most 4,096; default 1,024. If there are more, they take turns:
-   * a call may wait for some 60 ms, or throw a `StoreFullError`.
+   * The most threads that are attached at once; a positive integer, at most 4,096; default 1,024.
+   * Threads that were killed in the middle of a call count as well. If there are more threads, they
+   * take turns: a call may wait for some 60 ms, or throw a `StoreFullError`.
    */
   readonly threads?: number | undefined;
   /**
@@ -92,21 +94,22 @@ export interface AttachOptions {
 const MAX_KEYS = 16_000_000;
 const MAX_NODES = 2 ** 24 - 1;
 const BYTES_PER_NODE = 128;
-/** The part of an arena that is added for the notes that receipts leave, which few keys have at a time. */
+/** The part of an arena for the notes that receipts leave. Few keys have notes at a time. */
 const NOTES_BYTES_PER_KEY = 32;
 const NOTES_BYTES = 2 ** 16;
 
 /**
- * Makes a store in shared memory, for this thread and all that attach to it.
+ * Makes a store in shared memory, for this thread and all threads that attach to it.
  *
- * No call waits for another thread, as long as there are not more than `threads`, except that a
- * new key may wait in a full store, for 20 ms at most, for a thread that stopped in mid-call. A call
- * prepares the next state in a block of its own, and swaps it in by one compare-and-swap. A thread
- * may be stopped, or killed, at any instant; the others go on at once, and a key holds the state
- * before its call or the one after it.
+ * No call waits for another thread as long as there are at most `threads` threads. There is one
+ * exception: in a full store, a new key may wait up to 20 ms for a thread that stopped in mid-call. A
+ * call prepares the next state in a block of its own, and swaps it in by one compare-and-swap. A
+ * thread may be stopped or killed at any instant. The others then go on at once, and a key holds
+ * either the state before the call or the state after it.
  *
- * A key whose state is one number takes 48 to 64 bytes. All pages are reserved at once, and take
- * memory when they are first used. A call takes constant time beyond its algorithm's own.
+ * A key whose state is one number takes 48 to 64 bytes. The store reserves all pages at once, and
+ * they take memory when they are first used. A call takes constant time beyond the time of its
+ * algorithm.
  *
  * @param options `capacity` and more, as above.
  * @throws {TypeError} If an option is of the wrong type.
@@ -147,13 +150,13 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   return openThreadStore(createMemory(sizes, onFull === "throw"), onEvict);
 }
 
-/** Requires bytes that follow from several options to be no more than there can be. */
+/** Requires that the bytes that follow from several options are at most as many as there can be. */
 function checkMost(action: string, what: string, bytes: number, most: number): void {
   if (bytes <= most) return;
   throw rangeError(action, `${what} must be at most ${most}`, bytes);
 }
 
-/** The bytes of an arena in which so many keys of any of these algorithms fit. */
+/** The bytes of an arena in which that many keys of any of these algorithms fit. */
 function bytesFor(
   action: string,
   algorithms: readonly Algorithm[],
@@ -170,16 +173,16 @@ function bytesFor(
 /**
  * Attaches the calling thread to a store that another one made.
  *
- * A thread attaches once and closes the store when it is done; one that is killed need not. Keys
- * are the same in all threads for limiters of the same prefix and algorithm.
+ * A thread attaches once, and closes the store when it is done. A thread that is killed need not
+ * close it. Limiters of the same prefix and algorithm share their keys across threads.
  *
- * @param handle The `handle` of the store, as it came by a message.
+ * @param handle The `handle` of the store, received in a message.
  * @param options `onEvict`, as for `sharedStore`.
  * @throws {TypeError} If it is no handle.
  * @throws {RangeError} If its buffer does not belong to a shared store, has another version of the
  * layout, or is not whole: the error says what was found and what was expected.
- * @throws {StoreFullError} If as many threads as the store allows are in the middle of calls, or
- * died in one. A call throws it, too, when its thread was idle and has lost its place to another.
+ * @throws {StoreFullError} If as many threads as the store allows are in the middle of a call, or
+ * died in one. A call throws it, too, if its thread was idle and has lost its place to another.
  */
 export function attachSharedStore(
   handle: SharedStoreHandle,

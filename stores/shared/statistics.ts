@@ -11,11 +11,11 @@ import { counter, countLost, sumCounters } from "./threads/thread.ts";
 export interface SharedStoreStatistics {
   /** Keys that hold use at the given instant; only with the option `full`. */
   readonly liveKeys?: number | undefined;
-  /** Keys held; those that are not live are fresh again and give way to new ones. */
+  /** Keys held. Some of them may be fresh again, and give way to new keys. */
   readonly keys: number;
   /** The most keys that it holds. */
   readonly capacity: number;
-  /** Nodes of 128 bytes of the arena that windows, logs and long states take. */
+  /** Nodes of the arena that windows, logs and long states take, of 128 bytes each. */
   readonly nodes: number;
   /** Nodes that are free. */
   readonly freeNodes: number;
@@ -28,13 +28,13 @@ export interface SharedStoreStatistics {
   /** Evictions, counted above too, that made room in the arena: `maxBytes` is too small. */
   readonly evictionsForNodes: number;
   /**
-   * Evictions, counted above too, below `capacity`, because all 96 slots that a new key's hash
-   * leads to were in use: a matter of chance, below one in 10^18 for each new key.
+   * Evictions, counted above too, in a store with fewer than `capacity` keys: all 96 slots that a new
+   * key's hash leads to were in use. The chance of that is below one in 10^18 for each new key.
    */
   readonly evictionsForSlots: number;
   /** Keys that were replaced because they were fresh again. */
   readonly dropped: number;
-  /** Times that a whole bucket was searched because no tag led to the key. */
+  /** How often a whole bucket was searched because no tag led to the key. */
   readonly probes: number;
   /** Swaps that failed because another thread was faster; the call was decided again. */
   readonly contention: number;
@@ -49,7 +49,7 @@ export interface SharedStoreStatistics {
   /** Records, counted above too, whose threads seem to have died: ten seconds in the same call. */
   readonly lostThreads: number;
   /**
-   * Attaches and calls that waited some 60 ms because all records were taken: `threads` is too
+   * Attachments and calls that waited some 60 ms because all records were taken: `threads` is too
    * small. The first such wait in each thread prints a warning.
    */
   readonly waits: number;
@@ -59,9 +59,9 @@ export interface SharedStoreStatistics {
 
 /** How statistics are collected. */
 export interface StatisticsOptions {
-  /** Whether all keys are looked at, which is linear in the store's capacity; default false. */
+  /** Whether to examine all keys, which is linear in the store's capacity; default false. */
   readonly full?: boolean | undefined;
-  /** The instant to count live keys at; the time of the store without it. */
+  /** The instant at which to count live keys; by default the store's time. */
   readonly now?: number | undefined;
 }
 

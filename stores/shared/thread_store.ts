@@ -1,5 +1,5 @@
 /*
- * A store in shared memory as the limiters of one thread call it.
+ * A store in shared memory, for the limiters of one thread.
  */
 
 import { closeNotice } from "../../core/close_notice.ts";
@@ -26,7 +26,7 @@ import { detachThread, unlock } from "./threads/thread.ts";
  * `workerData` and BroadcastChannel carry.
  */
 export interface SharedStoreHandle {
-  /** Says what it is. */
+  /** Marks the object as a handle. */
   readonly kind: "tidegate/shared";
   /** The memory of the store. */
   readonly buffer: SharedArrayBuffer;
@@ -37,9 +37,9 @@ export interface SharedStore extends SyncStore {
   /** The handle that another thread needs to attach to it. */
   readonly handle: SharedStoreHandle;
   /**
-   * Lets the store hold so many keys, in all threads from their next new key on. It takes one step,
-   * at any time; no key moves, and none is forgotten. A store that holds as many already is left as
-   * it is.
+   * Lets the store hold that many keys, in all threads from their next new key on. It may be called
+   * at any time, and takes one step: no key moves, and no key is forgotten. It does nothing if the
+   * store holds as many keys already.
    *
    * @param capacity The most keys, a positive integer, at most the store's `maxCapacity`.
    * @throws {RangeError} If it is more.
@@ -50,8 +50,8 @@ export interface SharedStore extends SyncStore {
   /**
    * Figures of the store, in all threads together.
    *
-   * @param options `full` to look at all keys, which is linear in the capacity, and the instant to
-   * count live keys at; a number stands for both.
+   * @param options `full` to examine all keys, which is linear in the capacity, and the instant at
+   * which to count live keys; a number stands for both.
    */
   statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
@@ -63,7 +63,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
   const decideOn = decideIn(view);
   const prints = fingerprints(
     memory.ints,
-    // At the first of all instants: no limiter's key is taken for fresh.
+    // Call at the first of all instants, so that no limiter's key counts as fresh.
     ({ low, high }, algorithm, cost) =>
       decideOn(stepperOf(view, algorithm, consume, consume.on(algorithm)), low, high, cost, 0),
   );
@@ -92,7 +92,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 
   function refundNotice({ start }: SharedKeys, key: string): RefundNotice {
     let notice;
-    // Once more if its prefix was reset meanwhile, because the key then has another word.
+    // Ask once more if the prefix was reset meanwhile, because the key then has another word.
     do notice = signals.notice(fingerprintFrom(start(), key).low); while (prints.renew());
     return notice;
   }
@@ -110,7 +110,8 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 
   const store: SharedStore & { readonly stays: typeof STAYS } = {
     handle: Object.freeze({ kind: "tidegate/shared", buffer: memory.buffer }),
-    // Before the first function, at which a copy would fail with the runtime's message.
+    // This member comes before the first function, at which a copy would fail with the runtime's
+    // message.
     stays: STAYS,
     open(spec) {
       requireNodes(memory, spec.algorithm);
@@ -143,8 +144,8 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 }
 
 /**
- * Part of a store, which stays in its thread. A copy for a message fails with an error that says
- * what to send.
+ * A member of a store that makes a copy for a message fail, with an error that says what to send. A
+ * store stays in its thread.
  */
 const STAYS = {
   get inItsThread(): never {
@@ -156,7 +157,7 @@ const STAYS = {
   toJSON: () => undefined,
 };
 
-/** Throws a `RangeError` if the largest state of the algorithm fits no empty arena. */
+/** Throws a `RangeError` if the largest state of the algorithm does not fit even an empty arena. */
 function requireNodes({ lastNode }: Memory, algorithm: Algorithm): void {
   const needed = nodesForOne(nodesOfState(algorithm));
   if (needed <= lastNode) return;

@@ -1,6 +1,6 @@
 /*
- * The store as one thread sees it: its record, its nodes, the table, and what it remembers of the
- * limiters that have called. All of it is one plain value that the functions of this folder work on.
+ * The store as one thread sees it: the thread's record and nodes, the table, and its memory of the
+ * limiters that have called. It is one plain value, on which the functions of this folder work.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -21,16 +21,16 @@ import { newestTime } from "./newest_time.ts";
 import { threadTime } from "../process_time.ts";
 import type { SteadyTime } from "../../core/steady_time.ts";
 
-/** Most algorithms whose layout is remembered. */
+/** The most algorithms whose layout a thread remembers. */
 const MAX_REMEMBERED = 1_000;
 
 /** The store as one thread sees it. */
 export interface ThreadView extends Table, KeyDropping, KeyInsertion {
   readonly signals: RefundSignals;
   readonly evictions: EvictionReport;
-  /** The time of calls that bring none. */
+  /** The time of calls that are given none. */
   readonly time: SteadyTime;
-  /** By the algorithm's id. */
+  /** The layouts, by the id of the algorithm. */
   readonly layouts: Map<string, NotedLayout>;
 }
 
@@ -59,7 +59,7 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
   };
 }
 
-/** How the states of an algorithm lie in the store. */
+/** The layout of an algorithm's states in the store. */
 export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm): NotedLayout {
   const known = layouts.get(algorithm.id);
   if (known !== undefined) return known;

@@ -1,11 +1,11 @@
 /*
- * The shape of what lies below a node, so that a thread that releases a state can release all its
- * nodes without knowing its algorithm.
+ * The shape of the nodes below a node. With it, a thread that releases a state can release all its
+ * nodes, and need not know its algorithm.
  *
  *   shape                  children
  *   tree of L levels       words 16 to 31, each a tree of L - 1 levels
- *   wide one, its root     words 16 to 31, each a wide tree of L - 1 levels
- *   wide one, below that   all 32 words, each a wide tree of L - 1 levels
+ *   root of a wide tree    words 16 to 31, each a wide tree of L - 1 levels
+ *   rest of a wide tree    all 32 words, each a wide tree of L - 1 levels
  *   chain                  word 0, the chain that follows; a tree in each of 15 cells
  *
  * A tree of 0 levels has no children.
@@ -30,7 +30,7 @@ export const ROOT = 8;
 /** A chain of nodes with cells. */
 export const CHAIN: NodeShape = 16;
 
-/** Calls `visit` with the children of a node that lies at `at`, and what they are. */
+/** Calls `visit` with the children of the node at `at`, and with their shapes. */
 export function childrenOf(
   ints: Int32Array,
   at: number,

@@ -4,12 +4,13 @@
  * rest (a path copy: N. Sarnak, R. Tarjan, "Planar point location using persistent search trees",
  * 1986). So one word still swaps an edit in.
  *
- * The nodes that only the old version has are released after the swap, when nobody else can reach
- * it. Until then only the tops of those subtrees are noted.
+ * After the swap, nobody else can reach the old version, and the thread releases the nodes that only
+ * that version has. Until then it notes only the tops of those subtrees.
  *
- * A thread keeps some free nodes in its record, at most 96 and at most a 64th of the arena, and
- * puts what it has too much of into a pool. So a thread that dies between calls loses none; one
- * that dies in the middle of a call loses those, and what the call was making or letting go of.
+ * A thread keeps some free nodes in its record, at most 96 and at most a 64th of the arena, and puts
+ * the rest into a pool. A thread that dies between calls loses no nodes, because another one takes
+ * its record over. A thread that dies in the middle of a call loses the nodes of its record, and
+ * those that the call was making or releasing.
  */
 
 import { field, header, type Memory, NODE } from "../layout.ts";
@@ -20,25 +21,25 @@ import { MAX_CHAIN_ITEMS, poolOfNodes, putChain, takeChain } from "./pool.ts";
 /** Thrown when a state needs a node and no node is left; the store makes room and tries again. */
 export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 
-/** How many free nodes a thread keeps at most, and what share of the arena. */
+/** The most free nodes that a thread keeps, and the part of the arena that they may be: a 64th. */
 const MAX_KEPT = 96;
 const SHARE = 64;
 /**
- * Most nodes that a call makes beyond those of the state before it, unless its state is as large.
+ * The most nodes that a call makes beyond the nodes of the old state, unless that state is as large.
  */
 const MAX_MADE = 128;
-/** Bits of a node's number; its shape stands before them. */
+/** Bits of a node's number; the bits above them are its shape. */
 const NODE_BITS = 24;
 const NODE_MASK = 2 ** NODE_BITS - 1;
 
-/** The nodes that an arena must have for a key whose state takes so many. */
+/** The nodes that an arena must have for one key whose state takes that many. */
 export function nodesForOne(nodes: number): number {
   return nodes + Math.min(nodes, MAX_MADE);
 }
 
 /**
- * The nodes that an arena must have for so many keys, whose states take so many each at the most, and
- * for one state that a call builds anew.
+ * The nodes that an arena must have for that many keys, each with a state of at most `nodes` nodes,
+ * and for one more state that a call builds anew.
  */
 export function nodesForAll(keys: number, nodes: number, threads: number): number {
   if (nodes === 0) return 0;
@@ -50,23 +51,23 @@ export interface Nodes {
   readonly memory: Memory;
   /** Where a node lies, in 32-bit words; any number stands for some node. */
   at(node: number): number;
-  /** A new node, its content left over. */
+  /** A new node, with arbitrary contents. */
   make(): number;
   /** A new node of zeros. */
   makeEmpty(): number;
-  /** A copy of a node, in its place. */
+  /** A copy of a node, which replaces that node in the new version. */
   copy(node: number): number;
   /** Whether a node is one of the last eight that were made for the new version. */
   isNew(node: number): boolean;
-  /** Takes note that the new version is without a node of the old one and all below it. */
+  /** Notes that the new version does not have a node of the old one, nor any node below it. */
   drop(node: number, shape: NodeShape): void;
-  /** The new version holds: releases the nodes that only the old version has. */
+  /** Keeps the new version: releases the nodes that only the old version has. */
   commit(): void;
-  /** The new version does not hold: releases the nodes that were made for it. */
+  /** Drops the new version: releases the nodes that were made for it. */
   abandon(): void;
-  /** Nobody knows whether it does: leaves all nodes as they are. */
+  /** Leaves all nodes as they are, because nobody knows which version the slot holds. */
   forget(): void;
-  /** Lets go of a node that nobody else can reach, and of all below it, at once. */
+  /** Releases a node that nobody else can reach, and all nodes below it, at once. */
   free(node: number, shape: NodeShape): void;
 }
 
@@ -77,8 +78,7 @@ export interface Nodes {
 export function threadNodes(memory: Memory, thread: Thread): Nodes {
   const { ints, floats, holders, nodes, lastNode } = memory;
   const { take, keep } = freeNodes(memory, thread);
-  // Nodes and their shapes: those that were made, those to release, and those that stand below
-  // them.
+  // Nodes with their shapes: nodes that were made, nodes to release, and nodes below these.
   const made = intStack();
   const dropped = intStack();
   const below = intStack();
@@ -119,7 +119,7 @@ export function threadNodes(memory: Memory, thread: Thread): Nodes {
       const copied = make();
       const from = at(node) >> 1;
       const to = at(copied) >> 1;
-      // As 64-bit words: no pair of sums or node numbers is a NaN, which would be canonicalized.
+      // Copy 64-bit words: no pair of sums or node numbers is a NaN, which an engine may change.
       for (let word = 0; word < NODE / 2; word++) floats[to + word] = floats[from + word]!;
       dropped.push(node);
       return copied;
@@ -147,7 +147,7 @@ export function threadNodes(memory: Memory, thread: Thread): Nodes {
   };
 }
 
-/** The free nodes that a thread keeps in its record: how it takes one, and gives one back. */
+/** The free nodes in a thread's record: takes a node, and gives one back. */
 function freeNodes(memory: Memory, thread: Thread) {
   const { ints, lastNode } = memory;
   const pool = poolOfNodes(memory);
@@ -193,7 +193,7 @@ function freeNodes(memory: Memory, thread: Thread) {
   };
 }
 
-/** A stack of whole numbers in an array of their own kind: an ordinary one takes twice the time. */
+/** A stack of whole numbers in a typed array: an ordinary array takes twice the time. */
 function intStack() {
   let items = new Int32Array(512);
   let size = 0;

@@ -5,32 +5,32 @@
  *   item, word 0         the next item of its chain, or 0
  *   first item, word 1   the first item of the chain below, or 0
  *
- * A chain is put and taken by one compare-and-swap of the head's 64 bits, so a thread may stop at
- * any step. The count makes each head unlike all others: if another thread takes a chain meanwhile,
- * the swap fails, and the words read of that chain are thrown away.
+ * One compare-and-swap of the head's 64 bits puts or takes a chain, so a thread may stop at any step.
+ * The count makes each head differ from all others. So if another thread takes a chain meanwhile, the
+ * swap fails, and this thread discards the words that it has read of that chain.
  *
  * Source: R. K. Treiber, "Systems programming: coping with parallelism" (1986).
  */
 
 import { BLOCK, FRESH_AT, header, type Memory, NODE } from "../layout.ts";
 
-/** Where the items of a pool lie. */
+/** The places of a pool's head and items. */
 export interface Pool {
   readonly memory: Memory;
   /** Its head, in 64-bit words. */
   readonly head: number;
-  /** Where item 0 has its links, and how many words further the next one has. */
+  /** The place of the links of item 0, and the words from one item's links to the next. */
   readonly start: number;
   readonly size: number;
 }
 
-/** Most items of a chain. */
+/** The most items of a chain. */
 export const MAX_CHAIN_ITEMS = 16;
 
 /**
- * The pool of blocks. A link takes the place of a block's fresh instant, which is a hint until the
- * slot is looked at again. The fingerprint must stay: the block may still be announced, and its
- * fingerprint is read without a second look.
+ * The pool of blocks. A link replaces a block's fresh instant, which is only a hint: a thread that
+ * reads it checks the slot afterwards. The fingerprint must stay, because the block may still be
+ * announced, and threads read its fingerprint without such a check.
  */
 export function poolOfBlocks(memory: Memory): Pool {
   return { memory, head: header.blockPool / 2, start: memory.blocks + FRESH_AT, size: BLOCK };

@@ -4,13 +4,13 @@
  *   [head, vetted)   free to use: after a rest, no thread announced them (as with hazard pointers)
  *   [vetted, tail)   retired by this thread, in order; checked 32 at a time
  *
- * A swap spends one block and retires one, so a ring mostly keeps its length, about 64. A key that
- * a thread removes makes its ring longer. Blocks beyond 96 go to the pool, and threads with an
- * empty ring take them from there. A thread checks that nobody announces a block of the pool before
- * it uses the block. So a thread never holds more than 96 blocks, plus those of its current batch. Blocks are
- * lost only with a thread that dies in the middle of a call.
+ * A swap spends one block and retires one, so a ring mostly keeps its length, about 64. A key that a
+ * thread removes makes its ring longer. Blocks beyond 96 go to the pool, and threads with an empty
+ * ring take them from there. Before a thread uses a block of the pool, it checks that nobody
+ * announces the block. So a thread never holds more than 96 blocks, plus those of its current batch.
+ * Blocks are lost only if a thread dies in the middle of a call.
  *
- * The counts run on, modulo 2^32: only their differences matter.
+ * The counts only grow, modulo 2^32, because only their differences matter.
  */
 
 import { ContentionError } from "../../../core/errors.ts";
@@ -19,9 +19,9 @@ import { announcedBlocks } from "../threads/announcements.ts";
 import type { Thread } from "../threads/thread.ts";
 import { MAX_CHAIN_ITEMS, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
 
-/** The newest retired blocks, so many, are not checked yet. */
+/** How many of the newest retired blocks are not checked yet. */
 const REST = 32;
-/** Most blocks in a ring at the end of a call. */
+/** The most blocks in a ring at the end of a call. */
 const MAX_HELD = 96;
 /** How often a thread without spare blocks tries again. */
 const PATIENCE = 1_000_000;
@@ -67,7 +67,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
     return ints[thread.record + field.head] === ints[thread.record + field.vetted];
   }
 
-  /** Makes a block free to use, unless one is already. */
+  /** Makes a block free to use, unless there is one already. */
   function refill(): void {
     vetRested();
     for (let tries = 0; isOut(); tries++) {
@@ -89,11 +89,13 @@ export function spareBlocks(memory: Memory, thread: Thread) {
       const { record } = thread;
       return ints[ringPlace(record, ints[record + field.head]!)]!;
     },
-    /** Marks the spare block as used: `add` then returns it, or the block whose place it took. */
+    /**
+     * Marks the spare block as used. The caller must then `add` it, or the block that it replaced.
+     */
     spent(): void {
       ints[thread.record + field.head]!++;
     },
-    /** Adds a block to those given up. */
+    /** Adds a block to the retired blocks. */
     add(block: number): void {
       push(block);
       passOn(thread, pool);
@@ -101,7 +103,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
   };
 }
 
-/** Where in the ring of a record an entry stands, counted from the first one ever. */
+/** The place of an entry in the ring of a record. Entries are counted from the first one ever. */
 function ringPlace(record: number, entry: number): number {
   return record + field.ring + (entry & (RING_SIZE - 1));
 }
@@ -118,7 +120,7 @@ function addUnused({ memory: { ints, lastBlock }, record }: Thread): void {
 /** Puts blocks into the pool if there are more than a thread should hold. */
 function passOn({ memory: { ints }, record }: Thread, pool: Pool): void {
   if (((ints[record + field.tail]! - ints[record + field.head]!) | 0) <= MAX_HELD) return;
-  // From the tail: the caller may already be writing to the head.
+  // Take them from the tail, because the caller may already be writing to the head.
   const end = ints[record + field.tail]! - MAX_CHAIN_ITEMS;
   ints[record + field.tail] = end;
   if (((end - ints[record + field.vetted]!) | 0) < 0) ints[record + field.vetted] = end;

@@ -1,8 +1,8 @@
 /*
- * A key and its state in a block: two words of fingerprint, when the key is fresh again, and two
- * cells. Whether the second one names a root says the low half of the fingerprint by its low bits,
- * which are 0 otherwise, so that any thread can let go of the nodes of a state without knowing its
- * algorithm.
+ * A key and its state in a block: two words of fingerprint, the instant at which the key is fresh
+ * again, and two cells. The second cell may name a root. The low bits of the fingerprint, which are 0
+ * in the fingerprint itself, say whether it does. So any thread can release the nodes of a state
+ * without knowing its algorithm.
  */
 
 import { BLOCK, type Memory } from "../layout.ts";
@@ -10,27 +10,29 @@ import { type CellType, type NodeShape, rootIn } from "../allocator/node_shape.t
 import type { Nodes } from "../allocator/nodes.ts";
 
 /**
- * Whether the second cell of a block names a root; the low bits of its fingerprint say so. Where both
- * are set, the root is the text of a state with notes.
+ * Whether the second cell of a block names a root: the low bits of its fingerprint. If both bits are
+ * set, the root is the text of a state with notes.
  */
 export type HasRoot = 0 | 1 | 3;
 
 /** Where the cells of a block begin, in 32-bit words. */
 export const CELLS = 4;
-/** Where the second one does. */
+/** Where the second cell begins. */
 export const ROOT_CELL: number = CELLS + 2;
 
-/** How states lie in cells, of a block or of an array that a chain is copied to. */
+/**
+ * The layout of states in cells. The cells are in a block, or in an array to which a chain is copied.
+ */
 export interface CellLayout {
   readonly types: readonly CellType[];
   load(ints: Int32Array, floats: Float64Array, at: number): unknown;
   /**
-   * Writes a state; `old` is where the replaced state lies in the same arrays, -1 for a new key.
+   * Writes a state. `old` is the place of the replaced state in the same arrays, or -1 for a new key.
    */
   save(state: unknown, ints: Int32Array, floats: Float64Array, at: number, old: number): void;
 }
 
-/** How one algorithm's states lie in blocks. */
+/** The layout of one algorithm's states in blocks. */
 export interface StateLayout {
   /** Whether the states are one number each, in the first cell. */
   readonly isNumber: boolean;
@@ -49,9 +51,9 @@ export interface StateLayout {
   save(state: unknown, block: number, old: number): HasRoot;
 }
 
-/** How states with notes and without lie in blocks. */
+/** The layout of states in blocks, with and without notes. */
 export interface NotedLayout extends StateLayout {
-  /** How those without notes do. */
+  /** The layout of states without notes. */
   readonly plain: StateLayout;
 }
 
@@ -75,11 +77,12 @@ export function visitNodes(
 }
 
 /**
- * Notes whose key's state has the topmost node of a block, for whoever needs nodes. One that the state
- * before had is known; whoever writes that may lose the race, and the node be another key's by then.
+ * Notes the key of a state's topmost node, so that a search for nodes finds the key. If the old state
+ * had the same node, its key is noted already. It must not be written again, because this thread may
+ * lose the race, and the node may then belong to another key.
  *
  * @param low The low half of the key's fingerprint.
- * @param old The block that it is to replace; 0 for a new key.
+ * @param old The block that this block replaces; 0 for a new key.
  */
 export function noteHolder(memory: Memory, block: number, low: number, old: number): void {
   const { ints, blocks, holders } = memory;
@@ -89,7 +92,7 @@ export function noteHolder(memory: Memory, block: number, low: number, old: numb
   ints[holders + node] = low | 1;
 }
 
-/** Lets go of all nodes of a state that nobody else can reach. */
+/** Releases all nodes of a state that nobody else can reach. */
 export function freeState(nodes: Nodes, block: number): void {
   visitNodes(nodes.memory, block, nodes.free);
 }
@@ -97,8 +100,8 @@ export function freeState(nodes: Nodes, block: number): void {
 /**
  * Writes the key of a fingerprint and its state into a block.
  *
- * @param freshAt When the key is fresh again.
- * @param old The block that it is to replace; 0 for a new key.
+ * @param freshAt The instant at which the key is fresh again.
+ * @param old The block that this block replaces; 0 for a new key.
  */
 export function writeBlock(
   memory: Memory,

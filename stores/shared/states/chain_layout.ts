@@ -1,6 +1,6 @@
 /*
- * States of more cells than stand in a block, in a chain of nodes: 15 cells to a node, behind a word
- * that says which cells name other nodes. They are copied to an array of the thread's own, and back.
+ * States of more cells than fit in a block. They lie in a chain of nodes, 15 cells to a node, after a
+ * word that says which cells name other nodes. A thread copies them to an array of its own, and back.
  */
 
 import { BLOCK, NODE } from "../layout.ts";
@@ -8,13 +8,13 @@ import { CELLS_PER_NODE, SINGLE } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
 import { type CellLayout, ROOT_CELL, type StateLayout } from "./block_layout.ts";
 
-/** How states lie in chains. */
+/** The layout of states in chains. */
 export interface ChainLayout extends StateLayout {
-  /** Notes that a block's chain is dropped, except for the nodes that its cells name. */
+  /** Notes that a block's chain is dropped, but not the nodes that its cells name. */
   drop(block: number): void;
 }
 
-/** States of these cells in chains. */
+/** The layout of states of these cells in chains. */
 export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): ChainLayout {
   const { ints, blocks } = nodes.memory;
   const types = typesOfNodes(cells);
@@ -47,7 +47,7 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
     }
   }
 
-  /** A new chain of the cells in the array: its first node. */
+  /** Makes a chain of the cells in the array, and returns its first node. */
   function write(): number {
     let next = 0;
     for (let index = length - 1; index >= 0; index--) {
@@ -83,7 +83,7 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
   };
 }
 
-/** For each node of a chain, the word that says what its cells are. */
+/** For each node of a chain, the word that says which of its cells name roots. */
 function typesOfNodes({ types }: CellLayout): readonly number[] {
   return Array.from({ length: Math.ceil(types.length / CELLS_PER_NODE) }, (_, node) => {
     const own = types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);

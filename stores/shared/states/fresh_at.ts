@@ -1,12 +1,13 @@
 /*
- * When a key is fresh again, and how much of its capacity its last write left, in one number. Instants
- * are whole milliseconds, so the fraction below one is free:
+ * One number for the instant at which a key is fresh again, and for the share of its capacity that
+ * its last write left. Instants are whole milliseconds, so the fraction is free:
  *
  *   x <= now        the key is fresh
  *   ceil(x) - x     0 in debt; 1/32 nothing left; 2/32 to 10/32 units left, by eighths of the capacity
  *
- * A full store forgets the key with the most left. The fraction is less than a half, so an instant too
- * large for fractions is rounded to itself, never to the one before: such a key counts as in debt.
+ * A full store forgets the key with the most left. The fraction is less than a half. So an instant
+ * that is too large for fractions is rounded to itself, never to the instant before, and its key
+ * counts as in debt.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -31,9 +32,9 @@ export function shareScaleOf({ capacity, internals }: Algorithm): ShareScale {
 }
 
 /**
- * The steps that go off the instant at which a key is fresh, for the share of its capacity that a
- * decision says is left. A small whole number, because engines allocate fractions that a function
- * returns.
+ * The steps to subtract from the instant at which a key is fresh, for the share of its capacity that
+ * is left after a decision. It is a small whole number, because engines allocate a fraction that a
+ * function returns.
  */
 export function stepsLeft(decision: Decision, shares: ShareScale): number {
   if (decision.debt > 0) return 0;
@@ -43,17 +44,17 @@ export function stepsLeft(decision: Decision, shares: ShareScale): number {
   return left > 0 ? 2 + (left | 0) : NOTHING_LEFT;
 }
 
-/** When a key is fresh, with the share of its capacity that a decision says is left. */
+/** The instant at which a key is fresh, with the share of its capacity left after a decision. */
 export function freshAtWith(freshAt: number, decision: Decision, shares: ShareScale): number {
   return freshAt - stepsLeft(decision, shares) / STEPS;
 }
 
-/** How much of a key its last write left: a whole number that only compares. */
+/** The share of a key's capacity that its last write left: a whole number, good only to compare. */
 export function leftOf(freshAt: number): number {
   return ((Math.ceil(freshAt) - freshAt) * STEPS) | 0;
 }
 
-/** Eighths that are left of the part that has the least. */
+/** Eighths left of the part that has the least left. */
 function leastLeft(
   { remaining, parts: decisions }: Decision,
   { perUnit, parts }: ShareScale,

@@ -2,14 +2,14 @@
  * Trees that keep windows and logs.
  *
  *   leaf    words of the form's own
- *   inner   a sum of what is below each child, and 16 children; in a wide tree 32 children alone
- *   root    16 words of the form's own, or sums, and 16 children in a ring: the one of items
+ *   inner   the sum below each child, and 16 children; in a wide tree 32 children and no sums
+ *   root    16 words of the form's own, or sums, and 16 children in a ring: the child of items
  *           [g * span, (g + 1) * span) stands at g mod 16
  *
  * Items (sub-buckets, or entries of a log) are numbered from the first one ever, so a child never
- * changes its range: the root drops outdated items, a whole child at a time, and a new child begins
- * empty. The span is so large that the items kept never touch more than 16 children. An edit copies
- * one path (see `nodes.ts`).
+ * changes its range. The root drops outdated items, a whole child at a time, and a new child begins
+ * empty. The span is so large that the items that are kept never touch more than 16 children. An edit
+ * copies one path (see `nodes.ts`).
  */
 
 import { NODE } from "../layout.ts";
@@ -19,28 +19,30 @@ import type { Nodes } from "../allocator/nodes.ts";
 /** Children of a root, and where they begin in it. */
 export const RING = 16;
 
-/** How the trees of one algorithm's states are built. */
+/** The form of the trees for one algorithm's states. */
 export interface RingTree {
   readonly ints: Int32Array;
   readonly floats: Float64Array;
   readonly nodes: Nodes;
-  /** How many levels stand below a root, and how many items below each of its children. */
+  /** How many levels are below a root, and how many items below each of its children. */
   readonly levels: number;
   readonly span: number;
-  /** The powers of two that the span is, and the number of children of an inner node. */
+  /**
+   * The exponents of the span, and of the number of children of an inner node, both powers of two.
+   */
   readonly shift: number;
   readonly bits: number;
   /** The shape of its root. */
   readonly shape: NodeShape;
 }
 
-/** How many items stand in a leaf of a form of trees, and whether they are wide. */
+/** A form of trees: how many items are in a leaf, and whether the trees are wide. */
 export interface TreeForm {
   readonly ofLeaf: number;
   readonly isWide: boolean;
 }
 
-/** The trees that hold `items` wherever in a child they begin. */
+/** The trees that can hold `items` items, wherever in a child the first one is. */
 export function ringTree(nodes: Nodes, items: number, form: TreeForm): RingTree {
   const { ints, floats } = nodes.memory;
   const { levels, span, bits } = levelsFor(items, form);
@@ -60,12 +62,12 @@ function levelsFor(items: number, { ofLeaf, isWide }: TreeForm) {
 }
 
 /**
- * The most nodes that a tree of this many items takes if at most `leavesInUse` leaves are in use.
+ * The most nodes that a tree of that many items takes if at most `leavesInUse` leaves are in use.
  */
 export function nodesOfTree(items: number, form: TreeForm, leavesInUse: number): number {
   const { levels, span, bits } = levelsFor(items, form);
   const children = Math.min(RING, Math.ceil((items - 1) / span) + 1);
-  // All leaves of the oldest child may still be there, with items that no longer count.
+  // The oldest child may still have all its leaves, with items that no longer count.
   const leaves = Math.min(children * (span / form.ofLeaf), leavesInUse + span / form.ofLeaf - 1);
   let nodes = 1 + leaves;
   for (let level = 1, inner = children; level < levels; level++, inner <<= bits) {
@@ -75,12 +77,12 @@ export function nodesOfTree(items: number, form: TreeForm, leavesInUse: number):
 }
 
 /**
- * Adds to the sums along the path to an item, below 0 too, in a root that is new already.
+ * Adds units, which may be negative, to the sums along the path to an item. The root is new already.
  *
- * @param units 0 in a wide tree, which has no sums: the words in their places stay the same.
- * @param fresh Whether all below it is new.
- * @param isLast Whether the item is the last one afterwards: later items are cleared.
- * @returns Where the item's leaf lies.
+ * @param units 0 in a wide tree, which has no sums. The words in their places then stay the same.
+ * @param fresh Whether all nodes below the root are new.
+ * @param isLast Whether the item is then the last one, so that later items are cleared.
+ * @returns The place of the item's leaf.
  */
 export function addTo(
   tree: RingTree,
@@ -114,7 +116,7 @@ export function addTo(
   }
 }
 
-/** Where the leaf of an item lies in a wide tree. */
+/** The place of an item's leaf in a wide tree. */
 export function leafOf(
   { ints, nodes, span, shift, levels }: RingTree,
   root: number,
@@ -132,7 +134,7 @@ export function leafOf(
   return nodes.at(node);
 }
 
-/** Clears the branches after one branch of a node that is already new; returns their units. */
+/** Clears the branches after one branch of a node that is new already, and returns their units. */
 function clearAfter(tree: RingTree, at: number, branch: number, levels: number): number {
   const { ints } = tree;
   let cleared = 0;
@@ -145,10 +147,10 @@ function clearAfter(tree: RingTree, at: number, branch: number, levels: number):
 }
 
 /**
- * Drops the children of a root that hold no item from `first` to `last`.
+ * Drops the children of a root without an item from `first` to `last`.
  *
  * @param before The last item that the root has held.
- * @returns The sums of those after `last`.
+ * @returns The sum of the children after `last`.
  */
 export function dropOutside(
   tree: RingTree,

@@ -1,11 +1,11 @@
 /*
- * A log, or a window of few units, as running totals: core's counted timeline with its tape in the
- * arena: a wide tree. A leaf has 8 entries of two 64-bit words: a closed bucket's number, and the
+ * A log, or a window of few units, as running totals. It is core's counted timeline, whose tape is a
+ * wide tree in the arena. A leaf has 8 entries of two 64-bit words: a closed bucket's number, and the
  * total up to it. The root's own words are total, base, head and tail, of 64 bits each.
  *
- * An entry never changes: a call writes a copy of the root, and when it closes a bucket a copy of the
- * path to one leaf. Questions are binary searches over [head, tail). Memory follows the buckets that
- * hold units, up to min(N, limit) of them.
+ * An entry never changes. A call writes a copy of the root, and if it closes a bucket, also a copy of
+ * the path to one leaf. Questions are binary searches over [head, tail). The memory grows with the
+ * buckets that hold units, up to min(N, limit) of them.
  *
  *   levels   span     entries          nodes copied when a bucket closes
  *   1        8        up to 121        2
@@ -28,18 +28,18 @@ import {
 const LEAF_ENTRIES = 8;
 const FORM = { ofLeaf: LEAF_ENTRIES, isWide: true };
 
-/** Where the root keeps what, in 64-bit words. */
+/** The places of the root's own words, in 64-bit words. */
 const TOTAL = 0;
 const BASE = 1;
 const HEAD = 2;
 const TAIL = 3;
 
-/** The most nodes that totals of at most so many closed buckets take. */
+/** The most nodes that totals of at most that many closed buckets take. */
 export function nodesOfTotals(entries: number): number {
   return nodesOfTree(entries, FORM, Math.ceil((entries - 1) / LEAF_ENTRIES) + 1);
 }
 
-/** A log, or a window of few units, of at most so many buckets that hold some. */
+/** A log, or a window of few units, of which at most that many buckets hold units. */
 export function runningTotals(nodes: Nodes, entries: number): TimelineForm {
   const tree = ringTree(nodes, entries, FORM);
   return {
@@ -115,7 +115,7 @@ class TotalsTimeline implements StoredTimeline {
   search(column: 0 | 1, value: number): number {
     let low = this.head;
     let high = this.tail;
-    // Questions are mostly about the newest bucket, or the oldest ones: in strides from there.
+    // Most questions are about the newest bucket or the oldest ones, so search in strides from there.
     if (!(low < high) || this.read(low, column) >= value) return low;
     if (this.read(high - 1, column) < value) return high;
     let stride = 1;
@@ -172,7 +172,10 @@ function editTotals(edit: EditedTimeline): TimelineRoot | undefined {
   return writeRoot(tree, root, total, base, head, tail);
 }
 
-/** Writes an entry along one path of a root that is new already; `fresh` if all of it is. */
+/**
+ * Writes an entry along one path of a root that is new already. `fresh`: all nodes below are new,
+ * too.
+ */
 function append(
   tree: RingTree,
   root: number,

@@ -5,8 +5,8 @@
  * enough units lie. With N buckets both questions, and an edit, are O(log N), and forgetting k
  * buckets at once is O(log N + k / 32).
  *
- * Units that come to the newest bucket after its first ones are kept beside the root, up to 8,191 of
- * them, and put into the tree when the next bucket begins: so most calls on a busy key copy no node.
+ * Later units of the newest bucket are kept beside the root, up to 8,191 of them. They are put into
+ * the tree when the next bucket begins. So most calls on a busy key copy no node.
  *
  *   levels   span     sub-buckets   nodes copied by an edit
  *   1        32        up to 481     2
@@ -31,22 +31,22 @@ import {
 
 const LEAF_BUCKETS = NODE;
 const FORM = { ofLeaf: LEAF_BUCKETS, isWide: false };
-/** Before all buckets: windows near the epoch reach back to buckets below 0. */
+/** A number before all buckets. Windows near the epoch reach back to buckets below 0. */
 const NO_BUCKET = -(2 ** 30);
-/** Most units beside the root, and the bits beside the root that say how far the floor is behind. */
+/** The most units beside the root, and the bits there that say how far the floor is behind. */
 const MAX_PENDING = 8_191;
 const FLOOR_BITS = 16;
 
 /**
- * The most nodes that a window of this many buckets takes if at most `inUse` of them hold units.
+ * The most nodes that a window of that many buckets takes if at most `inUse` of them hold units.
  */
 export function nodesOfSums(buckets: number, inUse: number): number {
   return nodesOfTree(buckets, FORM, inUse);
 }
 
 /**
- * A window of so many buckets. Beside the root stand how far the floor is behind the newest bucket (16
- * bits) and the units that are pending (13).
+ * A window of that many buckets. Beside the root are the distance from the floor to the newest bucket
+ * (16 bits) and the pending units (13 bits).
  */
 export function segmentTree(nodes: Nodes, buckets: number): TimelineForm {
   const tree = ringTree(nodes, buckets, FORM);
@@ -74,13 +74,14 @@ class TreeTimeline implements StoredTimeline {
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
   /**
-   * The bucket of the last call of `since`, and its answer: the next call is mostly about the same
-   * one.
+   * The bucket of the last call of `since`, and its answer. The next call is mostly about the same
+   * bucket.
    */
   #from = NO_BUCKET;
   #answer = 0;
   /**
-   * For that question: the oldest bucket with units and its units, if they stand in the first leaf.
+   * The oldest bucket with units, and its units, for the same question, if they are in the first
+   * leaf.
    */
   #oldest = 0;
   #unitsOfOldest = 0;
@@ -135,7 +136,7 @@ class TreeTimeline implements StoredTimeline {
 
   leaves(units: number): number {
     if (units < this.pending) return this.newest;
-    // Mostly called for the oldest unit.
+    // Most calls ask for the oldest unit.
     const passed = this.#answer - units;
     if (passed > 0 && passed <= this.#unitsOfOldest) return this.#oldest;
     const { ints, nodes, span, levels } = this.tree;

@@ -2,13 +2,13 @@
  * How the states of an algorithm lie in the store, in cells of 64 bits:
  *
  *   a number                        1 cell
- *   an object that a codec writes   2 cells for up to three words, as far as they fit; otherwise 1
- *                                   cell for how many words it took, and as many as it may take
+ *   an object that a codec writes   2 cells for up to three words if they fit; otherwise 1 cell for
+ *                                   the number of its words, and 1 for each word that it may take
  *   a window or a log               2 cells (`segment_tree.ts`, `running_totals.ts`)
  *   `all`                           the cells of its parts
  *
- * Up to two cells stand in the block itself, more in a chain of nodes. Windows and logs are kept in
- * forms of their own: only the parts that change are written anew.
+ * Up to two cells are in the block itself, more are in a chain of nodes. Windows and logs have forms
+ * of their own, in which a call writes only the parts that change.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -53,12 +53,12 @@ export function nodesOfState(algorithm: Algorithm): number {
   return nodes + (isInBlock ? 0 : Math.ceil(cells / CELLS_PER_NODE));
 }
 
-/** How the states of an algorithm lie in blocks. */
+/** The layout of an algorithm's states in blocks. */
 export function stateLayout(nodes: Nodes, algorithm: Algorithm): NotedLayout {
   return textLayout(nodes, algorithm, plainLayout(nodes, algorithm));
 }
 
-/** How states without notes lie in blocks. */
+/** The layout of states without notes in blocks. */
 function plainLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
   const { ints, floats, blocks } = nodes.memory;
   const { initial, codec, codec: { maxWords } } = algorithm;
@@ -81,8 +81,8 @@ function plainLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
   }
 
   /**
-   * Three words are stored as one word and two of 32 bits; fewer words as they are, with a NaN for
-   * an absent one.
+   * Stores three words as one word and two of 32 bits. Fewer words are stored unchanged, with a NaN
+   * for an absent word.
    */
   function packedLayout(chain: ChainLayout): StateLayout {
     const words = new Float64Array(3);
@@ -227,7 +227,9 @@ function kindOfBlock([first, second = 0, ...more]: readonly CellType[]): CellTyp
   return first === 0 && more.length === 0 ? second : undefined;
 }
 
-/** Whether words fit in a block: two do; three do if the last two have 32 bits in the largest state. */
+/**
+ * Whether words fit in a block. Two do. Three do if the last two have 32 bits in the largest state.
+ */
 function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
   if (codec.maxWords < 3) return true;
   const words = new Float64Array(3);
@@ -235,7 +237,7 @@ function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
   return words.subarray(1).every((word) => word >>> 0 === word);
 }
 
-/** Whether states are words that are kept in the block as long as they fit. */
+/** Whether states are words, which stay in the block as long as they fit. */
 function isPacked(algorithm: Algorithm): boolean {
   const { internals: { parts, slots: span } = {}, codec: { maxWords } } = algorithm;
   return parts === undefined && span === undefined && !isNumber(algorithm) && maxWords <= 3;

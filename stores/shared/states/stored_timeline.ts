@@ -1,17 +1,17 @@
 /*
- * Timelines that stand in the arena, in two cells: the newest bucket; the root of a tree, its shape
- * in three bits, and the bits that the form keeps beside it. A loaded timeline reads its nodes when
- * it is called. A reducer's edit is only described, and written when the call is committed. Every
- * question to the description goes to the loaded timeline:
+ * Timelines in the arena, in two cells. The first is the newest bucket. The second is the root of a
+ * tree, its shape in three bits, and the bits that the form keeps beside it. A loaded timeline reads
+ * its nodes when it is asked. A reducer only describes an edit, which is written when the call is
+ * committed. Every question to the description goes to the loaded timeline:
  *
  *   with `units` added at `newest`    since(x) = base.since(x) + units
  *                                     leaves(u) = newest for u < units, else base.leaves(u - units)
  *   without the newest `units`        since(x) = base.since(x) - units, at least 0
  *                                     leaves(u) = base.leaves(u + units)
  *
- * While a call reads, another thread may swap the state and use its nodes again. Then the answers
- * are nonsense, but every loop over nodes is bounded, and the call's swap or its last look at the
- * slot fails, so that nothing comes of them.
+ * While a call reads, another thread may swap the state and reuse its nodes. The answers are then
+ * nonsense. But every loop over nodes is bounded, and the call's swap or its last look at the slot
+ * fails, so the answers have no effect.
  */
 
 import { EMPTY_TIMELINE, timelineOf } from "../../../core/timeline/counted_timeline.ts";
@@ -20,10 +20,10 @@ import type { CellLayout } from "./block_layout.ts";
 import { ROOT } from "../allocator/node_shape.ts";
 import type { RingTree } from "./ring_tree.ts";
 
-/** Most sub-buckets of a window, or units of a log. */
+/** The most sub-buckets of a window, or units of a log. */
 export const MAX_ENTRIES = 65_536;
 
-/** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
+/** Thrown by a walk over nodes that another thread has reused. The call is tried again. */
 export const TORN: unique symbol = Symbol("torn");
 
 /** The contents of the cells beside the newest bucket: a root, and 29 bits of the form's own. */
@@ -32,7 +32,7 @@ export interface TimelineRoot {
   readonly rest: number;
 }
 
-/** How the timelines of one algorithm are kept. */
+/** The form in which the timelines of one algorithm are kept. */
 export interface TimelineForm {
   readonly tree: RingTree;
   readonly Loaded: new (
@@ -42,15 +42,15 @@ export interface TimelineForm {
     newest: number,
   ) => StoredTimeline;
   /**
-   * The new version that an edit describes; its old one keeps what they share. `undefined` if it must
-   * be built.
+   * Writes the version that an edit describes, which shares nodes with the old version. `undefined`
+   * if it must be built from scratch.
    */
   edit(edit: EditedTimeline): TimelineRoot | undefined;
-  /** The tree of these buckets, at least one: numbers and units, in order of time. */
+  /** Builds the tree of at least one bucket, from numbers and units, in order of time. */
   build(held: readonly number[]): TimelineRoot;
 }
 
-/** A timeline in the arena, as it was loaded. */
+/** A timeline that was loaded from the arena. */
 export interface StoredTimeline extends Timeline, TimelineRoot {
   /** The oldest bucket that still counts. */
   readonly floor: number;
@@ -63,7 +63,7 @@ export interface StoredTimeline extends Timeline, TimelineRoot {
 class Edited implements Timeline {
   readonly base: StoredTimeline;
   readonly newest: number;
-  /** Units added at `newest`; below 0, those taken back. */
+  /** Units added at `newest`; negative if units are taken back. */
   readonly units: number;
   /** The oldest bucket that still counts. */
   readonly floor: number;
@@ -99,7 +99,7 @@ class Edited implements Timeline {
     return EMPTY_TIMELINE;
   }
 
-  /** The same timeline in the form of core: a value of its own. Linear in its buckets. */
+  /** The same timeline in core's form, as a value of its own. Takes time linear in its buckets. */
   #plain(): Timeline {
     return timelineOf(bucketsFrom(this, this.floor));
   }
@@ -107,7 +107,7 @@ class Edited implements Timeline {
 
 export type EditedTimeline = Edited;
 
-/** The stored timeline with units added at `newest` or, below 0, taken back. */
+/** The stored timeline with units added at `newest`, or taken back if they are negative. */
 export function edited(
   base: StoredTimeline,
   newest: number,
@@ -133,7 +133,7 @@ export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
   return held.reverse();
 }
 
-/** The timelines of windows of so many buckets as two cells. */
+/** The timelines of windows of that many buckets, as two cells. */
 export function timelineCells(form: TimelineForm, buckets: number): CellLayout {
   const { tree, Loaded } = form;
   const { shape, nodes } = tree;

@@ -1,10 +1,10 @@
 /*
- * States with notes, as receipts leave them: their text, in a chain of nodes. Such states are few,
- * short-lived and of different lengths, so they have no layout of their own.
+ * States with the notes that receipts leave. They are kept as text, in a chain of nodes. Such states
+ * are few, short-lived and of different lengths, so they have no layout of their own.
  *
- * The first cell of the block says how long the text is, the second names the chain. A node holds
- * two units of UTF-16 in each 32-bit word, behind the next node and a word that says that none of
- * its cells refers to another node.
+ * The first cell of the block is the length of the text, and the second names the chain. The first
+ * word of a node is the next node, and the second says that no cell names another node. Each further
+ * word holds two units of UTF-16.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -24,7 +24,7 @@ import { MAX_ENTRIES, TORN } from "./stored_timeline.ts";
 
 /** Units of UTF-16 in a node. */
 const UNITS_PER_NODE = 2 * (NODE - 2);
-/** The longest text: that of a log with as many entries as there may be. */
+/** The longest text, which is that of a log with the most entries. */
 const LONGEST = 32 * MAX_ENTRIES;
 
 /** The layout of an algorithm's states, with and without notes. */
@@ -62,7 +62,7 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
       ints[at + 1] = 0;
       for (let word = 0; word < NODE - 2; word++) {
         const unit = index * UNITS_PER_NODE + 2 * word;
-        // Past the end of the text, units count as 0.
+        // Units past the end of the text are 0.
         ints[at + 2 + word] = text.charCodeAt(unit) | (text.charCodeAt(unit + 1) << 16);
       }
       next = node;
@@ -82,7 +82,7 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
       const wasText = old !== 0 && isText(memory, old);
       if (wasText) nodes.drop(ints[firstAt(old)]!, CHAIN);
       if (!hasNotes(algorithm, state)) return plain.save(state, block, wasText ? 0 : old);
-      // Made text before nodes are released, because the state may still read from them.
+      // Make the text before nodes are released, because the state may still read from them.
       write(block, codec.encode(state));
       if (old !== 0 && !wasText) visitNodes(memory, old, nodes.drop);
       return 3;

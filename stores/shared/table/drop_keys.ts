@@ -1,14 +1,15 @@
 /*
- * Room for a new key, or for its nodes, when all that there is has been taken.
+ * Makes room for a new key, or for its nodes, when all room is taken.
  *
- * Keys are looked at in 8 buckets from where the last search ended, in any thread, and in 8 that chance
- * picks; from time to time in 4,096, for one that is fresh again. For nodes 32 keys that hold some are
- * looked at: each topmost node names its key. If none is fresh, the one is evicted whose forgetting
- * gives away the least (`states/fresh_at.ts`), chance deciding among equals, where the store allows it.
+ * A search examines the keys in 8 buckets after the last search of any thread, and in 8 random
+ * buckets. From time to time it looks for a fresh key in 4,096 buckets. A search for nodes examines
+ * 32 keys that hold some: each topmost node names its key. If no key is fresh, and the store may
+ * evict, it evicts the key that gives away the least (`states/fresh_at.ts`). Chance decides among
+ * equals.
  *
- * Where all keys looked at have nothing left, those are looked at that this thread put in last: new
- * keys that push out new keys are there, however many of the others are refused. They must have more
- * left: among equals it would be the latest comers that go, and none of those that flood the store.
+ * If all these keys have nothing left, the search examines the keys that this thread inserted last. A
+ * flood of new keys is found there, however many other keys are used up. Such a key is evicted only
+ * if it has more left. Otherwise the latest honest key would go, and not a key of the flood.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -31,46 +32,44 @@ import {
   wordAt,
 } from "./table.ts";
 
-/** Buckets that are searched from the hand, and by chance; a smaller table is searched as a whole. */
+/** Buckets to search from the hand, and random ones. A smaller table is searched as a whole. */
 const BY_HAND = 8;
 const BY_CHANCE = 8;
-/** Keys with nodes that are looked at. */
+/** Keys with nodes to examine. */
 const HOLDERS = 32;
 /**
- * Buckets, or keys with nodes, that a long search looks at, and how many it looks at in a
- * millisecond.
+ * Buckets, or keys with nodes, that a long search examines, and how many of them in a millisecond.
  */
 const SEARCHED_LONG = 4_096;
 const SEARCHED_PER_MILLISECOND = 400;
-/** Slots filled last that are remembered, and keys among which chance decides: powers of two. */
+/** Last filled slots to remember, and equal keys to choose from by chance. Both are powers of two. */
 const REMEMBERED = 256;
 const EQUALS = 256;
 
-/** How room is made in a table. */
+/** The functions that make room in a table. */
 export type KeyDropping = ReturnType<typeof keyDropping>;
 
-/** How room is made in a table, closed over it. */
+/** Makes the functions that make room in a table. */
 export function keyDropping(table: Table, places: Places) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const filled = new Int32Array(REMEMBERED);
-  // The slots and words of keys that give away equally little; the last ones seen.
+  // The slots and words of the last keys seen that give away equally little.
   const equalSlots = new Int32Array(EQUALS);
   const equalWords = new Int32Array(EQUALS);
   const search = {
-    // How many keys; a slot that changed meanwhile, or a batch holds.
+    // Counts of a search: keys, and slots that changed meanwhile or that a batch holds.
     keysSeen: 0,
     changedSlot: 0,
-    // The share that is left of the keys that give away the least, and how many keys have that
-    // share.
+    // The share that the keys that give away the least have left, and how many keys have it.
     left: -1,
     equals: 0,
-    // When the last long search was, and until when the next one is put off.
+    // The instant of the last long search, and the instant before which there is no other.
     longAt: Infinity,
     longAgainAt: 0,
-    // The node that was looked at last for a key that holds some.
+    // The last node examined in a search for keys with nodes.
     node: 0,
-    // Slots that were filled by this thread.
+    // Slots that this thread has filled.
     filled: 0,
   };
 
@@ -86,7 +85,7 @@ export function keyDropping(table: Table, places: Places) {
     return false;
   }
 
-  /** Takes note of a key that may be evicted, if it gives away the least of those seen. */
+  /** Notes a key that may be evicted, if it gives away the least of all keys seen. */
   function noteLeast(slot: number, word: number, left: number): void {
     if (left < search.left) return;
     if (left > search.left) search.equals = 0;
@@ -115,7 +114,7 @@ export function keyDropping(table: Table, places: Places) {
         continue;
       }
       if (withNodes && !hasRoot(memory, block)) continue;
-      // Not announced, so the block may be another key's: it is looked at again before one is dropped.
+      // The word is not announced, so the block may be another key's: `dropAt` checks it again.
       const freshAt = freshAtOf(memory, block);
       if (freshAt <= now && dropAt(slot, word, now, withNodes)) return true;
       noteLeast(slot, word, leftOf(freshAt));
@@ -123,7 +122,7 @@ export function keyDropping(table: Table, places: Places) {
     return false;
   }
 
-  /** Looks through buckets, and on, if need be, to the first key that may go. */
+  /** Searches buckets, and then further ones until it finds a key that may go. */
   function dropFreshIn(isLong: boolean, now: number): boolean {
     const all = bucketMask + 1;
     const isWhole = all <= BY_HAND + BY_CHANCE;
@@ -141,14 +140,14 @@ export function keyDropping(table: Table, places: Places) {
     return false;
   }
 
-  /** The bucket at the hand, which moves on: a search that is over soon leaves the rest to the next. */
+  /** The bucket at the hand. The hand moves on, so the next search goes on where this one ends. */
   function bucketAtHand(): number {
     return buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
   }
 
   /**
-   * Looks at keys that hold nodes, from where the last search ended: most of a store's may have
-   * none.
+   * Examines keys that hold nodes, after those of the last search. It walks the nodes, because most
+   * keys of a store may have none.
    */
   function dropFreshHolder(searched: number, now: number): boolean {
     for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
@@ -165,7 +164,7 @@ export function keyDropping(table: Table, places: Places) {
     return false;
   }
 
-  /** Looks for a key that is fresh again, and drops the first one; whether it found one. */
+  /** Drops the first key that it finds fresh. Returns whether it found one. */
   function dropFresh(now: number, withNodes: boolean): boolean {
     const isLong = now < search.longAt || now >= search.longAgainAt;
     search.keysSeen = search.changedSlot = search.equals = 0;
@@ -174,7 +173,7 @@ export function keyDropping(table: Table, places: Places) {
       ? dropFreshHolder(isLong ? SEARCHED_LONG : HOLDERS, now)
       : dropFreshIn(isLong, now);
     if (isDropped) return true;
-    // Lest all wait for a batch whose thread has died.
+    // Settle the mark, because the batch's thread may have died.
     if (search.equals === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
     if (isLong) {
       search.longAt = now;
@@ -185,8 +184,7 @@ export function keyDropping(table: Table, places: Places) {
   }
 
   /**
-   * Looks through the keys that this thread put in, from a random one on, for a key that has more
-   * left.
+   * Searches the keys that this thread inserted, from a random one on, for a key that has more left.
    */
   function lookAtFilled(withNodes: boolean): void {
     const start = randomBelow(REMEMBERED);
@@ -202,8 +200,8 @@ export function keyDropping(table: Table, places: Places) {
   }
 
   /**
-   * Removes a key that is fresh again. If keys in use may go, it otherwise removes, of those looked
-   * at, the key that gives away the least. The caller gets its place.
+   * Removes a key that is fresh again. If there is none, and keys in use may go, it removes the
+   * examined key that gives away the least. The caller gets the place of the key.
    */
   function drop(now: number, withNodes: boolean): boolean {
     if (dropFresh(now, withNodes)) {
@@ -220,10 +218,11 @@ export function keyDropping(table: Table, places: Places) {
 
   return {
     /**
-     * Takes the place of a key that is dropped, once all are taken.
+     * Drops a key and takes its place, once all places are taken.
      *
-     * @returns Whether it has one; if not, other threads were faster, or have the rest.
-     * @throws {StoreFullError} If there is no room and none may be made.
+     * @returns Whether it has a place. If not, other threads were faster, or hold the remaining
+     * places.
+     * @throws {StoreFullError} If there is no room, and no key may go.
      */
     makePlace(now: number): boolean {
       if (drop(now, false)) {
@@ -232,16 +231,16 @@ export function keyDropping(table: Table, places: Places) {
       }
       if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
       if (search.equals !== 0 || search.changedSlot !== 0) return false;
-      // Threads that are about to fill slots have the rest.
+      // Threads that are about to fill slots hold the remaining places.
       if (search.keysSeen < capacityOf(memory) && places.mayLookForKeys()) return false;
       places.endLooks();
-      // All that there are were found by this call.
+      // This call has examined every key.
       if (search.keysSeen > 0) throw fullError(memory);
       places.takeAbandoned();
       return true;
     },
     /**
-     * Drops a key that holds nodes: a fresh one, or one that gives away the least.
+     * Drops a key that holds nodes: a fresh key, or the key that gives away the least.
      *
      * @throws {StoreFullError} If no key may be dropped.
      */

@@ -1,8 +1,8 @@
 /*
- * HalfSipHash-1-3 with 64 bits of output, over the UTF-16 units of a string, two to a word, and
- * its length. The key of 64 random bits lies in the store's header, so that nobody who chooses
- * keys can choose colliding ones. A family of keys (prefix and algorithm) is absorbed once; the
- * state after it is where each of its keys begins.
+ * HalfSipHash-1-3 with 64 bits of output, over the UTF-16 units of a string, two to a word, and its
+ * length. Its key of 64 random bits is in the store's header, so that a client that chooses keys
+ * cannot make them collide. The hash absorbs a family (prefix and algorithm) once, and then begins
+ * each key of the family from that state.
  *
  * Source: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), and the
  * authors' HalfSipHash.
@@ -16,7 +16,7 @@ export interface HashStart {
   readonly v3: number;
 }
 
-/** The hash of nothing under a key. */
+/** The state of the hash before any text. */
 export function hashStart(keyLow: number, keyHigh: number): HashStart {
   return { v0: keyLow, v1: keyHigh, v2: 0x6c796765 ^ keyLow, v3: 0x74656462 ^ 0xee ^ keyHigh };
 }
@@ -46,7 +46,7 @@ export function hashText(start: HashStart, text: string, out: Int32Array): void 
   }
   const last = (even === length ? 0 : text.charCodeAt(even)) | (length << 16);
   v3 ^= last;
-  // One round for the last word, three for the low half, three for the high half.
+  // There is one round for the last word, three for the low half, and three for the high half.
   for (let round = 0; round < 7; round++) {
     v0 = (v0 + v1) | 0;
     v1 = (v1 << 5 | v1 >>> 27) ^ v0;
@@ -69,7 +69,7 @@ export function hashText(start: HashStart, text: string, out: Int32Array): void 
   out[1] = v1 ^ v3;
 }
 
-/** Where the keys of a family begin. */
+/** The state from which the hashes of a family's keys begin. */
 export function hashFamily(start: HashStart, family: string): HashStart {
   const out = new Int32Array(2);
   hashText(start, family, out);

@@ -59,10 +59,10 @@ const COUNT_SHIFT = REACH_SHIFT + 2;
 /** Reads of an intent before it is broken. */
 const INTENT_PATIENCE = 100;
 
-/** How new keys come into a table. */
+/** The function that inserts new keys into a table. */
 export type KeyInsertion = ReturnType<typeof keyInsertion>;
 
-/** The insertion of new keys into a table, closed over it. */
+/** Makes the function that inserts new keys into a table. */
 export function keyInsertion(
   table: Table,
   places: Places,

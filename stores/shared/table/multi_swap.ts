@@ -30,7 +30,7 @@ import { count, counter, type Thread } from "../threads/thread.ts";
 const UNDECIDED = 1;
 const COMMITTED = 2;
 const ABORTED = 3;
-/** Looks at a mark before its batch is aborted. */
+/** Reads of a mark before its batch is aborted. */
 const PATIENCE = 100;
 
 /** One slot of a batch. */
@@ -38,7 +38,7 @@ export interface SlotSwap {
   readonly slot: number;
   /** The word that the slot must hold. */
   readonly before: number;
-  /** The block that it is to name; the block of `before` if that is only to stay. */
+  /** The block to put there; the block of `before` if it must only stay. */
   readonly block: number;
 }
 

@@ -24,7 +24,8 @@ import { capacityOf, header, type Memory } from "../layout.ts";
 import { pause } from "../threads/pause.ts";
 
 /**
- * Looks before the threads of broken insertions are assumed dead; how many of them without a pause.
+ * Looks before this thread assumes that the threads of broken insertions are dead, and how many of
+ * these looks it takes without a pause.
  */
 const LOOKS = 36;
 const QUICK_LOOKS = 16;
@@ -42,7 +43,7 @@ export function openPlaces(memory: Memory) {
   // Looks in a row: while there were broken insertions, and while threads held all the places.
   let looksForBroken = 0;
   let looksForKeys = 0;
-  // Whether to pause before the next one.
+  // Whether to pause before the next look.
   let isPauseDue = false;
   // Broken insertions whose threads are assumed dead.
   let abandoned = 0;
@@ -69,7 +70,7 @@ export function openPlaces(memory: Memory) {
     giveBack(): void {
       Atomics.sub(ints, header.keys, 1);
     },
-    /** Takes a place beyond the capacity, because a dead thread holds one of those taken. */
+    /** Takes a place beyond the capacity, because a dead thread holds one of the places. */
     takeAbandoned(): void {
       Atomics.add(ints, header.keys, 1);
     },
@@ -104,7 +105,8 @@ export function openPlaces(memory: Memory) {
       Atomics.add(ints, header.brokenInsertions, CHANGE + 1);
     },
     /**
-     * Lowers the count: the insertion's thread has no place for it, or it was not broken after all.
+     * Lowers the count: the thread of the insertion has given its place back, or the insertion was
+     * not broken after all.
      */
     noteSettled(): void {
       Atomics.add(ints, header.brokenInsertions, CHANGE - 1);

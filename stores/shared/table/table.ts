@@ -1,17 +1,19 @@
 /*
- * The table of slots: a key belongs to one bucket of twelve, its home, and stands in any of its slots;
- * where all twelve were in use when it came, in one of the next seven buckets. How far the keys of a
- * home stand at most, its reach, is said by the home's intent: 0 for all but one in a thousand.
+ * The table of slots. A key belongs to one bucket of twelve slots, its home, and stands in any of
+ * them. If all twelve were in use when it came, it stands in one of the next seven buckets. The
+ * home's intent holds the reach: how far from home its keys may stand. It is 0 for all but one home
+ * in a thousand.
  *
- * To find a key, its tag of seven bits is looked for among the bucket's twelve, then the
- * fingerprint in the block that the slot names. Tags are hints, written after the slot: when none
- * leads to the key, all blocks within reach are read (`insert.ts`). A known key is changed by one
- * swap of its slot; a new one comes into the table as `insert.ts` says.
+ * To find a key, a thread compares its tag of seven bits with the bucket's twelve tags. Where a tag
+ * agrees, it compares the fingerprint in the block that the slot names. Tags are hints, written after
+ * the slot. So if no tag leads to the key, the thread reads all blocks within reach (`insert.ts`).
+ * One swap of its slot changes a known key. New keys come into the table by `insert.ts`.
  *
- * A slot whose key is fresh again is as good as an empty one. Slots cost four bytes and there are
- * four times as many as keys; what is bounded is the number of places, `capacity`, that the header
- * counts. A place is taken before a slot is filled, and given back after it was emptied; whoever
- * drops a key to make room has its place. A thread that dies in between leaves one place taken.
+ * A slot whose key is fresh again is as good as an empty slot. Slots cost four bytes, and there are
+ * four times as many as keys. The bound is on places, of which there are `capacity`, and which the
+ * header counts. A thread takes a place before it fills a slot, and gives it back after it has
+ * emptied one. A thread that drops a key to make room has the place of that key. A thread that dies
+ * in between leaves one place taken.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -37,7 +39,9 @@ import { settleMark } from "./multi_swap.ts";
 /** Where the reach stands in an intent: the bits below name a slot of the chain, 1 to 96. */
 export const REACH_SHIFT = 7;
 
-/** The table as one thread works on it; what it sees is noted in values that are filled anew. */
+/**
+ * The table as one thread sees it. Each call overwrites what the thread has noted of the last one.
+ */
 export interface Table {
   readonly memory: Memory;
   readonly thread: Thread;
@@ -46,22 +50,22 @@ export interface Table {
   readonly throwsWhenFull: boolean;
   /** Counts a key that was forgotten although it held use, and reports it. */
   readonly evicted: (what: number) => void;
-  /** The key that was found last. */
+  /** The last key found. */
   readonly found: FoundKey;
-  /** Slots of the keys of a batch, which are not dropped to make room for another one of it. */
+  /** Slots of a batch's keys. They are not dropped to make room for another key of the batch. */
   readonly protectedSlots: number[];
-  /** The block of a key, announced; 0 if no tag leads to it. */
+  /** Finds a key by its tag: its block, announced, or 0 if no tag leads to it. */
   find(low: number, high: number): number;
-  /** Whether the word of a slot, which is announced, names a key's block: then it is the one found. */
+  /** Whether an announced word of a slot names a key's block. If it does, this is the key found. */
   isKeyOf(slot: number, word: number, low: number, high: number): boolean;
   /**
-   * Swaps the spare block, and the nodes made for it, in for the one found; whether nobody was
-   * faster.
+   * Swaps the spare block, and the nodes made for it, in for the block found. Returns whether it did;
+   * if not, another thread was faster.
    */
   replace(): boolean;
 }
 
-/** Where a key stands: its slot, the word there, and the block that the word names. */
+/** The place of a key: its slot, the word there, and the block that the word names. */
 export interface FoundKey {
   slot: number;
   word: number;
@@ -69,8 +73,8 @@ export interface FoundKey {
 }
 
 /**
- * The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over
- * it.
+ * Opens the table for a thread. `find` and `replace`, which change known keys, are closed over it,
+ * because that is fastest.
  */
 export function openTable(
   memory: Memory,
@@ -113,7 +117,7 @@ export function openTable(
           const slot = bucket + index;
           if (isKeyOf(slot, settledWord(thread, slot), low, high)) return found.block;
         }
-        // A plain read, like those of tags: a hint.
+        // A plain read is enough for a hint, like the reads of tags.
         if (distance > reachOf(memory, ints[home + INTENT]!)) return 0;
         bucket = bucketAfter(memory, home, distance);
       }
@@ -139,23 +143,23 @@ export function openTable(
   };
 }
 
-/** The word of a slot, and with it all that was written before it came there. */
+/** The word of a slot. The reader then also sees every write before that word was put there. */
 export function wordAt({ ints, keepsOrder }: Memory, slot: number): number {
   return keepsOrder ? ints[slot]! : Atomics.load(ints, slot);
 }
 
 /**
- * Whether a slot, and the nodes of its state, are yet as they were when they were read. The slot is read
- * atomically on every processor: an engine may take two plain reads of a word for one.
+ * Whether a slot, and the nodes of its state, have not changed since they were read. The slot is read
+ * atomically on every processor, because an engine may merge two plain reads of a word.
  */
 export function isUnchanged(memory: Memory, slot: number, word: number): boolean {
   const { ints, keepsOrder, blockMask } = memory;
   if (keepsOrder || !hasRoot(memory, word & blockMask)) return Atomics.load(ints, slot) === word;
-  // A load might come before the reads of nodes, which may be put to use again; a swap comes after.
+  // A load might pass the reads of nodes, which another thread may reuse. A swap cannot pass them.
   return Atomics.compareExchange(ints, slot, word, word) === word;
 }
 
-/** Takes the key that was found out of the table; whether nobody was faster. */
+/** Removes the key that was found. Returns whether it did; if not, another thread was faster. */
 export function forgetKey(table: Table): boolean {
   const { memory: { ints }, found } = table;
   if (!removeKey(table, found.slot, found.word)) return false;
@@ -163,7 +167,7 @@ export function forgetKey(table: Table): boolean {
   return true;
 }
 
-/** Takes the key of a slot out of the table, and leaves its place to the caller. */
+/** Removes the key of a slot from the table, and leaves its place to the caller. */
 export function removeKey(
   { memory, thread, nodes, spares }: Table,
   slot: number,
@@ -198,12 +202,12 @@ export function settledWord(thread: Thread, slot: number): number {
   }
 }
 
-/** Where the bucket of a fingerprint lies. */
+/** The place of a fingerprint's bucket. */
 export function bucketOf({ buckets, bucketMask }: Memory, low: number): number {
   return buckets + ((low >>> 4) & bucketMask) * BUCKET;
 }
 
-/** The bucket so far behind another one; after the last comes the first. */
+/** The bucket `distance` places after another one. The first follows the last. */
 export function bucketAfter(
   { buckets, bucketMask }: Memory,
   bucket: number,
@@ -212,20 +216,20 @@ export function bucketAfter(
   return buckets + ((bucket - buckets + distance * BUCKET) & (bucketMask * BUCKET));
 }
 
-/** How far from their home the keys of a bucket stand at most, according to its intent. */
+/** How far from their home the keys of a bucket may stand, by its intent. */
 export function reachOf({ bucketMask }: Memory, intent: number): number {
   const reach = (1 << ((intent >>> REACH_SHIFT) & 3)) - 1;
   return reach > bucketMask ? bucketMask : reach;
 }
 
-/** The last bucket of a chain, counted from its home: a small table has fewer. */
+/** The last bucket of a chain, counted from its home. In a small table, chains are shorter. */
 export function lastOfChain({ bucketMask }: Memory): number {
   return Math.min(CHAIN - 1, bucketMask);
 }
 
 /**
- * The first slot in a key's bucket that has its tag; 0 if none has: the key may then stand in a bucket
- * behind it.
+ * The first slot in a key's bucket that has the key's tag, or 0. The key may then still stand in a
+ * later bucket.
  */
 export function slotByTag(memory: Memory, low: number, high: number): number {
   const bucket = bucketOf(memory, low);
@@ -237,19 +241,20 @@ export function slotByTag(memory: Memory, low: number, high: number): number {
   return 0;
 }
 
-/** The tag of a fingerprint: never 0. */
+/** The tag of a fingerprint, which is never 0. */
 export function tagOf(high: number): number {
   return (high >>> 25) + 1;
 }
 
-/** Where the tag of a slot stands, in bytes. */
+/** The place of a slot's tag, in bytes. */
 export function tagAt(slot: number): number {
   const place = slot % BUCKET;
   return (slot - place) * 4 + TAGS + place;
 }
 
 /**
- * When the key of a block is fresh again, with the share of it that is left (`states/fresh_at.ts`).
+ * The instant at which the key of a block is fresh again, and the share of its capacity that is left
+ * (`states/fresh_at.ts`).
  */
 export function freshAtOf({ floats, blocks }: Memory, block: number): number {
   return floats[(blocks + block * BLOCK) / 2 + 1]!;

@@ -1,13 +1,13 @@
 /*
  * The words that threads announce while they work on them, so that no other thread reuses them.
  *
- * A call works on a word that it has read from a slot, and swaps in another one by a single
- * compare-and-swap. That swap must fail if the slot has changed in between, even if it has changed
- * so often that its version has come round. So a thread announces the word, and then checks whether
- * it still stands in the slot. No thread reuses a block while a word that names it is announced (M.
- * Michael, "Hazard Pointers", 2004). No thread puts an announced word without a block, or with a
- * mark, into a slot again. The check and the announcement are atomic, so one of two things holds:
- * the check sees the change, or the thread that made the change sees the announcement.
+ * A call works on a word that it has read from a slot, and swaps in another word by a single
+ * compare-and-swap. That swap must fail if the slot has changed in between, even if it has changed so
+ * often that its version has come round. So a thread announces the word, and then checks that the
+ * slot still holds it. No thread reuses a block while a word that names it is announced (M. Michael,
+ * "Hazard Pointers", 2004). No thread puts an announced word without a block, or with a mark, into a
+ * slot again. The announcement and the check are atomic. So either the check sees a change, or the
+ * thread that made the change sees the announcement.
  */
 
 import { field, header, type Memory, RECORD } from "../layout.ts";
@@ -15,7 +15,8 @@ import type { Thread } from "./thread.ts";
 
 /** Announces the word that the thread works on, in place of the last one. The record is locked. */
 export function announce({ memory: { ints }, record }: Thread, word: number): void {
-  // A slot that was never used holds 0, which would unlock the record. No slot holds 0 again later.
+  // A slot that was never used holds 0, which would unlock the record. A used slot never holds 0
+  // again.
   Atomics.store(ints, record + field.announced, word === 0 ? 1 : word);
 }
 
@@ -69,7 +70,7 @@ function someAnnounced(
   for (let other = records; other < end; other += RECORD) {
     if (other === record) continue;
     const word = Atomics.load(ints, other + field.announced);
-    // A thread in no call announces nothing.
+    // A thread that is not in a call announces nothing.
     if (word === 0) continue;
     if (meets(word)) return true;
     for (let seen = Atomics.load(ints, other + field.seenSize) - 1; seen >= 0; seen--) {

@@ -2,17 +2,19 @@
  * The record of the calling thread. It holds the words that the thread announces, and its spare
  * blocks and free nodes.
  *
- * The word of announcement is also the record's lock. It is 0 between calls; a thread that wants to
+ * The word of announcement is also the record's lock. Between calls it is 0. A thread that wants to
  * work with the record swaps it for 1, and later for the slot's word that its call works on. No
- * thread waits for the lock. A thread that attaches takes a record that was given back, or a new
- * one. Unless such a record is left, it locks the record of a thread that is in no call, writes its own number
- * over the owner's, and unlocks the record. A thread that locks its record and finds another's
- * number there has lost the record, and attaches anew.
+ * thread waits for the lock.
+ *
+ * A thread that attaches takes a record that was given back, or a new one. If neither is left, it
+ * locks the record of a thread that is not in a call, writes its own number over the owner's, and
+ * unlocks the record. A thread that locks its record and finds another number there has lost the
+ * record, and attaches anew.
  *
  * So a thread may lose its record between two calls. A thread that dies between calls leaves its
- * record whole, and another one takes it over. A thread that dies in the middle of a call leaves
- * its record locked forever. Correctness does not depend on time: threads prefer the records of
- * those that have been quiet for long, but only because that is faster.
+ * record whole, and another thread takes it over. A thread that dies in the middle of a call leaves
+ * its record locked forever. Correctness does not depend on time. Threads prefer the records of
+ * threads that have long been quiet, but only because that is faster.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -27,48 +29,48 @@ export const counter = {
   evicted: 2,
   evictedForNodes: 7,
   evictedForSlots: 9,
-  /** Records taken from threads that may yet call, after a wait. */
+  /** Records that were taken, after a wait, from threads that may still make calls. */
   waited: 10,
   dropped: 3,
   scans: 4,
   takenOver: 5,
   aborted: 6,
-  /** Nodes taken less nodes given back: below 0 in a thread that gives back what others took. */
+  /** Nodes taken less nodes given back. It is below 0 in a thread that gives back nodes of others. */
   nodes: 8,
 } as const;
 
 /** A thread that is attached. */
 export interface Thread {
   readonly memory: Memory;
-  /** Where its record lies. */
+  /** The place of its record. */
   record: number;
-  /** The number under which the record is this thread's; no other thread ever has it. */
+  /** The thread's number, which marks the record as its own. No other thread ever has this number. */
   owner: number;
-  /** Whether the thread is in a call, which locks its record, or its last call was cut short. */
+  /** Whether the thread is in a call, which locks its record, or was cut short in its last call. */
   isInCall: boolean;
   /**
-   * Whether a slot may have been swapped whose blocks and nodes are not yet accounted for. If a
-   * call is cut short there (the stack overflows, or a time limit of `node:vm` is reached), the
-   * record is given up, as if the thread had died.
+   * Whether the thread may have swapped a slot, and has not yet accounted for its blocks and nodes.
+   * If the call is cut short there (the stack overflows, or a time limit of `node:vm` is reached),
+   * the record is given up, as if the thread had died.
    */
   isChanging: boolean;
-  /** The blocks that others announce: an array that is filled anew each time. */
+  /** An array for the blocks that others announce. Each check fills it anew. */
   readonly pinned: number[];
 }
 
-/** Values of an owner: a record never used, a record given back, a thread that has closed. */
+/** Owners that are not threads: of an unused record, of one given back, and of a closed thread. */
 const NEVER_USED = 0;
 const GIVEN_BACK = -1;
 const DETACHED = -2;
 /**
- * Without records left: milliseconds in which a thread that is still in use is expected to call.
+ * Milliseconds without a call after which a thread may lose its record, if no free record is left.
  */
 const QUIET = 60;
 /**
- * With records left: seconds without a call after which a thread may lose its record all the same.
+ * Seconds without a call after which a thread may lose its record even if free records are left.
  */
 const LONG_QUIET = 10;
-/** How often a record is tried that another thread has locked for an instant. */
+/** Tries to take a record that another thread has locked for an instant. */
 const TRIES = 100;
 
 /**
@@ -83,7 +85,8 @@ export function attachThread(memory: Memory, now: number = Date.now()): Thread {
 }
 
 /**
- * Gives the record back, unlocked even after a call that was cut short; never a record given up.
+ * Gives the record back, and unlocks it even after a call that was cut short. A record that was given
+ * up stays as it is.
  */
 export function detachThread(thread: Thread): void {
   const { memory: { ints }, record, owner, isInCall, isChanging } = thread;
@@ -102,7 +105,7 @@ export function isDetached({ owner }: Thread): boolean {
 }
 
 /**
- * Begins a call: locks the thread's record, or another one if that is no longer its own.
+ * Begins a call: locks the thread's record, or a new record if it has lost its own.
  *
  * @throws {StoreFullError} If no record is free.
  */
@@ -145,7 +148,7 @@ export function sumCounters(memory: Memory, what: number): number {
     .reduce((sum, record) => sum + Atomics.load(memory.ints, record + field.counters + what), 0);
 }
 
-/** How many records belong to threads that have been in the same call for long. */
+/** How many records belong to threads that have long been in the same call. */
 export function countLost(memory: Memory): number {
   const second = Math.floor(Date.now() / 1_000) | 0;
   return usedRecords(memory).filter((record) =>
@@ -153,15 +156,15 @@ export function countLost(memory: Memory): number {
   ).length;
 }
 
-/** Where the records lie that have been used. */
+/** The places of the records that have been used. */
 export function usedRecords({ ints, records, threads }: Memory): readonly number[] {
   const used = Math.min(threads, Atomics.load(ints, header.records));
   return Array.from({ length: used }, (_, index) => records + index * RECORD);
 }
 
 /**
- * Gives the thread a record. It prefers one that was given back, then that of a thread that has
- * long been quiet, then a new one, then any idle one.
+ * Gives the thread a record. It prefers a record that was given back, then the record of a thread
+ * that has long been quiet, then a new record, then any idle one.
  */
 function claimRecord(thread: Thread, action: string, now: number): void {
   const { memory, memory: { ints } } = thread;
@@ -182,7 +185,7 @@ function claimRecord(thread: Thread, action: string, now: number): void {
   noteCalls(memory, thread.record, second);
 }
 
-/** Takes a record never used. Its place is this thread's alone, so nobody is faster. */
+/** Takes a record that was never used. No other thread knows its place, so nobody can be faster. */
 function claimNew(thread: Thread): boolean {
   const { ints, records, threads } = thread.memory;
   while (Atomics.load(ints, header.records) < threads) {
@@ -193,7 +196,7 @@ function claimNew(thread: Thread): boolean {
   return false;
 }
 
-/** Takes the record of a thread that makes no call for a while. */
+/** Takes the record of a thread that makes no call for a while. Waits for that while. */
 function claimIdle(thread: Thread): boolean {
   const { memory } = thread;
   warnOfThreads(memory.threads);
@@ -208,7 +211,7 @@ function claimIdle(thread: Thread): boolean {
 
 let hasWarned = false;
 
-/** Warns once: calls will wait, but none fails, so nobody would notice. */
+/** Warns once, because nobody would notice otherwise: calls then wait, but do not fail. */
 function warnOfThreads(threads: number): void {
   if (hasWarned) return;
   hasWarned = true;
@@ -218,7 +221,7 @@ function warnOfThreads(threads: number): void {
   );
 }
 
-/** Takes over a record if its thread is in no call. */
+/** Takes over a record if its thread is not in a call. */
 function seizeRecord(thread: Thread, record: number): boolean {
   const { ints } = thread.memory;
   const owner = Atomics.load(ints, record + field.owner);
@@ -244,7 +247,7 @@ function lock(ints: Int32Array, record: number): boolean {
   return Atomics.compareExchange(ints, record + field.announced, 0, 1) === 0;
 }
 
-/** Whether a record's thread has made no call for long, as far as earlier attaches have seen. */
+/** Whether a record's thread has long made no call, by the notes of threads that attached before. */
 function isQuiet(memory: Memory, record: number, second: number): boolean {
   const { ints } = memory;
   if (ints[record + field.callsSeen] !== callsOf(memory, record)) noteCalls(memory, record, second);
