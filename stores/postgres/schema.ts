@@ -23,7 +23,7 @@ export interface PostgresSchemaOptions {
   /** Its schema, by the same rules; by default the first of the `search_path` that has the table. */
   readonly schema?: string | undefined;
   /**
-   * Whether Postgres writes the table to its log. By default the table is `UNLOGGED`: several times
+   * Whether Postgres writes the table to its log. By default a new table is `UNLOGGED`, several times
    * faster, but empty after a crash of Postgres, and on a standby that takes over, so that limits begin
    * anew. `migrate` changes an existing table only if this option is given.
    */

@@ -42,9 +42,9 @@ export interface SqliteStoreOptions extends LockedStoreOptions {
   /** The table, a name of letters, digits and underscores; default `"tidegate"`. */
   readonly table?: string | undefined;
   /**
-   * Whether other connections may open the file, from other processes or other threads. By default
-   * they may. That takes SQLite 3.51.3 or later, and a disk of this machine. With `false` they are
-   * locked out, and any version and any disk will do.
+   * Whether other connections may open the file, from other processes or other threads; default `true`.
+   * That takes SQLite 3.51.3 or later, and a disk of this machine. With `false` they are locked out, and
+   * any version and any disk will do.
    */
   readonly shared?: boolean | undefined;
 }
