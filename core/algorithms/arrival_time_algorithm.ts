@@ -12,8 +12,8 @@ import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks
 import {
   type FineInstant,
   fineTicks,
-  fitsOneNumber,
   type Ticks,
+  ticksFitOneNumber,
   wholeTicks,
 } from "../arithmetic/ticks.ts";
 import { type BurstOptions, type Rate, readBurst } from "../options/rate_options.ts";
@@ -59,7 +59,7 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   const burstText = queue > 0 ? "(queue + burst)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
-  const isWhole = fitsOneNumber(perMillisecond, furthest);
+  const isWhole = ticksFitOneNumber(perMillisecond, furthest);
   const scale = (isWhole ? wholeTicks : fineTicks)(perMillisecond) as Ticks<ArrivalState>;
   const arithmetic = arrivalArithmetic(scale, interval, capacity, queue > 0);
   const { accounting, mostUse } = arithmetic;

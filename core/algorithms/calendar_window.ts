@@ -7,8 +7,8 @@ import type { Algorithm } from "../algorithm.ts";
 import { refuseAll } from "./refuse_all.ts";
 import { type Calendar, calendarOf, type CalendarUnit } from "../arithmetic/calendar.ts";
 import {
-  fitsOneNumber,
   packedUse,
+  useFitsOneNumber,
   type UseForm,
   type WideUse,
   wideUse,
@@ -95,7 +95,7 @@ export function calendarWindow(options: CalendarWindowOptions): Algorithm {
   const week = weekStart === 1 ? [] : [weekStart];
   const id = ["calendarWindow", limit, every, zone, ...week] as const;
   if (limit === 0) return refuseAll<CalendarWindowState>({ limit, period, name }, id, 0);
-  const formOf = fitsOneNumber(limit, LAST_END) ? packedUse : wideUse;
+  const formOf = useFitsOneNumber(limit, LAST_END) ? packedUse : wideUse;
   const form = formOf(limit, LAST_END) as UseForm<CalendarWindowState>;
   return buildAlgorithm({
     ...windowArithmetic(limit, windowsBy(calendar), form),

@@ -9,8 +9,8 @@ import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algori
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import {
-  fitsOneNumber,
   packedUse,
+  useFitsOneNumber,
   type UseForm,
   type WideUse,
   wideUse,
@@ -77,7 +77,7 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm {
   const id = ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor] as const;
   if (limit === 0) return refuseAll<FixedWindowState>(rate, id, 0);
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
-  const formOf = fitsOneNumber(limit, windows.last) ? packedUse : wideUse;
+  const formOf = useFitsOneNumber(limit, windows.last) ? packedUse : wideUse;
   const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
   const { place, used } = form;
   return buildAlgorithm<FixedWindowState>({

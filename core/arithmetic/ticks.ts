@@ -166,6 +166,6 @@ function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInst
 }
 
 /** Whether a scale of this fineness fits one number up to the last instant. */
-export function fitsOneNumber(perMillisecond: number, furthest: number): boolean {
+export function ticksFitOneNumber(perMillisecond: number, furthest: number): boolean {
   return perMillisecond * LAST_INSTANT + furthest < 2 ** 53;
 }

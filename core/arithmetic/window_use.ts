@@ -38,7 +38,7 @@ const MIN_PACKED = 16;
  * Whether use is kept as one number, which is so if the number holds enough use beside the last
  * place.
  */
-export function fitsOneNumber(limit: number, lastPlace: number): boolean {
+export function useFitsOneNumber(limit: number, lastPlace: number): boolean {
   return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), MIN_PACKED * limit);
 }
 

@@ -41,16 +41,16 @@ function failAll(queue: WaitingQueue): void {
 function end(waiter: Waiter): void {
   const { queue: { call } } = waiter;
   if (isWaiting(waiter)) {
-    return fail(waiter, storeClosed(waiter, call?.waiter === waiter ? "unknown" : "no"));
+    return fail(waiter, acquireClosedError(waiter, call?.waiter === waiter ? "unknown" : "no"));
   }
   waiter.wake();
   remove(waiter);
   uncount(waiter);
-  waiter.reject(storeClosed(waiter, "unknown"));
+  waiter.reject(acquireClosedError(waiter, "unknown"));
 }
 
 /** The error of an `acquire` on a store that was closed. */
-export function storeClosed(
+export function acquireClosedError(
   { key, cost }: Pick<WaitRequest, "key" | "cost">,
   applied: "no" | "unknown",
 ): StoreUnavailableError {

@@ -25,7 +25,7 @@ import { type Attempt, attempt } from "../verbs/attempt.ts";
 import { refund } from "../verbs/refund.ts";
 import { undoOf } from "./undo.ts";
 import { type AbortGroups, abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
-import { storeClosed } from "./end_queues.ts";
+import { acquireClosedError } from "./end_queues.ts";
 import { observeRefusal, refuseByProjection } from "./projections.ts";
 import { answered, scheduleFailures } from "./silence.ts";
 import {
@@ -72,7 +72,7 @@ function abortsOf(limiter: QueueLimiter): AbortGroups<Waiter> {
 export function waitInQueue(request: WaitRequest): MaybePromise<Attempt | undefined> {
   const { limiter, key, maxWait } = request;
   const { queues } = limiter;
-  if (queues.isClosed) throw storeClosed(request, "no");
+  if (queues.isClosed) throw acquireClosedError(request, "no");
   const stored = queues.byName.size === 0 ? undefined : limiter.nameOf(key);
   const queue = stored === undefined ? undefined : queues.byName.get(stored);
   if (queue !== undefined) return enter(queue, request, undefined);

@@ -41,7 +41,7 @@ export function asError(thrown: unknown): Error {
     : new Error(`The client threw ${formatValue(thrown)}`);
 }
 
-/** Why a closed store answers no call. */
-export function storeClosed(): Error {
+/** The error of a call on a closed store. */
+export function storeClosedError(): Error {
   return new Error("The store was closed");
 }

@@ -39,7 +39,7 @@ export function batchesInFlight(): BatchesInFlight {
 
 /** How many of the calls that wait go into the next batch at most. */
 export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
-  const calls = waiting + callsOf(inFlight);
+  const calls = waiting + callsInFlight(inFlight);
   const batches = Math.floor(calls * inFlight.keysPerCall / MIN_KEYS);
   return Math.ceil(calls / Math.max(1, Math.min(batches, inFlight.most)));
 }
@@ -61,10 +61,10 @@ function updateLeast(inFlight: BatchesInFlight): void {
   const { batches, keysPerCall } = inFlight;
   const count = batches.length;
   const isFull = count >= inFlight.most;
-  const least = (count + 1) * MIN_KEYS / keysPerCall - callsOf(inFlight);
+  const least = (count + 1) * MIN_KEYS / keysPerCall - callsInFlight(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
 }
 
-function callsOf({ batches }: BatchesInFlight): number {
+function callsInFlight({ batches }: BatchesInFlight): number {
   return batches.reduce((sum, { jobs }) => sum + jobs.length, 0);
 }

@@ -14,7 +14,7 @@ export interface CommitCall {
 }
 
 /** The calls of each slot, and each that must be alone. */
-export function callsOf(
+export function commitCallsOf(
   jobs: readonly Job[],
   { cells, alone }: Batch,
 ): readonly CommitCall[] {

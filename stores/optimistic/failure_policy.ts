@@ -9,7 +9,7 @@ import { StoreOverloadedError, StoreUnavailableError } from "../../core/errors.t
 import type { DriverError } from "../driver.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import { makeDecision } from "../../core/make_decision.ts";
-import { asError, storeClosed } from "./batch_failure.ts";
+import { asError, storeClosedError } from "./batch_failure.ts";
 import type { EngineContext } from "./engine_context.ts";
 import { type Bound, isReadOnly, type Job } from "./job.ts";
 
@@ -60,7 +60,7 @@ export function failurePolicy(
         if (job.settled) continue;
         counters.unavailable++;
         job.settled = true;
-        job.reject(unavailableError(server, "no", storeClosed()));
+        job.reject(unavailableError(server, "no", storeClosedError()));
       }
     },
     refuseJob(job) {

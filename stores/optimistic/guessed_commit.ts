@@ -10,7 +10,7 @@ import { decideBatch, rootCellOf } from "./batch.ts";
 import { asError, type BatchFailure } from "./batch_failure.ts";
 import { type Cell, isReplaced, rememberCell, rootOf } from "./cell.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
-import { callsOf, type CommitCall } from "./commit_calls.ts";
+import { type CommitCall, commitCallsOf } from "./commit_calls.ts";
 import type { CommitCallbacks, Connect, Link } from "./driver.ts";
 import type { EngineContext, EngineCounters } from "./engine_context.ts";
 import { groupsOf, loadGuesses } from "./guesses.ts";
@@ -57,7 +57,7 @@ export function connectDriver(
       async commit(batch, callbacks) {
         const estimate = context.clock.now();
         loadGuesses(batch.cells.all, context.values);
-        const calls = callsOf(
+        const calls = commitCallsOf(
           decideBatch(
             batch,
             { now: estimate ?? Date.now(), isShared: estimate !== undefined },

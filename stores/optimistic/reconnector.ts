@@ -2,7 +2,7 @@
  * One connection to a server, made when it is first needed, and again after it was lost.
  */
 
-import { storeClosed } from "./batch_failure.ts";
+import { storeClosedError } from "./batch_failure.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import type { Connect, Link } from "./driver.ts";
 import type { EngineContext } from "./engine_context.ts";
@@ -105,7 +105,7 @@ export function dropConnection(server: Reconnector): void {
 /** Closes the connection, and any that is being made. */
 export function closeServer(server: Reconnector): void {
   server.closed = true;
-  server.dialling?.reject(storeClosed());
+  server.dialling?.reject(storeClosedError());
   server.dialling?.connection.catch(() => {});
   server.dialling = undefined;
   dropConnection(server);

@@ -88,7 +88,7 @@ export function statisticsOf(
     dropped: sum(counter.dropped),
     probes: sum(counter.scans),
     contention: sum(counter.contention),
-    takeovers: sum(counter.takenOver) + sum(counter.aborted),
+    takeovers: sum(counter.takeovers) + sum(counter.aborted),
     threads: Math.min(Atomics.load(ints, header.records), memory.threads),
     lostThreads: countLost(memory),
     waits: sum(counter.waited),

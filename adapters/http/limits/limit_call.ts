@@ -50,10 +50,10 @@ export function refusedCall(
 }
 
 /** All calls, in the order of the limits. */
-export function callsOf(last: LimitCall): readonly LimitCall[] {
+export function limitCallsOf(last: LimitCall): readonly LimitCall[] {
   const { before } = last;
   if (before === undefined) return [last];
-  return before.before === undefined ? [before, last] : [...callsOf(before), last];
+  return before.before === undefined ? [before, last] : [...limitCallsOf(before), last];
 }
 
 /** Whether one of the calls is on the key that the limiter stores for `key`. */

@@ -11,7 +11,7 @@ import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import type { UnknownAddress } from "./key_faults.ts";
-import { callsOf, type LimitCall } from "./limit_call.ts";
+import { type LimitCall, limitCallsOf } from "./limit_call.ts";
 import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
@@ -87,7 +87,7 @@ export function requestLimits(
       const { plan, limiter, key, argument, shadowed } = call;
       const isPlain = plan.limiters.length === 1 && !plan.holds && !plan.keeps;
       if (!isPlain || (plan.delays && !shadowed)) {
-        const calls = callsOf(call);
+        const calls = limitCallsOf(call);
         const answers = takeFromLimits(call, calls, maxDelay);
         return isPromise(answers)
           ? answers.then((answers) => decidedBy(call, calls, answers))

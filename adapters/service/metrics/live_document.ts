@@ -145,7 +145,7 @@ type ShownRule = Pick<
 function shownRules({ rules, domains }: RuleSet, history: History): readonly ShownRule[] {
   const overrides = [...domains.keys()]
     .map((domain) => ({ ...OVERRIDE_RULE, domain }))
-    .filter((rule) => callsOf(rule, history) > 0);
+    .filter((rule) => callsOfRule(rule, history) > 0);
   return [...rules.filter(isShown), ...overrides];
 }
 
@@ -167,14 +167,14 @@ const OVERRIDE_RULE: Omit<ShownRule, "domain"> = {
 /** Rules in the order of the files; if there are too many, only those that decided most. */
 function mostActive(found: readonly ShownRule[], history: History): readonly ShownRule[] {
   if (found.length <= MAX_RULES) return found;
-  return found.map((rule) => ({ rule, calls: callsOf(rule, history) }))
+  return found.map((rule) => ({ rule, calls: callsOfRule(rule, history) }))
     .sort((one, other) => other.calls - one.calls)
     .slice(0, MAX_RULES)
     .map(({ rule }) => rule)
     .sort((one, other) => one.index - other.index);
 }
 
-function callsOf(rule: ShownRule, history: History): number {
+function callsOfRule(rule: ShownRule, history: History): number {
   const { admitted, refused, shadowRefused, unavailable } = history.verdicts(figuresName(rule));
   return admitted + refused + shadowRefused + unavailable;
 }

@@ -103,12 +103,12 @@ export function closingLaw(make: MakeStore): MakeStoreLaw {
 function leftAfter(mode: ReplaceMode, used: number, old: Algorithm, algorithm: Algorithm): number {
   const [olds, parts] = [old.internals?.parts, algorithm.internals?.parts];
   return olds === undefined || parts === undefined || !haveLikeParts(old, algorithm)
-    ? algorithm.capacity - takenOver(mode, used, old.capacity, algorithm.capacity)
+    ? algorithm.capacity - carriedUse(mode, used, old.capacity, algorithm.capacity)
     : Math.min(...parts.map((part, index) => leftAfter(mode, used, olds[index]!, part)));
 }
 
 /** Units used of the new capacity when `used` units of the old one were. */
-function takenOver(mode: ReplaceMode, used: number, old: number, capacity: number): number {
+function carriedUse(mode: ReplaceMode, used: number, old: number, capacity: number): number {
   if (mode === "keep") return Math.min(used, capacity);
   const [units, olds] = [BigInt(used) * BigInt(capacity), BigInt(old)];
   return Number(units / olds + (units % olds > 0n ? 1n : 0n));

@@ -7,7 +7,7 @@ import type { Batch } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import type { Cell } from "../../optimistic/cell.ts";
 import type { Job } from "../../optimistic/job.ts";
-import { callsOf, type CommitCall } from "../../optimistic/commit_calls.ts";
+import { type CommitCall, commitCallsOf } from "../../optimistic/commit_calls.ts";
 import type { Command } from "../clients/connection.ts";
 import type { CommitNode } from "./commit_node.ts";
 import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
@@ -49,7 +49,7 @@ export async function commitByScripts(
   if (jobs.length === 0) return;
   if (!node.connection.open) return fail(jobs, connectionLost());
   const calls = scripts.flatMap((script) =>
-    callsOf(script.jobs, batch).map((call): SentCall => ({
+    commitCallsOf(script.jobs, batch).map((call): SentCall => ({
       script,
       call,
       command: script.commandOf(call),

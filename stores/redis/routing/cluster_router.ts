@@ -33,7 +33,7 @@ import {
 } from "../../optimistic/circuit_breaker.ts";
 import { patientTimer } from "../../optimistic/patient_timer.ts";
 import { serverClock } from "../../optimistic/server_clock.ts";
-import { storeClosed } from "../../optimistic/batch_failure.ts";
+import { storeClosedError } from "../../optimistic/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { readSlotMap, type SlotMap } from "./cluster_map.ts";
@@ -151,7 +151,7 @@ async function renew(cluster: Cluster): Promise<void> {
   const { dials, nodes, slots, breaker, context } = cluster;
   const isFailing = (address: string) => (nodes.get(address)?.breaker.failures ?? 0) > 0;
   const requireOpen = () => {
-    if (cluster.closed) throw storeClosed();
+    if (cluster.closed) throw storeClosedError();
   };
   const { connectDeadline } = context;
   cluster.slots = await readSlotMap(dials, slots.nodes, isFailing, requireOpen, connectDeadline);

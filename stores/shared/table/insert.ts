@@ -157,7 +157,7 @@ export function keyInsertion(
     const word = settledWord(thread, slot);
     if (Atomics.load(ints, at) !== intent) return false;
     if (Atomics.compareExchange(ints, slot, word, raised(thread, word)) === word) {
-      count(thread, counter.takenOver);
+      count(thread, counter.takeovers);
     }
     const cleared = (intent & ~TARGET) + (1 << COUNT_SHIFT) | 0;
     places.noteBroken();

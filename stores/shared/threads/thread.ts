@@ -33,7 +33,7 @@ export const counter = {
   waited: 10,
   dropped: 3,
   scans: 4,
-  takenOver: 5,
+  takeovers: 5,
   aborted: 6,
   /** Nodes taken less nodes given back. It is below 0 in a thread that gives back nodes of others. */
   nodes: 8,
@@ -200,10 +200,10 @@ function claimNew(thread: Thread): boolean {
 function claimIdle(thread: Thread): boolean {
   const { memory } = thread;
   warnOfThreads(memory.threads);
-  const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
+  const calls = usedRecords(memory).map((record) => [record, callCountOf(memory, record)] as const);
   pause(QUIET);
   const isClaimed = calls.some(([record, before]) =>
-    callsOf(memory, record) === before && seizeRecord(thread, record)
+    callCountOf(memory, record) === before && seizeRecord(thread, record)
   );
   if (isClaimed) count(thread, counter.waited);
   return isClaimed;
@@ -227,7 +227,7 @@ function seizeRecord(thread: Thread, record: number): boolean {
   const owner = Atomics.load(ints, record + field.owner);
   if (owner === NEVER_USED || !lock(ints, record)) return false;
   const isTaken = take(thread, record, owner);
-  if (isTaken) count(thread, counter.takenOver);
+  if (isTaken) count(thread, counter.takeovers);
   Atomics.store(ints, record + field.announced, 0);
   return isTaken;
 }
@@ -250,15 +250,17 @@ function lock(ints: Int32Array, record: number): boolean {
 /** Whether a record's thread has long made no call, by the notes of threads that attached before. */
 function isQuiet(memory: Memory, record: number, second: number): boolean {
   const { ints } = memory;
-  if (ints[record + field.callsSeen] !== callsOf(memory, record)) noteCalls(memory, record, second);
+  if (ints[record + field.callsSeen] !== callCountOf(memory, record)) {
+    noteCalls(memory, record, second);
+  }
   return ((second - ints[record + field.callsSeenAt]!) | 0) >= LONG_QUIET;
 }
 
-function callsOf({ ints }: Memory, record: number): number {
+function callCountOf({ ints }: Memory, record: number): number {
   return Atomics.load(ints, record + field.calls);
 }
 
 function noteCalls(memory: Memory, record: number, second: number): void {
-  memory.ints[record + field.callsSeen] = callsOf(memory, record);
+  memory.ints[record + field.callsSeen] = callCountOf(memory, record);
   memory.ints[record + field.callsSeenAt] = second;
 }
