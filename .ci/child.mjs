@@ -53,7 +53,9 @@ export async function child(command, args, { env = {}, cwd = root, onOutput } = 
   let output = "";
   let hung = false;
   const silence = setTimeout(() => {
-    output += `\n${command} was killed as it printed nothing for ${SILENCE / 60_000} minutes\n`;
+    output += `\n${command} was killed because it printed nothing for ${
+      SILENCE / 60_000
+    } minutes\n`;
     hung = true;
     kill(group);
   }, SILENCE);

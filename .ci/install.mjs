@@ -72,7 +72,7 @@ function npm(args) {
     timeout: 10 * minutes,
   });
   if (status !== 0 && args[0] === "ci") {
-    throw new Error(`Cannot install the dependencies as "npm ${args.join(" ")}" failed`, {
+    throw new Error(`Cannot install the dependencies because "npm ${args.join(" ")}" failed`, {
       cause: error,
     });
   }

@@ -28,7 +28,9 @@ export function summarize({ jobs, results, missing, seed, begun, whole }) {
     .map(({ title }) => title);
   const different = whole ? differentCounts(parts) : undefined;
   if (different !== undefined) faults.push(different);
-  if (missing.length > 0) console.log(`\nSkipped, as these are missing: ${missing.join(", ")}`);
+  if (missing.length > 0) {
+    console.log(`\nSkipped, because these are missing: ${missing.join(", ")}`);
+  }
   if (total.skipped > 0 && process.env.CI === "true") {
     faults.push(`${total.skipped} skipped, and CI may skip nothing`);
   }

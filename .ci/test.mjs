@@ -122,7 +122,9 @@ function readArguments(args) {
  */
 function testsUnder(place) {
   const path = join(root, place);
-  if (!existsSync(path)) throw new Error(`Cannot run ${place} as there is no such file or folder`);
+  if (!existsSync(path)) {
+    throw new Error(`Cannot run ${place} because there is no such file or folder`);
+  }
   if (!statSync(path).isDirectory()) return [`./${join(place)}`];
   return readdirSync(path, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.ts"))

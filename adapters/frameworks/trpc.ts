@@ -177,7 +177,7 @@ function refusedCall(path: string, status: number, decision: Decision | undefine
   const code = CODES[status] ?? "INTERNAL_SERVER_ERROR";
   const isUsedUp = status === 429 && decision !== undefined;
   const message = isUsedUp
-    ? `Cannot call ${path} as its limit is used up: ${again(decision)}`
+    ? `Cannot call ${path} because its limit is used up: ${again(decision)}`
     : `Cannot call ${path} as its limit must decide: ${REASONS[status] ?? "it cannot"}`;
   const cause = isUsedUp ? new RateLimitedError(message, decision) : undefined;
   return Object.assign(new Error(message, { cause }), { name: "TRPCError", code });

@@ -185,11 +185,11 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   const { store, redis, postgres, sqlite } = settings;
   if ([store, redis, postgres, sqlite].filter(isGiven).length > 1) {
     throw new TypeError(
-      "Cannot serve as only one of store, redis, postgres and sqlite may be given",
+      "Cannot serve because only one of store, redis, postgres and sqlite may be given",
     );
   }
   if (settings.threads > 1 && settings.store !== undefined) {
-    throw new TypeError("Cannot serve as a store of your own needs one thread");
+    throw new TypeError("Cannot serve because a store of your own needs one thread");
   }
   checkSnapshot(settings);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
@@ -211,7 +211,7 @@ function checkSnapshot(
   if (snapshot === undefined) return;
   const isOwn = store === undefined || "dump" in store && "restore" in store;
   if (threads === 1 && outsideOf(settings) === undefined && isOwn) return;
-  throw new TypeError("Cannot serve as a snapshot needs one thread, and a memory store");
+  throw new TypeError("Cannot serve because a snapshot needs one thread, and a memory store");
 }
 
 function isGiven(option: unknown): boolean {

@@ -38,7 +38,7 @@ function formatOf(action: string, zone: string): Intl.DateTimeFormat {
   const near = suggestZones(zone);
   if (near.length === 0) throw rangeError(action, rule, zone);
   throw new RangeError(
-    `Cannot ${action} as there is no time zone ${formatValue(zone)}: did you mean ${
+    `Cannot ${action} because there is no time zone ${formatValue(zone)}: did you mean ${
       near.join(" or ")
     }?`,
   );

@@ -142,10 +142,12 @@ function unknownOption(action: string, name: string, known: readonly string[]): 
   const meant = suggestOption(name, known);
   const shown = formatValue(name);
   if (meant === undefined) {
-    return `Cannot ${action} as there is no option ${shown}: its options are ${known.join(", ")}`;
+    return `Cannot ${action} because there is no option ${shown}: its options are ${
+      known.join(", ")
+    }`;
   }
   const note = meant === "period" ? ', in milliseconds or as text such as "10s"' : "";
-  return `Cannot ${action} as there is no option ${shown}: did you mean ${meant}${note}?`;
+  return `Cannot ${action} because there is no option ${shown}: did you mean ${meant}${note}?`;
 }
 
 /** Requires a store, and not the function that makes one. */

@@ -115,7 +115,7 @@ export function failContended({ context }: Reconnector, job: Job): void {
   job.settled = true;
   job.reject(
     new ContentionError(
-      "Cannot decide as no other client may change its keys during one round trip: " +
+      "Cannot decide as its keys must not change during one round trip: " +
         `others were faster ${job.races} times`,
     ),
   );

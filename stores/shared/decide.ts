@@ -298,5 +298,5 @@ export function recover(
 
 /** The error of a call that has lost too many races. */
 export function contentionError(): ContentionError {
-  return new ContentionError(`Cannot decide as a race was lost ${MAX_TRIES} times`);
+  return new ContentionError(`Cannot decide because a race was lost ${MAX_TRIES} times`);
 }

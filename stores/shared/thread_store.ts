@@ -151,7 +151,7 @@ const STAYS = {
   get inItsThread(): never {
     const rule =
       "a store stays in its thread: send store.handle, and call attachSharedStore with it";
-    throw new TypeError(`Cannot send a shared store to another thread as ${rule}`);
+    throw new TypeError(`Cannot send a shared store to another thread because ${rule}`);
   },
   // JSON leaves functions out, and this as well.
   toJSON: () => undefined,

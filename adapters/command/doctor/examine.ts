@@ -40,7 +40,7 @@ export async function examine(url: URL, { most, print }: ExamineOptions): Promis
   };
   const plain = plainRequest(url);
   const first = await send(plain);
-  if (first === undefined) throw new Error(`Cannot examine ${url.host} as it does not answer`);
+  if (first === undefined) throw new Error(`Cannot examine ${url.host} because it does not answer`);
   if (REFUSALS.includes(first.status)) {
     throw new Error(
       `Cannot examine ${url.href} as its first answer must not be a refusal: it is ${first.status}`,

@@ -15,7 +15,7 @@ export function checkNumbers(action: string, options: object): void {
     .find(([name, value]) => value !== undefined && NUMBERS.includes(name))?.[0];
   if (given === undefined) return;
   throw new TypeError(
-    `Cannot ${action} as there is no option "${given}": did you mean limiter, ` +
+    `Cannot ${action} because there is no option "${given}": did you mean limiter, ` +
       'as in { limiter: limiter(gcra({ limit: 100, period: "1m" })) }?',
   );
 }

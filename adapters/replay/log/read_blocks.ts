@@ -124,7 +124,7 @@ async function* decompressed(
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
-      `Cannot read ${name} as its ${form.name} data is cut off or damaged: ${reason}`,
+      `Cannot read ${name} because its ${form.name} data is cut off or damaged: ${reason}`,
       {
         cause,
       },

@@ -56,7 +56,7 @@ export function noColumn(
 
 function noTime(name: string, columns: readonly string[]): TypeError {
   return new TypeError(
-    `Cannot read ${name} as no column has a usual name for the time, such as time or timestamp: ` +
+    `Cannot read ${name} because no column has a usual name for the time, such as time or timestamp: ` +
       `its columns are ${
         columnsText(columns)
       }. Name the one that holds the time with ${FLAGS.time}`,
@@ -73,7 +73,7 @@ export function nothingRead(
   if (unread === 0 && unnamed > 0) {
     const keys = key.map(({ name }) => safeText(name)).join(" or ");
     return new TypeError(
-      `Cannot read ${name} as no line names a client in ${keys}: ${own}. ` +
+      `Cannot read ${name} because no line names a client in ${keys}: ${own}. ` +
         `Name another one with ${FLAGS.key}`,
     );
   }
@@ -113,11 +113,11 @@ function isColumnName(text: string): boolean {
 
 /** Files that are taken for logs, by the bytes that they begin with, and what turns them into text. */
 const KINDS: readonly (readonly [start: string, kind: string])[] = [
-  ["\xfd7zXZ", "it is compressed by xz: decompress it, as xz -dc FILE | tidegate replay - does"],
-  ["BZh", "it is compressed by bzip2: decompress it, as bzip2 -dc FILE | tidegate replay - does"],
-  ["PK\x03\x04", "it is a zip archive: unpack it, as unzip -p FILE | tidegate replay - does"],
-  ["\xff\xfe", "it is UTF-16: convert it, as iconv -f UTF-16 -t UTF-8 FILE does"],
-  ["\xfe\xff", "it is UTF-16: convert it, as iconv -f UTF-16 -t UTF-8 FILE does"],
+  ["\xfd7zXZ", "it is compressed by xz: decompress it with xz -dc FILE | tidegate replay -"],
+  ["BZh", "it is compressed by bzip2: decompress it with bzip2 -dc FILE | tidegate replay -"],
+  ["PK\x03\x04", "it is a zip archive: unpack it with unzip -p FILE | tidegate replay -"],
+  ["\xff\xfe", "it is UTF-16: convert it with iconv -f UTF-16 -t UTF-8 FILE"],
+  ["\xfe\xff", "it is UTF-16: convert it with iconv -f UTF-16 -t UTF-8 FILE"],
 ];
 
 /** The kind of file that it is instead of a log, if that can be seen. */

@@ -211,7 +211,9 @@ function boundedLookup(lookup: KeyLookup, deadline: number) {
       const answer = (async () => await lookup(domain, key))().finally(() => unanswered--);
       try {
         return await withTimeout(answer, deadline, () => {
-          throw new Error(`Cannot wait for the limits of a key as it took over ${deadline} ms`);
+          throw new Error(
+            `Cannot wait for the limits of a key because it took over ${deadline} ms`,
+          );
         });
       } finally {
         awaited--;

@@ -53,8 +53,8 @@ const PERMITS_NEEDED = "PermitsNeededError";
 
 /** The error of a call that takes units of permits, which it could not give back. */
 export function permitsNeeded(rule: string): TypeError {
-  const why = "a rule with concurrency gives permits: ask it with hold or reserve";
-  const error = new TypeError(errorMessage("decide", why, rule));
+  const needed = "a rule with concurrency must be asked by hold or reserve";
+  const error = new TypeError(errorMessage("decide", needed, rule));
   return Object.assign(error, { name: PERMITS_NEEDED });
 }
 

@@ -161,7 +161,7 @@ export function toRuleSet(
   if (read.rules !== undefined) return read.rules;
   const errors = read.problems.filter(({ severity }) => severity === "error");
   throw new TypeError(
-    `Cannot use the rules as there are faults in them: ${errors.map(problemText).join("; ")}`,
+    `Cannot use the rules because they have faults: ${errors.map(problemText).join("; ")}`,
   );
 }
 

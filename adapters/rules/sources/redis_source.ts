@@ -106,7 +106,7 @@ export function redisSource(
   const { pollEvery = 30_000, deadline = 10_000 } = options;
 
   function late(): never {
-    throw new Error(`Cannot read the hash ${key} as it took over ${deadline} ms`);
+    throw new Error(`Cannot read the hash ${key} because it took over ${deadline} ms`);
   }
 
   return {

@@ -174,7 +174,7 @@ export async function loadGrpc(): Promise<
   // https://github.com/denoland/deno/issues/36788
   if ("Deno" in globalThis) {
     throw new Error(
-      "Cannot serve gRPC on Deno as its HTTP/2 crashes when a client disconnects: run the service on " +
+      "Cannot serve gRPC on Deno because its HTTP/2 crashes when a client disconnects: run the service on " +
         "Node or Bun, or without a port for gRPC",
     );
   }

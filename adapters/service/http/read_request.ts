@@ -92,7 +92,7 @@ function entriesOf(data: unknown, place: Place): readonly DescriptorEntry[] {
     const code = key.charCodeAt(0);
     // JavaScript puts keys that are whole numbers first; their order would be lost.
     if (code >= 48 && code <= 57 && /^\d+$/.test(key)) {
-      const rule = `must be a list of pairs, as the key ${formatValue(key)} is a number`;
+      const rule = `must be a list of pairs, because the key ${formatValue(key)} is a number`;
       refuseAt(place, "entries", rule);
     }
     found.push([key, map[key] as string]);

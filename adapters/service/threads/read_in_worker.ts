@@ -48,7 +48,8 @@ function readByWorker(workerData: Parameters<typeof readDocuments>): Promise<Fil
       void worker.terminate();
     });
     worker.on("error", reject);
-    const ended = (code: number) => new Error(`Cannot read rules as the reader ended: ${code}`);
+    const ended = (code: number) =>
+      new Error(`Cannot read rules because the reader ended: ${code}`);
     worker.on("exit", (code) => reject(ended(code)));
   });
 }

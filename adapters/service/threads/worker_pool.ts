@@ -105,7 +105,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
         // Keys, threads and outages are of those that live.
         const left = { ...worker.figures, keys: [], threads: 0, unavailableSince: 0 };
         ofEnded = addFigures([ofEnded, left]);
-        reject(new Error(`Cannot start a worker as it ended with ${code}`));
+        reject(new Error(`Cannot start a worker because it ended with ${code}`));
         if (isServing) replace(code);
       });
     });

@@ -13,7 +13,7 @@ export const stepLaws: readonly VisitLaw[] = [
     name: "retryAfter is the first millisecond that admits",
     check: ({ algorithm: { step, capacity } }) => ({ before, now, cost, decision }, expect) => {
       const { allowed, retryAfter } = decision;
-      if (allowed) return expect(retryAfter === 0, "retryAfter 0, as it is allowed");
+      if (allowed) return expect(retryAfter === 0, "retryAfter 0, because it is allowed");
       if (cost > capacity) return expect(retryAfter === Infinity, "retryAfter Infinity");
       expect(retryAfter >= 1 && retryAfter < Infinity, "retryAfter of at least 1 ms");
       if (now + retryAfter > LAST_INSTANT) return;
@@ -90,11 +90,12 @@ export const stepLaws: readonly VisitLaw[] = [
       if (cost === 0 || !decision.allowed) return;
       expect(
         (decision.resetAfter === 0) === (after === initial),
-        () => after === initial ? "resetAfter 0, as the state is initial" : "the state initial",
+        () =>
+          after === initial ? "resetAfter 0, because the state is initial" : "the state initial",
       );
       if (after !== initial) return;
       const fresh = decision.remaining === capacity && decision.nextAfter === 0;
-      expect(fresh, `${capacity} left, as the state is initial`);
+      expect(fresh, `${capacity} left, because the state is initial`);
     },
   },
   {

@@ -72,7 +72,7 @@ export function spareBlocks(memory: Memory, thread: Thread) {
     vetRested();
     for (let tries = 0; isOut(); tries++) {
       if (tries > PATIENCE) {
-        throw new ContentionError("Cannot decide as all spare blocks of the store are in use");
+        throw new ContentionError("Cannot decide because all spare blocks of the store are in use");
       }
       passOn(thread, pool);
       for (const block of takeChain(pool)) push(block);

@@ -263,7 +263,7 @@ describe("tidegate replay", () => {
       RULE,
       /^Cannot replay a log as the log must contain at least one request: current value is 0$/,
     ],
-    ["torn.gz", RULE, /^Cannot read .*torn\.gz as its gzip data is cut off or damaged: /],
+    ["torn.gz", RULE, /^Cannot read .*torn\.gz because its gzip data is cut off or damaged: /],
     [
       "noise.log",
       RULE,

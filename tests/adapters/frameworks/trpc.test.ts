@@ -70,7 +70,7 @@ describe("tidegate/trpc", () => {
       assert.equal((error as TRPCError).code, "TOO_MANY_REQUESTS");
       assert.match(
         error.message,
-        /^Cannot call hello as its limit is used up: try again in \d+ s$/,
+        /^Cannot call hello because its limit is used up: try again in \d+ s$/,
       );
       assert.ok(error.cause instanceof RateLimitedError);
       assert.equal(error.cause.decision.remaining, 0);
@@ -164,7 +164,7 @@ describe("tidegate/trpc", () => {
     for (let refused = 0; refused < 2; refused++) {
       await assert.rejects(caller.hello(), {
         code: "TOO_MANY_REQUESTS",
-        message: "Cannot call hello as its limit is used up: try again in 60 s",
+        message: "Cannot call hello because its limit is used up: try again in 60 s",
       });
     }
     assert.equal(jobs.peek("ann", 0).remaining, 5);

@@ -203,7 +203,7 @@ test("what it is given must be a store and its options", () => {
   );
   assert.throws(
     () => openTelemetryStore(memoryStore(), { mter: metrics.getMeter("mine") } as object),
-    /^TypeError: Cannot create openTelemetryStore as there is no option "mter": did you mean meter\?/,
+    /^TypeError: Cannot create openTelemetryStore because there is no option "mter": did you mean meter\?/,
   );
 });
 

@@ -30,7 +30,7 @@ test("counters in a SQLite file survive a restart, and services share them", () 
 test("serve takes one place for its counters", async () => {
   const sqlite = { path: "counters.db" };
   await assert.rejects(async () => await serve({ rules, sqlite, store: memoryStore() }), {
-    message: "Cannot serve as only one of store, redis, postgres and sqlite may be given",
+    message: "Cannot serve because only one of store, redis, postgres and sqlite may be given",
   });
   await assert.rejects(async () => await serve({ rules, sqlite: { path: "" } }), {
     message: /sqlite must be the path of a file/,

@@ -195,7 +195,7 @@ describe("calendarWindow", () => {
     assert.throws(make("Europe/Berlin "), /did you mean Europe\/Berlin\?/);
     assert.throws(
       make("Berlin"),
-      /^RangeError: Cannot create calendarWindow as there is no time zone "Berlin": did you mean Europe\/Berlin\?$/,
+      /^RangeError: Cannot create calendarWindow because there is no time zone "Berlin": did you mean Europe\/Berlin\?$/,
     );
     assert.throws(make("Europe/Belrin"), says("Europe/Berlin"));
     assert.throws(make("america/new york"), says("America/New_York"));

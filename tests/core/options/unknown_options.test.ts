@@ -80,7 +80,7 @@ const CALLS: readonly [
 
 for (const [action, name, meant, call] of CALLS) {
   test(`an unknown option is refused, and the one that is meant named: ${action}, ${name}`, async () => {
-    const message = `Cannot ${action} as there is no option "${name}": did you mean ${meant}?`;
+    const message = `Cannot ${action} because there is no option "${name}": did you mean ${meant}?`;
     await assert.rejects(async () => await call({ [name]: 1 } as never), {
       name: "TypeError",
       message,
@@ -106,7 +106,7 @@ test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a
     for (const make of [rateLimit, rateLimitOfNode] as readonly ((options: never) => unknown)[]) {
       assert.throws(() => make(options as never), {
         name: "TypeError",
-        message: `Cannot create rateLimit as there is no option "${name}": ` +
+        message: `Cannot create rateLimit because there is no option "${name}": ` +
           `did you mean limiter, as in ${example}?`,
       });
     }
@@ -116,12 +116,12 @@ test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a
 test("what other libraries call a period is named with its unit, what is like nothing with all options", () => {
   for (const name of ["windowMs", "duration", "interval"]) {
     assert.throws(() => gcra({ ...rate, ...{ [name]: 1 } }), {
-      message: `Cannot create gcra as there is no option "${name}": ` +
+      message: `Cannot create gcra because there is no option "${name}": ` +
         'did you mean period, in milliseconds or as text such as "10s"?',
     });
   }
   assert.throws(() => gcra({ ...rate, ...{ colour: 1 } }), {
-    message: 'Cannot create gcra as there is no option "colour": ' +
+    message: 'Cannot create gcra because there is no option "colour": ' +
       "its options are limit, period, name, burst",
   });
   const long = "x".repeat(1_000);

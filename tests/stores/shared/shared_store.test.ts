@@ -472,7 +472,7 @@ describe("a handle", () => {
 
   test("is what goes to a thread: the store itself names it in the error", () => {
     const own = sharedStore({ capacity: 10, maxBytes: 0, threads: 4 });
-    const named = /Cannot send a shared store to another thread as .* send store\.handle/;
+    const named = /Cannot send a shared store to another thread because .* send store\.handle/;
     assert.throws(() => structuredClone(own), named);
     assert.throws(() => {
       new Worker(new URL("./support/worker.ts", import.meta.url), { workerData: { store: own } });

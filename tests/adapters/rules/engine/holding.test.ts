@@ -195,8 +195,8 @@ describe("bodies that are not holdings", () => {
   test("calls that could not give permits back name hold", () => {
     const error = {
       name: "PermitsNeededError",
-      message: "Cannot decide as a rule with concurrency gives permits: ask it with hold or " +
-        'reserve: current value is "stream"',
+      message: "Cannot decide as a rule with concurrency must be asked by hold or reserve: " +
+        'current value is "stream"',
     };
     for (const verb of ["consume", "refund"] as const) {
       assert.throws(() => engine[verb](call(of("stream"))), error);

@@ -490,7 +490,11 @@ describe("limits of a key's own", () => {
 
   const five = { limit: 5, period: "1m" } as const;
   const failing: readonly [name: string, lookup: () => Promise<KeyLimits>, error: RegExp][] = [
-    ["do not come in time", () => new Promise(() => {}), /^Cannot wait .* as it took over 20 ms$/],
+    [
+      "do not come in time",
+      () => new Promise(() => {}),
+      /^Cannot wait .* because it took over 20 ms$/,
+    ],
     ["are an empty list", () => Promise.resolve([]), /at least one limit: current value is \[\]$/],
     [
       "are the same twice",

@@ -302,7 +302,9 @@ withRedis("Redis", (redis) => {
     return followingRedis(shop, options, async ({ limit, followed, events }) => {
       hangs = true;
       assert.equal(await followed.reload(), false);
-      assert.ok(events.some(refused(/Cannot read the hash tidegate:rules as it took over 50 ms/)));
+      assert.ok(
+        events.some(refused(/Cannot read the hash tidegate:rules because it took over 50 ms/)),
+      );
       assert.equal(limit(), 10);
     }, through);
   });

@@ -141,7 +141,7 @@ describe("the service refuses", () => {
       for (const path of ["/v1/consume", "/v1/refund"]) {
         const answer = await post(service, path, { entries: { stream: "a" } });
         assert.equal(answer.status, 409);
-        assert.match(answer.body.detail, /ask it with hold or reserve/);
+        assert.match(answer.body.detail, /must be asked by hold or reserve/);
       }
     }));
 
