@@ -3,7 +3,7 @@
  * several limits of one key.
  */
 
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { isPromise, type MaybePromise } from "../maybe_promise.ts";
 import {
   checkCost,
   checkOptions,
@@ -91,14 +91,24 @@ export function consumeAll(
   requireTogether(entries, limiters, operations);
   const { store } = entries[0]!.limiter;
   const answers: MaybePromise<readonly unknown[]> = store.run(operations, limiters[0]!.now());
-  return andThen(answers, (answers) => {
-    const decisions = answers as readonly Decision[];
-    for (let index = 0; index < decisions.length; index++) {
-      const { key, argument } = operations[index]!;
-      limiters[index]!.report(decisions[index]!, key, argument);
-    }
-    return combineDecisions(decisions, capacity);
-  }) as Decision | Promise<Decision>;
+  const decision = isPromise(answers)
+    ? answers.then((known) => reported(limiters, operations, known as Decision[], capacity))
+    : reported(limiters, operations, answers as Decision[], capacity);
+  return decision as Decision | Promise<Decision>;
+}
+
+/** The decision of all together, after each limiter has heard of its own. */
+function reported(
+  limiters: readonly LimiterInternals[],
+  operations: readonly UnitsOperation[],
+  decisions: readonly Decision[],
+  capacity: number,
+): Decision {
+  for (let index = 0; index < decisions.length; index++) {
+    const { key, argument } = operations[index]!;
+    limiters[index]!.report(decisions[index]!, key, argument);
+  }
+  return combineDecisions(decisions, capacity);
 }
 
 /** An operation whose argument is a number of units. */
@@ -114,13 +124,25 @@ const ENTRY_OPTIONS: OptionNames<Entry<unknown>> = {
 };
 
 function requireLimiter(entry: Entry<Limiter | AsyncLimiter>): LimiterInternals {
-  checkOptions(ACTION, entry ?? {}, ENTRY_OPTIONS);
+  if (!isUsual(entry)) checkOptions(ACTION, entry ?? {}, ENTRY_OPTIONS);
   const { limiter } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
     : undefined;
   if (internals !== undefined) return internals;
   throw typeError(ACTION, "each entry must have a limiter", limiter);
+}
+
+/** Whether an entry is an object with no other names than those of options that it gives. */
+function isUsual(entry: Entry<unknown>): boolean {
+  if (typeof entry !== "object" || entry === null) return false;
+  const { limiter, key, cost, charge } = entry;
+  if (limiter === undefined || key === undefined) return false;
+  // To count names is a quarter of the work of looking each of them up.
+  let names = cost === undefined ? 2 : 3;
+  if (charge !== undefined) names++;
+  for (const _ in entry) names--;
+  return names === 0;
 }
 
 function operationOf(

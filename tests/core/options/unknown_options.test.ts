@@ -75,6 +75,13 @@ const CALLS: readonly [
     "cost",
     (bad) => consumeAll([{ limiter: limiter(gcra(rate)), key: "key", ...bad }]),
   ],
+  [
+    "consume all",
+    "Cost",
+    "cost",
+    (bad) =>
+      consumeAll([{ limiter: limiter(gcra(rate)), key: "key", cost: 1, charge: false, ...bad }]),
+  ],
   ["acquire", "timeout", "maxWait", (bad) => limiter(gcra(rate)).acquire("key", bad)],
 ];
 
