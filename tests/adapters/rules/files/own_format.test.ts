@@ -45,7 +45,8 @@ test("only documents are read, and only known options", async () => {
     await assert.rejects(readDocuments(given as never), error);
   }
   const misspelled = { mergeDomain: true } as object;
-  const error = /^TypeError: Cannot read rules because .* "mergeDomain": did you mean mergeDomains\?$/;
+  const error =
+    /^TypeError: Cannot read rules because .* "mergeDomain": did you mean mergeDomains\?$/;
   assert.throws(() => readRules([], yaml, misspelled), error);
   await assert.rejects(readDocuments([], misspelled), error);
 });
