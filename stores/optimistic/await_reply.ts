@@ -1,25 +1,25 @@
 /*
- * Waits for a server under a deadline of the store's own, because few clients have a timeout for what
- * has already been sent.
+ * Waits for a server under a deadline of the store's own, because few clients have a timeout for
+ * commands that are already sent.
  */
 
 import type { BatchFailure } from "./batch_failure.ts";
 import { type CircuitBreaker, recordFailure, recordSuccess } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
 
-/** A server that is waited for. */
+/** A server whose replies are awaited. */
 export interface AwaitedServer {
   readonly breaker: CircuitBreaker;
-  /** Whether it has let a deadline pass, and not answered since. */
+  /** Whether it has missed a deadline, and not answered since. */
   silent: boolean;
 }
 
 /**
- * Waits for a reply at most `deadline` milliseconds; or twice as long where `onFirstSilence` deals with
- * the first half. A later reply is dropped.
+ * Waits for a reply for at most `deadline` milliseconds, or for twice as long if `onFirstSilence`
+ * handles the end of the first half. A later reply is dropped.
  *
  * @param failureOf Turns the rejection of the reply into an error.
- * @returns The reply, or why there is none.
+ * @returns The reply, or the reason why there is none.
  */
 export function replyWithin<Reply>(
   reply: Promise<Reply>,
@@ -52,8 +52,8 @@ export function replyWithin<Reply>(
 }
 
 /**
- * Waits for the reply to a batch. The first silence only opens the breaker: a server that stalled for
- * a moment answers after all, and what was sent is not lost.
+ * Waits for the reply to a batch. The first silence only opens the breaker, because a server that
+ * stalls for a moment still answers, and the batch is not lost.
  *
  * @param isReply Tells a reply from a failure.
  */
@@ -65,7 +65,7 @@ export async function awaitReply<Reply>(
   isReply: (came: Reply | BatchFailure) => came is Reply,
 ): Promise<Reply | BatchFailure> {
   const came = await replyWithin(reply, deadline, failureOf, (error) => {
-    // Several batches under way are silent together.
+    // One silence of the server is a silence for every batch under way.
     if (!server.silent) recordFailure(server.breaker, error);
     server.silent = true;
   });

@@ -1,9 +1,10 @@
 /*
- * A batch: what one transaction decides. It is stepped here, and committed by a driver (driver.ts).
+ * A batch: the calls that one transaction decides. This file steps it, and a driver commits it
+ * (driver.ts).
  *
- * Each key has a cell. Calls are stepped one after the other over the cells, as if each had been
- * alone; so many calls on one key are one write, and the order in which they came is the order in
- * which they are decided. Nothing in here touches the server.
+ * Each key has a cell. Calls are stepped over the cells one after the other, in the order in which
+ * they came, as if each had been alone. So many calls on one key are one write. Nothing in here
+ * touches the server.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -36,14 +37,14 @@ import type { EngineCounters } from "./engine_context.ts";
 export interface Batch {
   readonly jobs: Job[];
   readonly cells: Cells;
-  /** If its calls must be alone: which of them each stored key is alone with, as their `keySet`. */
+  /** If its calls must be alone: for each stored key, the `keySet` of the calls that may use it. */
   readonly alone: Map<string, string> | undefined;
 }
 
 /** The cells of a batch. */
 export interface Cells {
   readonly all: Cell[];
-  /** By the text of a key's space, and the key: the caller's own text has been hashed before. */
+  /** The cells by the text of the key's space, then by the caller's own text, whose hash is known. */
   readonly bySpace: Map<string, Map<string, Cell>>;
 }
 
@@ -88,8 +89,9 @@ export function emptyBatch({ alone }: Pick<Job, "alone">): Batch {
 }
 
 /**
- * Whether a call can be in a batch with those in it, as far as some must be alone: in one transaction
- * with calls on the same keys, in script calls of their own with others as well.
+ * Whether a call may join the calls of a batch, some of which may have to be alone. Such a call shares
+ * a transaction, or a script call, only with calls on the same keys. A batch of several script calls
+ * may have other calls as well.
  *
  * @param isOne Whether the batch is one transaction.
  */
@@ -103,9 +105,9 @@ export function canShare({ jobs, alone }: Batch, job: Job, isOne: boolean): bool
 }
 
 /**
- * Whether all keys of a call are being loaded, so that it may join the batch; `undefined` if no call
- * may join it any more. If only some are, it has to wait, and so have those after it: calls on a key
- * are decided in the order in which they came.
+ * Whether a call may join the batch because all its keys are being loaded; `undefined` if no call may
+ * join any more. If only some of its keys are, it has to wait, and so do the calls after it, because
+ * calls on a key are decided in the order in which they came.
  *
  * @param most The most calls of a batch.
  */
@@ -122,15 +124,15 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean | undefin
 export interface BatchTime {
   /** The instant at which calls without one of their own are decided. */
   readonly now: number;
-  /** Whether all who use the keys go by the clock that it comes from. */
+  /** Whether every process that uses the keys takes the time from the same clock. */
   readonly isShared: boolean;
 }
 
 /**
- * Decides all calls in their order, and encodes what they change. A call whose reducer throws, or
- * whose state cannot be encoded, fails at once and changes nothing; returns the others.
+ * Decides all calls in their order, and encodes the changed states. A call whose reducer throws, or
+ * whose state cannot be encoded, fails at once and changes nothing. Returns the other calls.
  *
- * @param waiting Calls that are not to be decided now.
+ * @param waiting Calls that must not be decided now.
  */
 export function decideBatch(
   batch: Batch,
@@ -139,7 +141,7 @@ export function decideBatch(
   waiting: ReadonlySet<Job> = NONE,
 ): readonly Job[] {
   const { jobs, cells } = batch;
-  // Calls that were given up meanwhile are not to be charged.
+  // Calls that were given up meanwhile must not be charged.
   const isLeftOut = (job: Job) => job.settled || waiting.has(job);
   const asked = jobs.some(isLeftOut) ? jobs.filter((job) => !isLeftOut(job)) : jobs;
   return encodeAll(batch, stepAll(asked, cells, time, counters), time.now);
@@ -147,7 +149,9 @@ export function decideBatch(
 
 const NONE: ReadonlySet<Job> = new Set();
 
-/** Decides calls in their order; one whose reducer throws fails at once. Returns the others. */
+/**
+ * Decides calls in their order. A call whose reducer throws fails at once. Returns the other calls.
+ */
 export function stepAll(
   jobs: readonly Job[],
   cells: Cells,
@@ -161,7 +165,7 @@ export function stepAll(
       if (job.several !== undefined) tieCells(cellsOf(job, cells));
     } catch (error) {
       failed.add(job);
-      // A driver may have them decided twice, and what has failed is not to be charged then.
+      // A driver may have calls decided twice, and a failed call must not be charged the second time.
       job.settled = true;
       job.reject(error as Error);
     }
@@ -195,7 +199,7 @@ export function rootCellOf(job: Job): Cell {
 }
 
 /**
- * Steps a call over the cells; they change only if it is admitted.
+ * Steps a call over the cells. They change only if the call is admitted.
  *
  * @throws Any error of a reducer at bad input; the cells are unchanged.
  */
@@ -224,7 +228,7 @@ function stepOne(
   let state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
   let next = steps.next(state, instant, argument);
   let answer = steps.answer(state, next, instant, argument);
-  // Most often no state is further ahead than that.
+  // Most states are nearer than that.
   const mayBeAhead = isBounded && verb.decisionOf(answer).resetAfter > longest;
   if (mayBeAhead && boundCell(cell, algorithm, state, instant, verb.kind === "look")) {
     state = boundedState(algorithm, state, instant);
@@ -239,8 +243,8 @@ function stepOne(
 }
 
 /**
- * Puts a state that is too far ahead at its bound, unless it is in debt; a look changes nothing. Returns
- * whether it was too far.
+ * Moves a state that is too far ahead back to its bound, unless it is in debt. A look changes nothing.
+ * Returns whether the state was too far ahead.
  */
 function boundCell(
   cell: Cell,
@@ -279,7 +283,8 @@ function stepSeveral(
       stateOf(cellsOfOlder[index]!, spec.older[index]!.algorithm, counters);
     const taken = older.length === 0 ? undefined : takeOver(spec, stateUnder, instant);
     if (taken === undefined) return spec.algorithm.initial;
-    // A look writes nothing; otherwise the next call would take over again, as if no time had passed.
+    // A look writes nothing. Any other call writes the state that it took over; otherwise the next
+    // call would take it over again, as if no time had passed.
     if (verb.kind !== "look") {
       moves.push(() => {
         const { decide } = splitReducer(spec.algorithm);

@@ -1,11 +1,11 @@
 /*
- * Why a batch did not come to its end. What follows from it for the calls is in handle_outcome.ts.
+ * The reasons why a batch failed. handle_outcome.ts has the consequences for its calls.
  */
 
 import { formatValue } from "../../core/options/checks.ts";
 
 /**
- * Why a batch did not come to its end:
+ * The reason why a batch failed:
  *
  * | kind | what happened | what follows |
  * |---|---|---|
@@ -16,8 +16,8 @@ import { formatValue } from "../../core/options/checks.ts";
  * | `rejected` | the server replied an error about these calls | they fail, others are tried again |
  * | `moved` | another node of the cluster has the slot | the route is looked up again |
  *
- * Whether the calls were applied is another question: before their writes were sent they were not, and
- * neither where the server replied an error to them; otherwise nobody knows.
+ * Whether the calls were applied is another question. They were not if their writes were never sent,
+ * or if the server replied to them with an error. Otherwise nobody knows.
  */
 export interface BatchFailure {
   /** The kind of failure. */
@@ -28,7 +28,7 @@ export interface BatchFailure {
   readonly error: Error;
 }
 
-/** The failure of a connection that is found closed before anything was sent. */
+/** The failure of a batch whose connection was found closed before anything was sent. */
 export function connectionLost(): BatchFailure {
   return { kind: "lost", applied: "no", error: new Error("The connection was lost") };
 }

@@ -1,11 +1,11 @@
 /*
- * The way of a call: it waits in the queue of its server until the batch before is done, goes into
- * the next one with all others that came in the meantime, and is answered when that is committed
- * (handle_outcome.ts says what follows if it is not).
+ * Runs the calls on one server. A call waits in the server's queue until the batch under way is done.
+ * It then goes into the next batch, with all other calls that came meanwhile, and is answered once
+ * that batch is committed (handle_outcome.ts handles failures).
  *
- * One batch at a time, because the round trip costs, not the calls in it: the longer one takes,
- * the more calls share the next. By cas several may be under way where calls have many keys: see
- * batches_in_flight.ts.
+ * There is one batch at a time, because a round trip costs time, and the calls in it cost little: the
+ * longer it takes, the more calls share the next. If batches compare and set, and calls have many
+ * keys, several may be under way: see batches_in_flight.ts.
  */
 
 import { addJob, type Batch, mayJoin } from "./batch.ts";
@@ -44,21 +44,21 @@ import {
   MAX_JOBS,
 } from "./job_queue.ts";
 
-/** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
+/** The chance that a batcher that wins after lost races leaves its keys to others for a moment. */
 const BACKOFF_CHANCE = 1 / 4;
 
-/** Where a batcher has got to. */
+/** The state of a batcher. */
 interface BatcherState extends Outcomes {
   readonly callbacks: CommitCallbacks;
-  /** Whether a batch is about to be made, as soon as there is a connection. */
+  /** Whether a batch will be made as soon as there is a connection. */
   starting: boolean;
-  /** Whether keys are left to others for a moment. */
+  /** Whether the batcher leaves its keys to others for a moment. */
   resting: boolean;
-  /** The batch whose values are being loaded. */
+  /** The batch that is loading its values. */
   loading: Batch | undefined;
-  /** Whether calls on its keys may join it: not if they would overtake others. */
+  /** Whether calls on its keys may join it. They may not if they would overtake other calls. */
   joinable: boolean;
-  /** Stops the timer that fails calls that have taken too long; `undefined` while no call is there. */
+  /** Stops the timer that fails late calls; `undefined` while there is no call. */
   timer: (() => void) | undefined;
 }
 
@@ -88,7 +88,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
     timer: undefined,
   };
   return {
-    /** Takes a call in; it is answered later, whatever happens. */
+    /** Accepts a call, which is answered later, whatever happens. */
     submit: (job: Job): void => submit(state, job),
     /** Whether a call on a slot waits or is under way. */
     serves(slot: number): boolean {
@@ -110,7 +110,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
 /** Runs the calls of one server. */
 export type Batcher = ReturnType<typeof batcher>;
 
-/** Looks after so many milliseconds for calls that have taken too long. */
+/** Looks for late calls after that many milliseconds. */
 function startTimer(state: BatcherState, milliseconds: number): void {
   state.timer = patientTimer(milliseconds, () => {
     state.timer = undefined;
@@ -121,14 +121,14 @@ function startTimer(state: BatcherState, milliseconds: number): void {
   });
 }
 
-/** Stops the timer where no call is left: it would keep the process alive for nothing. */
+/** Stops the timer if no call is left, because it would keep the process alive for nothing. */
 function stopIdleTimer(state: BatcherState): void {
   if (state.queue.size > 0 || state.inFlight.batches.length > 0) return;
   state.timer?.();
   state.timer = undefined;
 }
 
-/** Fails calls that have taken too long; since when the oldest of the others is under way. */
+/** Fails late calls. Returns the instant since which the oldest other call has been under way. */
 function failLate(state: BatcherState): number {
   const { server, queue, starting, inFlight, loading, lostRaces } = state;
   const { context: { timeout, failJobs }, breaker } = server;
@@ -139,18 +139,18 @@ function failLate(state: BatcherState): number {
     if (since > instant && !settled) oldest = Math.min(oldest, since);
     return since <= instant;
   }
-  // Before the first connection there is another limit.
+  // Until the first connection, another time limit applies: see `connectOrFail`.
   if (starting && !breaker.hasConnected) oldest = performance.now();
   else {
     for (const job of drainIf(queue, isLate)) {
-      // Calls that wait for others to win a race have not failed for want of a server, either.
+      // Calls that wait because others win races have not failed for lack of a server.
       if (job.races > 0 || lostRaces > 0) failContended(server, job);
       else failJobs([job], "no", cause);
     }
   }
   for (const batch of inFlight.batches) {
-    // A key that is only being loaded was not charged, and will not be. A call that lost races before will
-    // know within a round trip, or its deadline, whether it has lost this one, too.
+    // A key that is only being loaded was not charged, and will not be. A call that has lost races
+    // learns within a round trip, or its deadline, whether it has lost another one.
     const late = batch.jobs.filter((job) => isLate(job) && job.races === 0);
     failJobs(late, batch === loading ? "no" : "unknown", cause);
   }
@@ -171,19 +171,24 @@ function submit(state: BatcherState, job: Job): void {
     return context.failJobs([job], "no", new Error("The last attempt failed a moment ago"));
   }
   enqueue(queue, job);
-  // A probe is a reason for a further attempt, beside one that gets no answer.
+  // A probe makes a further attempt to connect, beside an attempt without an answer.
   if (state.starting && breaker.failures > 0) connectTo(state.server).catch(() => {});
   start(state);
 }
 
-/** Has the next batch made in the next turn: callers just answered call again in this one. */
+/**
+ * Makes the next batch in the next turn, because callers that were just answered call again in this
+ * one.
+ */
 function start(state: BatcherState): void {
   if (state.starting || !maySend(state)) return;
   state.starting = true;
   setImmediate(next, state);
 }
 
-/** Has those who lost try again without a turn of the event loop: others take theirs meanwhile. */
+/**
+ * Lets calls that lost a race try again at once. A turn of the event loop would let others win again.
+ */
 function startAtOnce(state: BatcherState): void {
   if (state.starting || !maySend(state)) return;
   state.starting = true;
@@ -197,14 +202,14 @@ function maySend(state: BatcherState): boolean {
   return canPipeline(state) && queue.size >= inFlight.least;
 }
 
-/** Sends the next batch, and deals with what comes of it. */
+/** Sends the next batch, and handles its outcome. */
 async function next(state: BatcherState): Promise<void> {
   const { server, queue, inFlight } = state;
-  // No call may be waiting any more: then there is no need to connect.
+  // If no call waits any more, there is no need to connect.
   const node = openConnection(server) ??
     (maySend(state) ? await connectOrFail(state) : undefined);
   state.starting = false;
-  // Callers whose calls failed without a connection may have called again by now.
+  // Callers whose calls failed for lack of a connection may have called again by now.
   if (node === undefined) {
     stopIdleTimer(state);
     return start(state);
@@ -216,7 +221,7 @@ async function next(state: BatcherState): Promise<void> {
     state.starting = false;
   }
   if (!maySend(state)) return;
-  // A connection holds one watched transaction.
+  // A connection can hold only one watched transaction.
   inFlight.most = node.exclusive ? 1 : node.mostBatches ?? MAX_BATCHES;
   const hasLost = state.lostRaces > 0;
   const most = node.exclusive || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
@@ -225,7 +230,7 @@ async function next(state: BatcherState): Promise<void> {
   if (node.exclusive) state.loading = batch;
   state.joinable = allWent;
   const ending = run(state, node, batch);
-  // Only now, so that its commands are written before the next batch is made.
+  // Start the next batch only now, so that the commands of this one are written before it is made.
   start(state);
   await ending;
   batchFinished(inFlight, batch);
@@ -233,7 +238,7 @@ async function next(state: BatcherState): Promise<void> {
   handleReturn(state);
   stopIdleTimer(state);
   if (state.lostRaces > 0) {
-    // Others are let before all that there is to do.
+    // If every call waits for a claim of others, rest first.
     if (waiting > 0 && queue.size <= waiting) await rest(state);
     return startAtOnce(state);
   }
@@ -242,8 +247,8 @@ async function next(state: BatcherState): Promise<void> {
 }
 
 /**
- * Makes a connection. No call waits longer for it than for a round trip, or before the first one to a
- * server than for the connect deadline, however long connecting takes.
+ * Makes a connection, however long that takes. No call waits for it longer than for a round trip, or,
+ * if it is the first connection to the server, longer than the connect deadline.
  */
 async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefined> {
   const { breaker, context } = server;
@@ -258,7 +263,7 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
         throw late;
       }, patientTimer);
     } catch (error) {
-      // Its calls have failed with the store, which is no outage.
+      // The store was closed, which has failed its calls. This is not an outage.
       if (server.closed) return undefined;
       const over = error === late ? performance.now() - most : Infinity;
       recordFailure(breaker, asError(error));
@@ -268,7 +273,7 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
   return undefined;
 }
 
-/** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */
+/** Runs a batch. No fault in here, whatever it is, may leave a caller without an answer. */
 async function run(state: BatcherState, node: Link, batch: Batch): Promise<void> {
   const { server: { context }, callbacks } = state;
   context.counters.batches++;
@@ -282,10 +287,10 @@ async function run(state: BatcherState, node: Link, batch: Batch): Promise<void>
 }
 
 /**
- * A moment in which others may win. Whoever has lost tries again at once; but one whose guess is the
- * newest value wins again and again, and in the end others would meet a `ContentionError` who only
- * had the longer way. Resting each time would cost a third of all decisions on a hot key, and one
- * time in four is enough.
+ * Waits for a moment in which others may win. A process that has lost tries again at once. But a
+ * process that guesses the newest value wins again and again, and others that are merely further away
+ * would end with a `ContentionError`. A rest after every win would cost a third of all decisions on a
+ * hot key. A rest after one in four is enough.
  */
 async function rest(state: BatcherState): Promise<void> {
   state.resting = true;

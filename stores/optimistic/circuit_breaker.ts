@@ -1,5 +1,5 @@
 /*
- * When a server that failed is tried again: calls are answered at once in the meantime.
+ * Decides when a server that failed is tried again. Until then, calls are answered at once.
  *
  * | state | `failures` | a call |
  * |---|---|---|
@@ -7,17 +7,17 @@
  * | open | 1 or more, `probeAt` to come | is answered here |
  * | half open | 1 or more, `probeAt` passed | the first goes to the server, and postpones `probeAt` |
  *
- * A server that answers, but takes no writes, is open for calls that only look.
+ * A server that answers, but takes no writes, is still tried for calls that only look.
  *
- * It has no timer: a call is the probe. The wait doubles from 25 to 250 ms, with a jitter of half of
- * it, so that a server that comes back is found soon, and not by all clients at once.
+ * It has no timer, because a call is the probe. The wait doubles from 25 to 250 ms, with a jitter of
+ * half of it, so that clients find a recovered server soon, and not all at once.
  */
 
 /** Milliseconds before the first probe, and the most between two. */
 const FIRST_PROBE = 25;
 const LAST_PROBE = 250;
 
-/** How a server has done of late. */
+/** The recent behaviour of a server. */
 export interface CircuitBreaker {
   /** Failures in a row; 0 while the server answers. */
   failures: number;
@@ -27,26 +27,26 @@ export interface CircuitBreaker {
   answersLooks: boolean;
   /** Whether it has ever been reached. */
   hasConnected: boolean;
-  /** When it opened last, by `performance.now`. */
+  /** The instant at which it last opened, by `performance.now`. */
   openedAt: number;
-  /** Receives what the breaker notices. */
+  /** Receives the beginning and the end of each outage. */
   readonly report: (outage: Outage) => void;
 }
 
 /** A server stopped answering calls, or answers them again. */
 export interface Outage {
-  /** Which of the two. */
+  /** The event: whether the server stopped answering or answers again. */
   readonly state: "began" | "ended";
-  /** Milliseconds since it began. */
+  /** Milliseconds since the outage began. */
   readonly duration: number;
-  /** Why it began, in the words of the client or the server; `undefined` at the end. */
+  /** The reason of the outage, in the words of the client or the server; `undefined` at its end. */
   readonly cause: Error | undefined;
 }
 
 /**
- * Makes the breaker of a server of which no failure is known.
+ * Makes the breaker of a server without a known failure.
  *
- * @param report Receives the beginning and the end of each outage; it must not throw.
+ * @param report Receives the beginning and the end of each outage. It must not throw.
  */
 export function circuitBreaker(report: (outage: Outage) => void = () => {}): CircuitBreaker {
   return {
@@ -60,7 +60,7 @@ export function circuitBreaker(report: (outage: Outage) => void = () => {}): Cir
 }
 
 /**
- * Whether a call may go to the server; once it has failed that call is the probe, and the only one.
+ * Whether a call may go to the server. After a failure, such a call is the probe, and the only one.
  *
  * @param looks Whether it only looks.
  */
@@ -76,7 +76,7 @@ export function untilProbe({ failures, probeAt }: CircuitBreaker): number {
   return failures === 0 ? 0 : Math.max(0, probeAt - performance.now());
 }
 
-/** The server answered. */
+/** Notes that the server answered. */
 export function recordSuccess(breaker: CircuitBreaker): void {
   if (breaker.failures === 0) return;
   breaker.failures = 0;
@@ -84,7 +84,7 @@ export function recordSuccess(breaker: CircuitBreaker): void {
   breaker.report({ state: "ended", duration, cause: undefined });
 }
 
-/** The server did not answer, or not as it should; `answersLooks` if it only takes no writes. */
+/** Notes that the server did not answer properly. `answersLooks`: it only rejects writes. */
 export function recordFailure(breaker: CircuitBreaker, cause: Error, answersLooks = false): void {
   const isFirst = breaker.failures === 0;
   breaker.answersLooks = answersLooks;
@@ -95,7 +95,7 @@ export function recordFailure(breaker: CircuitBreaker, cause: Error, answersLook
   breaker.report({ state: "began", duration: 0, cause });
 }
 
-/** The server is not tried again for a while. */
+/** Lets the server rest for a while before it is tried again. */
 export function postponeProbe(breaker: CircuitBreaker): void {
   const wait = Math.min(LAST_PROBE, FIRST_PROBE * 2 ** (breaker.failures - 1));
   breaker.probeAt = performance.now() + wait * (0.5 + Math.random() / 2);

@@ -1,6 +1,6 @@
 /*
- * The parts of a batch that are committed apart: calls of different hash slots, and calls that must be
- * alone because others failed with them.
+ * The parts of a batch that are committed separately: calls of different hash slots, and calls that
+ * must be alone because others failed with them.
  */
 
 import { type Batch, cellOf } from "./batch.ts";
@@ -13,7 +13,7 @@ export interface CommitCall {
   cells: Cell[];
 }
 
-/** The calls of each slot, and each that must be alone. */
+/** Splits calls by slot, and puts calls that must be alone into commits of their own. */
 export function commitCallsOf(
   jobs: readonly Job[],
   { cells, alone }: Batch,

@@ -26,7 +26,7 @@ export interface DriverStoreStatistics {
   readonly batches: number;
   /** Calls of the driver's `commit`. */
   readonly commits: number;
-  /** Seconds that these took in total. */
+  /** The total seconds of these commits. */
   readonly commitSeconds: number;
   /** How often a call had to be tried again because others had changed its key. */
   readonly conflicts: number;
@@ -34,7 +34,7 @@ export interface DriverStoreStatistics {
   readonly contended: number;
   /** Calls that the database did not answer. */
   readonly unavailable: number;
-  /** Calls that came while too many waited. */
+  /** Calls that came while too many calls waited. */
   readonly overloaded: number;
   /** How often the database answered for the first time after the start or a failure. */
   readonly connections: number;
@@ -52,8 +52,8 @@ export interface DriverStore extends AsyncStore {
  * Makes a store on a driver that compares and sets. Calls that arrive while a commit is under way
  * share the next one. Many calls on one key are one write, and a refusal writes nothing.
  *
- * @param driver How a database compares and sets; the store closes it.
- * @param options Time limits and what to do at failures.
+ * @param driver Compares and sets on the database. The store closes it.
+ * @param options Time limits, and the treatment of failures.
  * @throws {TypeError} If an option is of the wrong type, or the driver has no `commit`.
  * @throws {RangeError} If an option is out of range.
  *

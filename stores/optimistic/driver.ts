@@ -1,11 +1,11 @@
 /*
- * All that the engine needs of a server: connections on which batches are committed. Redis has one for
- * each node; a driver of another database writes a `connect`, and a `commit` that does with a batch
+ * The engine's contract with a server: connections that commit batches. Redis has a connection for
+ * each node. A driver of another database has a `connect`, and a `commit` with these steps:
  *
- *   load      the texts that its cells hold, or are thought to hold (`loadCell`)
- *   decide    all calls at the server's time (`decideBatch`), which says what is to be written
- *   write     what changed (`isReplaced`), if the texts are still the same; keys that calls tie together
- *             as one (`groupsOf`)
+ *   load      the texts that its cells hold, or are expected to hold (`loadCell`)
+ *   decide    all calls at the server's time (`decideBatch`), which finds the texts to write
+ *   write     the changed cells (`isReplaced`), if their texts are still the same; cells that calls tie
+ *             together are written as one (`groupsOf`)
  *   report    each call once: answered, lost, or failed
  */
 
@@ -15,34 +15,40 @@ import type { Job } from "./job.ts";
 
 /** The reports of a commit about the calls of its batch; each call is reported once. */
 export interface CommitCallbacks {
-  /** The values are there: from now on no call may join the batch. */
+  /** The values are loaded: from now on no call may join the batch. */
   onLoaded(): void;
-  /** These are decided. */
+  /** These calls are decided. */
   answer(jobs: readonly Job[]): void;
-  /** These lost the race for a key, and were not applied. */
+  /** These calls lost the race for a key, and were not applied. */
   tryAgain(jobs: readonly Job[]): void;
-  /** These left a key to others who have claimed it, and were not applied. */
+  /** These calls left a key to a process that has claimed it, and were not applied. */
   waitFor(jobs: readonly Job[]): void;
-  /** These failed together: calls of one transaction, or of one script call. */
+  /** These calls failed together: they share one transaction or one script call. */
   fail(jobs: readonly Job[], failure: BatchFailure): void;
 }
 
-/** A connection that batches are committed on. It lives once: when it is lost, it stays lost. */
+/** A connection that commits batches. Once it is lost, it stays lost. */
 export interface Link {
-  /** Whether it still lives. */
+  /** Whether it is still open. */
   readonly open: boolean;
   /**
-   * Whether a batch is a transaction of the connection: of one slot, one at a time, and calls may join
-   * it while it is loaded. Otherwise several may be under way, in their order.
+   * Whether a batch is a transaction of the connection. There is then one at a time, on keys of one
+   * slot, and calls may join it while it is loaded. Otherwise several may be under way, in their
+   * order.
    */
   readonly exclusive: boolean;
-  /** The most batches under way; 4 without it. One where they might be carried out in another order. */
+  /**
+   * The most batches under way; default 4. It must be 1 if the server may run them in another order.
+   */
   readonly mostBatches?: number | undefined;
   /** Commits a batch. */
   commit(batch: Batch, callbacks: CommitCallbacks): Promise<void>;
-  /** Prepares for the next batch, if there is anything to prepare; none is under way. */
+  /**
+   * Prepares for the next batch, if there is anything to prepare. It is called with no batch under
+   * way.
+   */
   refresh?(): Promise<void> | undefined;
-  /** Ends it at once: whatever still waits for a reply is rejected. */
+  /** Ends it at once, and rejects every batch that still waits for a reply. */
   destroy(): void;
 }
 

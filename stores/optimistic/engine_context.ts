@@ -9,7 +9,7 @@ import type { Job } from "./job.ts";
 export interface EngineCounters {
   /** Calls that were decided. */
   decisions: number;
-  /** Batches that they went in, those included that lost a race. */
+  /** Their batches, including batches that lost a race. */
   batches: number;
   /** How often a call had to be tried again because others had changed its key. */
   conflicts: number;
@@ -17,7 +17,7 @@ export interface EngineCounters {
   contended: number;
   /** Connections made. */
   connections: number;
-  /** Values that were no states of their algorithm. */
+  /** Values that were not states of their algorithm. */
   unreadable: number;
 }
 
@@ -33,10 +33,10 @@ export interface EngineContext {
   readonly maxPending: number;
   readonly counters: EngineCounters;
   /**
-   * Answers calls that the server does not decide: with an error, or as the store's policy says.
+   * Answers calls that the server does not decide: with an error, or by the store's policy.
    */
   failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
-  /** Fails calls on a store that was closed, whatever its policy is; nothing was charged. */
+  /** Fails calls on a closed store, whatever its policy. Nothing was charged. */
   closeJobs(jobs: readonly Job[]): void;
   /** Answers a call that comes while `maxPending` wait. */
   refuseJob(job: Job): void;

@@ -14,14 +14,14 @@ import type { Outage } from "./circuit_breaker.ts";
 /** The options of a store on a driver. */
 export interface DriverStoreOptions {
   /**
-   * Milliseconds that one commit may take; from 1 to 2^31 - 1; default 200. When they pass, new calls
-   * fail at once; when they pass a second time, the commit is given up.
+   * Milliseconds that one commit may take; from 1 to 2^31 - 1; default 200. After that time, new calls
+   * fail at once. After twice that time, the store gives the commit up.
    */
   readonly deadline?: number | undefined;
   /**
-   * The most milliseconds that a call may take in all, with its time in the queue and all tries; from 1
-   * to 2^31 - 1; default 250, or the deadline if that is more. The first call may take 1,000, because a
-   * connection may have to be made.
+   * The most milliseconds that a call may take in all, including its time in the queue and all tries;
+   * from 1 to 2^31 - 1; default 250, or the deadline if that is more. The first call may take 1,000,
+   * because it may have to make a connection.
    */
   readonly timeout?: number | undefined;
   /**
@@ -32,7 +32,7 @@ export interface DriverStoreOptions {
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
    * Called when the database stops answering, with the reason, and when it answers again, whatever the
-   * policy is. What it throws is printed, once.
+   * policy. An error that it throws is printed, once.
    */
   readonly onOutage?: ((outage: Outage) => void) | undefined;
   /** The most calls that may wait; a positive integer; default 10,000. */
@@ -43,8 +43,9 @@ export interface DriverStoreOptions {
    */
   readonly onOverload?: "throw" | "deny" | undefined;
   /**
-   * About how many bytes may be used to remember the values that the database is expected to hold; a
-   * positive integer; default 64 MiB, some 250,000 keys. Other keys cost a second round trip.
+   * Roughly the most bytes in which to remember the values that the database should hold; a positive
+   * integer; default 64 MiB, some 250,000 keys. A key that is not remembered costs a second round
+   * trip.
    */
   readonly cacheBytes?: number | undefined;
 }
@@ -59,7 +60,7 @@ export type EngineOptions =
   }
   & { readonly connectDeadline: number };
 
-/** How each option is checked. */
+/** The checks of the options. */
 export const ENGINE_CHECKS: { readonly [Name in keyof DriverStoreOptions]-?: OptionCheck } = {
   deadline: integerFrom(1, LONGEST_TIMER),
   timeout: integerFrom(1, LONGEST_TIMER),
@@ -70,7 +71,7 @@ export const ENGINE_CHECKS: { readonly [Name in keyof DriverStoreOptions]-?: Opt
   cacheBytes: integerFrom(1),
 };
 
-/** Fills in the defaults of options that were checked. */
+/** Fills in the defaults of checked options. */
 export function engineOptions(options: DriverStoreOptions): EngineOptions {
   const { deadline = 200 } = options;
   return {

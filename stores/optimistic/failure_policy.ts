@@ -13,7 +13,7 @@ import { asError, storeClosedError } from "./batch_failure.ts";
 import type { EngineContext } from "./engine_context.ts";
 import { type Bound, isReadOnly, type Job } from "./job.ts";
 
-/** How a store answers calls that its server does not decide. */
+/** The options for calls that the server does not decide. */
 export interface FailureOptions {
   readonly onUnavailable: "throw" | "allow" | "deny";
   readonly onOverload: "throw" | "deny";
@@ -24,7 +24,7 @@ export interface FailureOptions {
 export interface FailureCounters {
   /** Calls that the server did not answer. */
   unavailable: number;
-  /** Calls that came while too many waited. */
+  /** Calls that came while too many calls waited. */
   overloaded: number;
 }
 
@@ -33,8 +33,8 @@ const OVERLOAD_WAIT = 25;
 
 /**
  * Makes the function that answers calls that the server did not decide: with an error, or with the
- * decisions of a policy. No policy can answer a call that forgets a key, or one on a closed store, and
- * none admits a call for overload, which is no outage.
+ * decisions of a policy. No policy can answer a call that forgets a key, or a call on a closed store.
+ * No policy admits a call during an overload, because an overload is not an outage.
  *
  * @param server The server's name in errors.
  * @param untilProbe Milliseconds until a slot's server is tried again.
@@ -110,7 +110,7 @@ function unavailableError(
 }
 
 /**
- * The decision of a policy instead of the store's: it says nothing about what is left.
+ * The decision of a policy in place of the store. It does not know how much is left.
  *
  * @param allowed Whether the policy allows; a call that takes no units is always allowed.
  */

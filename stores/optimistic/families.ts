@@ -10,7 +10,7 @@ import type { Answer, Bound, KeySpace, Part, SpacedKey } from "./job.ts";
 
 /** A verb that is bound in this store. */
 export interface StoredBound extends Bound {
-  /** Its part in a call of several operations. */
+  /** Makes its operation in a call of several operations. */
   part(key: string, argument: unknown): Part;
 }
 
@@ -78,7 +78,7 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
   };
 }
 
-/** The script's view of a verb: the formula of its transition, and which way it goes. */
+/** The script's view of a verb: the formula of its transition, and the direction. */
 function formulaOf(
   verb: Verb<unknown, unknown>,
   { algorithm }: FamilySpec,

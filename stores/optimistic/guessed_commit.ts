@@ -1,7 +1,7 @@
 /*
- * Commits batches on a driver that compares and sets. The calls are decided by the values last
- * seen, at a time that is estimated; the driver compares what they were decided by with what the
- * database holds. Only calls on keys that differ are decided again, by what the driver found there.
+ * Commits batches on a driver that compares and sets. Calls are decided on the values last seen, at an
+ * estimate of the database's time. The driver compares these values with the values in the database.
+ * Only calls on keys that differ are decided again, on the values that the driver found.
  */
 
 import type { CompareAndSet, DriverCell, DriverCommit, DriverError } from "../driver.ts";
@@ -21,7 +21,7 @@ import type { ValueCache } from "./value_cache.ts";
 export interface DriverCounters extends EngineCounters {
   /** Commits. */
   commits: number;
-  /** Seconds that they took together. */
+  /** The total seconds of these commits. */
   commitSeconds: number;
 }
 
@@ -30,13 +30,13 @@ export interface DriverContext extends EngineContext {
   readonly values: ValueCache;
   readonly clock: ServerClock;
   readonly counters: DriverCounters;
-  /** Called after each batch. */
+  /** Begins a sweep after a batch, if one is due. */
   afterBatch(): void;
 }
 
 /**
- * Makes links to a driver's database. There is nothing to connect, but a commit of nothing says
- * what time it is there, and whether it answers.
+ * Makes links to a driver's database. There is nothing to connect, but an empty commit shows the
+ * database's time, and whether it answers.
  */
 export function connectDriver(
   driver: CompareAndSet,
@@ -52,7 +52,7 @@ export function connectDriver(
         return open;
       },
       exclusive: false,
-      // Either of two commits of one client may be the first to arrive.
+      // Two commits of one client may arrive in either order.
       mostBatches: 1,
       async commit(batch, callbacks) {
         const estimate = context.clock.now();
@@ -68,8 +68,7 @@ export function connectDriver(
         const outcomes = await Promise.all(
           calls.map((call) => commitCall(driver, call, server, callbacks, context)),
         );
-        // Failures are reported last, because an outage also fails the calls that wait to try
-        // again.
+        // Report failures last, because an outage also fails the calls that wait to try again.
         for (const fail of outcomes) fail?.();
         context.afterBatch();
       },
@@ -81,7 +80,7 @@ export function connectDriver(
   };
 }
 
-/** Commits calls, and reports them; returns how to report that they failed. */
+/** Commits calls, and reports them. If they failed, it returns a function that reports that. */
 async function commitCall(
   driver: CompareAndSet,
   { jobs, cells }: CommitCall,
@@ -103,7 +102,7 @@ async function commitCall(
     callbacks.tryAgain(jobs);
     return undefined;
   }
-  // Nobody knows what became of a commit that was not answered.
+  // Nobody knows the outcome of a commit without an answer.
   const applied = came.kind === "silent" ? "unknown" : came.applied;
   return () => callbacks.fail(jobs, { ...came, applied });
 }
@@ -132,7 +131,7 @@ function cellsOf(group: readonly Cell[]): readonly DriverCell[] {
   });
 }
 
-/** Reports calls as their groups were committed or lost, and remembers what the keys hold. */
+/** Reports calls by the outcome of their groups, and remembers the values of the keys. */
 function reportCommit(
   jobs: CommitCall["jobs"],
   groups: readonly (readonly Cell[])[],
@@ -171,7 +170,7 @@ function isRetried(error: Error): boolean {
   return applied === "no" && retry === true;
 }
 
-/** Has calls on keys that others keep locked tried again apart from the rest. */
+/** Lets calls on keys that others keep locked try again apart from the rest. */
 function setApart(
   jobs: CommitCall["jobs"],
   groups: readonly (readonly Cell[])[],
@@ -189,7 +188,7 @@ function setApart(
   }
 }
 
-/** Reads a failure by its fields, so that errors of another copy of this package count. */
+/** Reads a failure by its fields, so that errors of another copy of this package count, too. */
 function failureOf(thrown: unknown): BatchFailure {
   const error = asError(thrown);
   const { applied, scope } = error as Partial<DriverError>;

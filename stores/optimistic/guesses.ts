@@ -1,6 +1,6 @@
 /*
- * For commits that compare and set: the calls are decided by the values last seen, which the server
- * compares with what it holds when it writes. Where they differ, it answers what it holds, and only the
+ * Guesses for commits that compare and set. Calls are decided on the values last seen. When the server
+ * writes, it compares these with its own values. If they differ, it answers with its values, and only
  * calls on those keys are decided again.
  */
 

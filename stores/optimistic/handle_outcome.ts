@@ -1,13 +1,13 @@
 /*
  * The consequences of a batch that came back:
  *
- * | what came of the batch | its calls |
+ * | outcome of the batch | its calls |
  * |---|---|
  * | committed | were answered |
  * | others changed a key | try again at the head of the queue, at most MAX_TRIES times |
  * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row they fail |
- * | the server takes no writes | those that only read try again, the others fail as not applied |
- * | no reply, or an error that affects every call | fail as not applied, and so do all that wait |
+ * | the server takes no writes | calls that only read try again, other calls fail as not applied |
+ * | no reply, or an error that affects every call | fail as not applied, and so do all waiting calls |
  * | an error to a transaction of several keys | try again, each alone with calls on the same keys |
  * | the same to a call sent alone | fails as not applied |
  * | the writes were sent, and no reply came | fail as perhaps applied; they are not tried again |
@@ -23,23 +23,23 @@ import { drainIf, enqueueFirst, type JobQueue } from "./job_queue.ts";
 
 /** How often a call is tried before it fails with a `ContentionError`. */
 const MAX_TRIES = 256;
-/** The breaker opens after this many connections in a row were lost without one answer. */
+/** The lost connections in a row, without one answer, after which the breaker opens. */
 const MAX_EMPTY_CONNECTIONS = 3;
 
-/** The facts about the batches to one server, until all that are under way are back. */
+/** The outcomes of the batches to one server, until all batches under way are back. */
 export interface Outcomes {
   readonly server: Reconnector;
   readonly queue: JobQueue;
   readonly inFlight: BatchesInFlight;
   /** Receives calls whose slot is on another node. */
   readonly moved: (jobs: readonly Job[], error: Error) => void;
-  /** Calls that lost the race for a key: they are tried again together, in their order. */
+  /** Calls that lost the race for a key. They are tried again together, in their order. */
   toRetry: Job[];
-  /** How many of `toRetry` wait for another process that has claimed a key. */
+  /** How many calls of `toRetry` wait for another process that has claimed a key. */
   waiting: number;
   /** Whether a batch has failed: later failures of batches under way belong to the same outage. */
   failing: boolean;
-  /** Whether the connection is to be closed once all batches are back. */
+  /** Whether to close the connection once all batches are back. */
   mustReconnect: boolean;
   /** How many times in a row calls have lost a race. */
   lostRaces: number;
@@ -68,12 +68,14 @@ export function newOutcomes(
   };
 }
 
-/** Whether another batch may be sent beside those under way: only after no failure and no lost race. */
+/**
+ * Whether another batch may be sent beside those under way: only without a failure and a lost race.
+ */
 export function canPipeline({ lostRaces, toRetry, failing }: Outcomes): boolean {
   return lostRaces === 0 && toRetry.length === 0 && !failing;
 }
 
-/** Answers calls that were decided; the server is known to be well by then. */
+/** Answers decided calls, which also shows that the server answers. */
 export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
   const { breaker, context } = state.server;
   if (jobs.length > 0) {
@@ -95,19 +97,19 @@ export function keepForRetry(state: Outcomes, jobs: readonly Job[]): void {
   state.toRetry.push(...jobs);
 }
 
-/** Keeps calls that yield to another process that has claimed a key, likewise. */
+/** Keeps calls that yield to a process that has claimed a key, until all batches are back. */
 export function keepWaiting(state: Outcomes, jobs: readonly Job[]): void {
   for (const job of jobs) {
-    // Such a call makes no claim of its own: writing it would cost the claimant the race.
+    // Such a call makes no claim of its own, because writing it would cost the claimant the race.
     job.races = Math.max(job.races, 1);
-    // Nor does it count as a try: the wait ends with the claim, or with the call's time.
+    // The wait does not count as a try: it ends with the claim, or with the call's time.
     job.tries--;
   }
   state.waiting += jobs.length;
   state.toRetry.push(...jobs);
 }
 
-/** Fails a call because others changed its keys, or kept them locked; nothing was charged. */
+/** Fails a call because others changed its keys, or kept them locked. Nothing was charged. */
 export function failContended({ context }: Reconnector, job: Job): void {
   if (job.settled) return;
   if (job.lockedOut !== undefined) return context.failJobs([job], "no", job.lockedOut);
@@ -142,7 +144,7 @@ function partition<Item>(
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
-/** Handles a batch that failed; of several failures, the first one is reported to the breaker. */
+/** Handles a failed batch. If several batches fail, only the first failure goes to the breaker. */
 export function handleFailure(
   state: Outcomes,
   jobs: readonly Job[],
@@ -153,14 +155,14 @@ export function handleFailure(
   if (applied === "unknown") failJobs(jobs, "unknown", error);
   const unapplied = applied === "no" ? jobs : [];
   if (kind === "rejected") {
-    // The server rejects these calls, but it is there.
+    // The server rejects these calls, but it answers.
     if (!server.breaker.answersLooks) recordSuccess(server.breaker);
     return handleRejection(state, unapplied, error);
   }
   if (kind === "moved") return state.moved(unapplied, error);
   const isFirst = !state.failing;
   state.failing = true;
-  // The connection stays until all are back: their replies may still say that they were not applied.
+  // Keep the connection until all batches are back. Replies may still show that they were not applied.
   if (kind === "refused" || kind === "unwritable") state.mustReconnect = true;
   else dropConnection(server);
   if (kind === "lost") {
@@ -169,10 +171,10 @@ export function handleFailure(
       return retry(state, unapplied, (job) => failJobs([job], "no", error));
     }
   }
-  // The breaker knows of a silence since it began.
+  // The breaker has known of a silence since the silence began.
   if (isFirst && kind === "silent") postponeProbe(server.breaker);
   else if (isFirst) recordFailure(server.breaker, error, kind === "unwritable");
-  // Reads that wait have not failed.
+  // Waiting reads have not failed.
   const waiting = drainIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
   const left = [...unapplied, ...drainRetries(state), ...waiting];
   if (kind !== "unwritable") return failJobs(left, "no", error);
@@ -180,7 +182,7 @@ export function handleFailure(
   retry(state, left.filter(isReadOnly), (job) => failJobs([job], "no", error));
 }
 
-/** Tries the calls of a rejected transaction again, each apart; a call that was sent alone fails. */
+/** Tries the calls of a rejected transaction again, each apart. A call that was sent alone fails. */
 function handleRejection(state: Outcomes, jobs: readonly Job[], error: Error): void {
   const { failJobs } = state.server.context;
   if (new Set(jobs.map(keySet)).size === 1) return failJobs(jobs, "no", error);

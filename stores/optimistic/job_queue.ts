@@ -1,21 +1,22 @@
 /*
- * Calls that wait for a node, by hash slot, because a transaction holds keys of one slot. Within a slot
- * they keep the order in which they came; between slots those that have waited longest go first.
+ * Calls that wait for a node. They are kept by hash slot, because a transaction holds keys of one
+ * slot. Within a slot they keep the order in which they came. The slot that has waited longest goes
+ * first.
  */
 
 import { addJob, type Batch, canShare, emptyBatch } from "./batch.ts";
 import type { Job } from "./job.ts";
 
-/** The most keys of one batch: one that loses the race is done again as a whole. */
+/** The most keys of one batch, because a batch that loses the race is repeated as a whole. */
 const MAX_KEYS = 128;
 /** The most calls of one batch, because stepping through them blocks the event loop. */
 export const MAX_JOBS = 1_024;
 
 /** Calls that wait for a node. */
 export interface JobQueue {
-  /** The calls of each slot; none is empty. */
+  /** The calls of each slot. No list is empty. */
   readonly slots: Map<number, Job[]>;
-  /** How many calls there are. */
+  /** The number of calls. */
   size: number;
 }
 
@@ -24,7 +25,7 @@ export function jobQueue(): JobQueue {
   return { slots: new Map(), size: 0 };
 }
 
-/** The call that is next. */
+/** The next call. */
 export function firstJob({ slots }: JobQueue): Job | undefined {
   for (const jobs of slots.values()) return jobs[0];
   return undefined;
@@ -38,7 +39,7 @@ export function enqueue(queue: JobQueue, job: Job): void {
   queue.size++;
 }
 
-/** Puts calls that are tried again at the head, in their order. */
+/** Puts calls to try again at the head, in their order. */
 export function enqueueFirst(queue: JobQueue, again: readonly Job[]): void {
   for (const job of again.toReversed()) {
     const jobs = queue.slots.get(job.slot);
@@ -48,18 +49,18 @@ export function enqueueFirst(queue: JobQueue, again: readonly Job[]): void {
   queue.size += again.length;
 }
 
-/** Calls taken out of a queue, and whether those of their slot all went. */
+/** A batch of calls from a queue, and whether it took all calls of their slot. */
 export interface DrainedBatch {
   readonly batch: Batch;
   readonly allWent: boolean;
 }
 
 /**
- * Takes the next batch out of a queue that is not empty: of one slot if it is one transaction, otherwise
- * of as many as there is room for.
+ * Takes the next batch out of a queue that is not empty. A transaction gets calls of one slot; any
+ * other batch gets calls of as many slots as there is room for.
  *
  * @param isOne Whether a batch is one transaction.
- * @param most The most calls of it.
+ * @param most The most calls of the batch.
  */
 export function drainBatch(queue: JobQueue, isOne: boolean, most: number): DrainedBatch {
   const batch = emptyBatch(firstJob(queue)!);
@@ -70,7 +71,7 @@ export function drainBatch(queue: JobQueue, isOne: boolean, most: number): Drain
   return { batch, allWent: true };
 }
 
-/** Moves calls of one slot to the batch while there is room; returns whether all of them went. */
+/** Moves calls of one slot to the batch while there is room. Returns whether it moved all of them. */
 function fillFrom(
   queue: JobQueue,
   slot: number,
@@ -88,7 +89,7 @@ function fillFrom(
   queue.size -= taken;
   if (taken > 0) queue.slots.delete(slot);
   if (taken === jobs.length) return true;
-  // The rest goes behind the other slots, so that none of them starves.
+  // The rest goes behind the other slots, so that no slot starves.
   if (taken > 0) queue.slots.set(slot, jobs.slice(taken));
   return false;
 }
@@ -109,7 +110,7 @@ export function drainQueue(queue: JobQueue): Job[] {
   return drainIf(queue, () => true);
 }
 
-/** Takes out every call of which something holds. */
+/** Takes out every call that meets a condition. */
 export function drainIf(queue: JobQueue, isTaken: (job: Job) => boolean): Job[] {
   const taken: Job[] = [];
   for (const [slot, jobs] of [...queue.slots]) {

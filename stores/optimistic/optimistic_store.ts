@@ -1,6 +1,5 @@
 /*
- * The store around the engine: it turns calls into jobs, and hands them to whatever brings them to
- * their server.
+ * The store around the engine. It turns calls into jobs, and hands them to a router.
  */
 
 import { closeNotice } from "../../core/close_notice.ts";
@@ -22,24 +21,24 @@ import {
 
 /** Brings each call to the server that has its keys. */
 export interface JobRouter {
-  /** The hash slot of a stored key; 0 where there are none. */
+  /** The hash slot of a stored key; 0 if the server has no slots. */
   slotOf(key: string): number;
-  /** Takes a call in. */
+  /** Accepts a call. */
   submit(job: Job): void;
-  /** Fails all calls that wait, because the store is closed, and closes every connection. */
+  /** Closes every connection, and fails all waiting calls, because the store is closed. */
   close(): void | Promise<void>;
 }
 
-/** The parts that a store is made of. */
+/** The parts of a store. */
 export interface OptimisticParts {
-  /** The function that makes it, for errors. */
+  /** The name of the factory, for errors. */
   readonly name: string;
   readonly router: JobRouter;
   /** Makes stored keys of the keys of a prefix and an algorithm. */
   namer(prefix: string, id: string): (key: string) => string;
-  /** Requires keys that can be committed together. */
+  /** Throws if keys cannot be committed together. */
   requireTogether?(keys: readonly SpacedKey[]): void;
-  /** Forgets all keys of a prefix, where that can be done. */
+  /** Forgets all keys of a prefix, if the store can do that. */
   readonly deleteAll?: ((prefix: string) => Promise<void>) | undefined;
 }
 
@@ -59,7 +58,7 @@ export function optimisticStore(
     argument: unknown,
     several: Several | undefined,
   ): Promise<Answer> {
-    // A key that cannot be stored throws at once.
+    // This throws at once for a key that cannot be stored.
     const slot = router.slotOf(space.nameOf(key));
     return new Promise((resolve, reject) => {
       router.submit(
@@ -129,9 +128,9 @@ export function optimisticStore(
 }
 
 /**
- * The turn of the event loop that is under way. The clock is read once for all its calls, as to read
- * it for each of them is a twentieth of all work; and at its end, because what it computes before a call
- * must not count against that.
+ * The present turn of the event loop. The clock is read once for all calls of a turn, because a
+ * reading for each call is a twentieth of all work. It is read at the end of the turn, because the
+ * work of a turn before a call must not count against that call.
  */
 function turns(): () => Turn {
   let current: Turn | undefined;

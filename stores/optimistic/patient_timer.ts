@@ -1,12 +1,12 @@
-/** Into how many parts a time is divided. */
+/** The parts into which a time is divided. */
 const PARTS = 4;
 
 /**
- * Calls back after so many milliseconds in which the process ran. They are counted in four parts, each
- * of which counts once however late its timer is: a process that was held up does not take itself
- * for a dead server, because it reads in the other parts what came in time.
+ * Calls back after that many milliseconds in which the process ran. They are four parts, and each
+ * counts once, however late its timer is. So a process that was held up does not blame the server: in
+ * the remaining parts it reads the replies that came in time.
  *
- * @returns Stops it.
+ * @returns A function that stops the timer.
  */
 export function patientTimer(milliseconds: number, callback: () => void): () => void {
   let left = PARTS;

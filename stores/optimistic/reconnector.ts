@@ -1,5 +1,5 @@
 /*
- * One connection to a server, made when it is first needed, and again after it was lost.
+ * One connection to a server. It is made when it is first needed, and again after a loss.
  */
 
 import { storeClosedError } from "./batch_failure.ts";
@@ -7,13 +7,13 @@ import type { CircuitBreaker } from "./circuit_breaker.ts";
 import type { Connect, Link } from "./driver.ts";
 import type { EngineContext } from "./engine_context.ts";
 
-/** Attempts to connect, of which the first to succeed counts. */
+/** Attempts to connect. The first to succeed counts. */
 interface Dialling {
   readonly connection: Promise<Link>;
   readonly resolve: (ready: Link) => void;
   readonly reject: (error: Error) => void;
   underWay: number;
-  /** When the latest one began, by `performance.now`. */
+  /** The instant at which the latest attempt began, by `performance.now`. */
   latest: number;
 }
 
@@ -21,11 +21,11 @@ interface Dialling {
 export interface Reconnector {
   readonly connect: Connect;
   readonly context: EngineContext;
-  /** One for all connections to the same server. */
+  /** All connections to the same server share one breaker. */
   readonly breaker: CircuitBreaker;
-  /** The connection last made; it may have been lost since. */
+  /** The last connection, which may have been lost since. */
   connection: Link | undefined;
-  /** The attempts under way to make one. */
+  /** The attempts under way to make a connection. */
   dialling: Dialling | undefined;
   closed: boolean;
 }
@@ -51,14 +51,14 @@ export function openConnection({ connection }: Reconnector): Link | undefined {
   return connection?.open === true ? connection : undefined;
 }
 
-/** Milliseconds after which a further attempt is made beside those under way, and the most of them. */
+/** Milliseconds after which a further attempt joins those under way, and the most attempts at once. */
 const REDIAL = 100;
 const MAX_ATTEMPTS = 8;
 
 /**
- * The connection; makes one if there is none. An attempt that gets no answer because its packets are lost,
- * may wait for a second to send them again, long after others would get through: so a further one is
- * made beside it, by the next call that asks. The first to succeed counts.
+ * Returns the connection, and makes one if there is none. An attempt whose packets are lost may wait
+ * for a second before it sends them again, and a new attempt would get through long before. So the
+ * next call that asks makes a further attempt. The first to succeed counts.
  */
 export function connectTo(server: Reconnector): Promise<Link> {
   if (server.connection?.open === false) dropConnection(server);
@@ -96,13 +96,13 @@ function attempt(server: Reconnector, dialling: Dialling): void {
   });
 }
 
-/** Closes the connection; the next call makes another one. */
+/** Closes the connection. The next call makes another one. */
 export function dropConnection(server: Reconnector): void {
   server.connection?.destroy();
   server.connection = undefined;
 }
 
-/** Closes the connection, and any that is being made. */
+/** Closes the connection, and any connection that is being made. */
 export function closeServer(server: Reconnector): void {
   server.closed = true;
   server.dialling?.reject(storeClosedError());

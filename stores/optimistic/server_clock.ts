@@ -1,19 +1,21 @@
 /*
- * The time on the server, without asking.
+ * An estimate of the server's time, which saves asking for it.
  *
- * A reply that carries the server's time was made somewhere between sending and receiving; so the
- * server's clock less ours is known to within half the round trip (D. Mills, RFC 5905; F. Cristian,
- * "Probabilistic clock synchronization", 1989). The tightest sample counts, and its bound widens
- * with age, because two clocks drift apart; a newer one takes over once it is tighter. Our own clock is
- * `performance.now`, which nobody sets. A sample outside of what both bounds allow means that the
- * server's clock was set, and takes over at once. Otherwise the time that was returned never steps
- * back: where a new sample says that it was early, it stands still until that is no longer so.
+ * A reply that carries the server's time was made at some instant between the command and its arrival.
+ * So the difference of the clocks is known to within half the round trip (D. Mills, RFC 5905; F.
+ * Cristian, "Probabilistic clock synchronization", 1989). The tightest sample counts. Its bound widens
+ * with age, because two clocks drift apart, and a newer sample replaces it once it is tighter. Our own
+ * clock is `performance.now`, which nobody sets.
+ *
+ * A sample outside both bounds means that the server's clock was set. It replaces the other at once.
+ * Otherwise the estimate never steps back. If a new sample shows that it was early, it stands still
+ * until the server has caught up.
  */
 
-/** How far two clocks may drift apart: the most that NTP slews a clock by, twice. */
+/** The most by which two clocks drift apart: twice the rate at which NTP slews a clock. */
 const DRIFT = 0.001;
 
-/** Makes an estimate of the server's clock, which knows nothing yet. */
+/** Makes an estimate of the server's clock, without a sample yet. */
 export function serverClock() {
   let offset = Number.NaN;
   let error = Infinity;
@@ -21,7 +23,7 @@ export function serverClock() {
   let latest = 0;
 
   return {
-    /** Takes in a sample: the server's time in ms, in a reply to what was sent and came back then. */
+    /** Adds a sample: the server's time in ms, and when its command was sent and its reply came. */
     sample(server: number, sent: number, received: number): void {
       const sampled = server - (sent + received) / 2;
       const bound = (received - sent) / 2;
@@ -33,7 +35,7 @@ export function serverClock() {
       error = bound;
       at = received;
     },
-    /** Milliseconds of the quickest round trip of late; 0 before the first sample. */
+    /** Milliseconds of the quickest recent round trip; 0 before the first sample. */
     roundTrip: (): number => error === Infinity ? 0 : 2 * error,
     /** The server's time in whole ms; `undefined` before the first sample. */
     now(): number | undefined {

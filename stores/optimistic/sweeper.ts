@@ -1,17 +1,17 @@
 /*
- * Deletes what has expired, by those who use the database: now and then after a batch, a little at a
- * time, so that nobody needs a timer or another process.
+ * Deletes expired keys, a few at a time, now and then after a batch. So a database needs no timer and
+ * no other process for it.
  */
 
 import type { Housekeeping } from "../driver.ts";
 
 /** The most keys of one sweep. */
 const SWEPT = 1_000;
-/** Milliseconds between sweeps: while there is much to delete, and otherwise. */
+/** Milliseconds between sweeps: while many keys have expired, and otherwise. */
 const SOON = 1_000;
 const LATER = 60_000;
 
-/** Makes the sweeper of a store; its first sweep is at some time in the first minute. */
+/** Makes the sweeper of a store. Its first sweep is at a random time in the first minute. */
 export function sweeper(driver: Housekeeping) {
   // Processes that were started together must not sweep together.
   let due = performance.now() + Math.random() * LATER;
@@ -23,19 +23,19 @@ export function sweeper(driver: Housekeeping) {
       const swept = await driver.sweep!(SWEPT);
       if (swept >= SWEPT / 2) next = SOON;
     } catch {
-      // Calls meet the same failure, and report it; what is left is swept later.
+      // Calls meet the same failure and report it. A later sweep deletes the rest.
     }
     due = performance.now() + next * (0.5 + Math.random());
     underWay = undefined;
   }
 
   return {
-    /** Begins a sweep if one is due; nobody waits for it. */
+    /** Begins a sweep if one is due. Nobody waits for it. */
     afterBatch(): void {
       if (driver.sweep === undefined || underWay !== undefined || performance.now() < due) return;
       underWay = sweep();
     },
-    /** Resolves when none is under way; none begins any more. */
+    /** Resolves once no sweep is under way. No sweep begins after that. */
     async close(): Promise<void> {
       due = Infinity;
       await underWay;

@@ -1,35 +1,36 @@
-/** About how many bytes an entry takes beside its texts. */
+/** The bytes that an entry takes beside its texts, roughly. */
 const ENTRY = 200;
 
-/** A value last seen. */
+/** A value as it was last seen. */
 export interface CachedValue {
   readonly text: string;
-  /** The state that it stands for; `undefined` if it was not read yet. */
+  /** The state in its text; `undefined` if it has not been read yet. */
   readonly state: unknown;
-  /** The instant until which the server keeps it, by its clock; 0 if that is not known. */
+  /** The instant until which the server keeps it, by its clock; 0 if it is not known. */
   readonly keptUntil: number;
 }
 
-/** The values last seen of one server. */
+/** The last seen values of one server. */
 export interface ValueCache {
-  /** Whether nothing is known. */
+  /** Whether no value is known. */
   isEmpty(): boolean;
-  /** The value last seen under a key; `undefined` if there was nothing, or it is not known. */
+  /** The last seen value of a key; `undefined` if it had none, or if it is not known. */
   get(key: string): CachedValue | undefined;
-  /** Remembers what a key holds. */
+  /** Remembers the value of a key. */
   set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
 }
 
 /**
- * Makes the cache of one server, of so many bytes at most: the values last seen, with the states that
- * they stand for.
+ * Makes the cache of one server, of at most `mostBytes` bytes. It holds the values last seen, with
+ * their states.
  *
- * Never trusted: in watch mode a value that the server holds is looked up here to save its parsing,
- * in cas mode the value seen last is the guess that the server checks. So it may forget anything;
- * when it is full, it forgets what it has known for longest.
+ * Nobody trusts it. In watch mode it only saves parsing a value that the server has sent. In cas mode
+ * its value is a guess, which the server checks. So it may forget anything. When it is full, it
+ * forgets its oldest entries.
  */
 export function valueCache(mostBytes: number): ValueCache {
-  // Changed in place: a new object for each decision is one more that the collector has to move.
+  // Change the entry in place, because the collector would have to move a new object for each
+  // decision.
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
 
