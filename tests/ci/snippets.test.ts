@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { snippetsOf } from "../../.ci/snippets.mjs";
 
-test("snippetsOf finds a page's examples, on their lines, but those to be ignored", () => {
+test("snippetsOf finds a page's examples, on their lines, except the ignored ones", () => {
   const page =
     "# Title\n\n```ts\nf();\n```\n\n```ts ignore\ng();\n```\n\n```sh\nls\n```\n\n```js check\nh();\n```\n";
   assert.deepEqual(snippetsOf("a.md", page), [
@@ -12,7 +12,7 @@ test("snippetsOf finds a page's examples, on their lines, but those to be ignore
   ]);
 });
 
-test("snippetsOf finds those in a module's comments, however deep, and no text beside them", () => {
+test("snippetsOf finds the examples in a module's comments, at any indentation, and no text around them", () => {
   const module = [
     "const text = `",
     "```ts",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { afterRealTime, LONGEST_TIMER } from "../../core/clock.ts";
 import { inOwnTime } from "../support/real_time.ts";
 
-test("a timer that fires early is set again for what is left, and wakes nobody before", () => {
+test("a timer that fires early is set again for the rest of the time, and wakes nobody before", () => {
   inOwnTime((time) => {
     let woken = false;
     afterRealTime(5, () => woken = true);

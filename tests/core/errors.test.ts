@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { isStoreError } from "../../core/errors.ts";
 import { ContentionError, StoreFullError, StoreUnavailableError } from "../../mod.ts";
 
-test("isStoreError knows the store's errors, those of another copy of the package too", () => {
+test("isStoreError recognises the store's errors, even from another copy of the package", () => {
   const unavailable = new StoreUnavailableError("down", "no");
   const ofAnotherCopy = Object.assign(new Error("down"), { name: "StoreUnavailableError" });
   for (

@@ -21,7 +21,7 @@ const startLoad = (calls: number, env: Readonly<Record<string, string>> = {}) =>
   startProgram("bun", [LOAD], { ...env, CALLS: String(calls) });
 
 describe("the example llm_gateway", () => {
-  testOnce("bills what was read, and says so", async () => {
+  testOnce("bills the tokens that were read, and says so", async () => {
     const program = startProgram("bun", ["examples/llm_gateway.ts"]);
     const [, read, billed] = await program.line(/^(\d+) tokens read, (\d+) tokens billed$/);
     assert.equal(read, billed);
@@ -30,7 +30,7 @@ describe("the example llm_gateway", () => {
   });
 
   testOnce(
-    "bills what was read where a third leaves on the way and providers hang up",
+    "bills the tokens that were read, even if a third of the clients leave and providers hang up",
     async () => {
       const load = startLoad(CALLS);
       const [read, billed] = [await totalsOf(load, "read"), await totalsOf(load, "billed")];

@@ -47,7 +47,7 @@ const subjects = fc.record({
   grids: [period],
 }));
 
-describe("an algorithm of one's own", () => {
+describe("a custom algorithm", () => {
   for (const law of algorithmLaws(subjects)) {
     test(`threeStrikes: ${law.name}`, () => law.run(fcOptions()));
   }

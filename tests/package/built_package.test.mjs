@@ -63,7 +63,7 @@ test("the package is the packed one, and holds its types and its licence", () =>
   assert.match(readFileSync(new URL("LICENSE", home), "utf8"), /MIT License/);
 });
 
-test("what the pages link to is in the package", () => {
+test("every link of the pages leads into the package", () => {
   const pages = files.filter((name) => name.endsWith(".md"));
   const links = pages.flatMap((page) => {
     const text = readFileSync(new URL(page, home), "utf8");
@@ -112,7 +112,7 @@ test("a declaration leads to its source, by its map", () => {
   }
 });
 
-test("a limiter refuses what is over the limit, and says when to come back", () => {
+test("a limiter refuses calls over the limit, and says when to come back", () => {
   let now = 1_700_000_000_000;
   const api = limiter(gcra({ limit: 2, period: "1s" }), { clock: () => now });
   assert.equal(api.consume("user:42").allowed, true);
@@ -204,7 +204,7 @@ async function bundled(contents) {
   };
 }
 
-test("gcra, limiter and the memory store are a small bundle, without what they do not use", async () => {
+test("gcra, limiter and the memory store are a small bundle, without code that they do not use", async () => {
   const { size, names } = await bundled(FIRST_EXAMPLE);
   assert.ok(size <= MAX_BUNDLED, `${size} bytes of gzip`);
   assert.doesNotMatch(names, /sliding|lockout|timeline|consume_all|adapters|redis|shared|layered/);

@@ -90,7 +90,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
   });
 }
 
-test("a lease gives none of its units on a key that is blocked, and asks again after it", () => {
+test("a lease uses none of its units on a blocked key, and asks again after the block", () => {
   const store = lease(memoryStore(), { units: 4, ttl: "1h" });
   const algorithm = blockable(gcra({ limit: 100, period: "1h" }));
   const api = limiter(algorithm, { store, prefix: "leased", clock: () => 0 });
@@ -103,7 +103,7 @@ test("a lease gives none of its units on a key that is blocked, and asks again a
   assert.throws(() => limiter(locking, { store, prefix: "locks" }), RangeError);
 });
 
-test("a fallback unblocks what either store has blocked, and refuses on its own in between", () => {
+test("a fallback unblocks a key that either store has blocked, and refuses on its own in between", () => {
   const first = memoryStore();
   const other = memoryStore();
   const algorithm = blockable(gcra({ limit: 10, period: "1h" }));

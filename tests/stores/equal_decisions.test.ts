@@ -60,7 +60,7 @@ const SMALL = {
   "shared with a small arena": () => sharedStore({ capacity: 8_192, maxBytes: 14_000 }),
 } as const;
 
-describe("answers are those of the reducers", () => {
+describe("answers equal the answers of the reducers", () => {
   for (const [name, make] of Object.entries(STORES)) {
     test(`on ${name}`, async () => {
       await using store = make();
@@ -69,7 +69,7 @@ describe("answers are those of the reducers", () => {
   }
 });
 
-describe("answers are those of the reducers where a full store forgets keys", () => {
+describe("answers equal the answers of the reducers even if a full store forgets keys", () => {
   for (const [name, make] of Object.entries(SMALL)) {
     test(`on ${name}`, async () => {
       await using store = make();
@@ -81,7 +81,7 @@ describe("answers are those of the reducers where a full store forgets keys", ()
   }
 });
 
-withRedis("answers on Redis are those of the reducers", (_redis, { storeOf }) => {
+withRedis("answers on Redis equal the answers of the reducers", (_redis, { storeOf }) => {
   for (const commit of ["script", "cas", "watch"] as const) {
     test(`by ${commit}`, async () => {
       show(commit, await equalCalls(storeOf({ commit }), commit, POLICIES, CALLS, seed()));

@@ -84,7 +84,7 @@ async function settledTogether(place: Place): Promise<void> {
 for (const kind of kinds) {
   describe(`${kind}: receipts of ${kind === "shared" ? "threads" : "processes"}`, () => {
     test(
-      "give back what was taken, to the unit, and once",
+      "give back the taken units, exactly and once",
       inShare(kinds, kind, async () => void await PLACES[kind](settledTogether)),
     );
   });

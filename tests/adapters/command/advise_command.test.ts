@@ -38,7 +38,7 @@ describe("tidegate advise", () => {
       assert.match(readFileSync(html, "utf8"), /<h2>Advice<\/h2>[^]*<h2>Over time/);
     }));
 
-  test("takes the options of replay, and those of its own", () =>
+  test("takes the options of replay, and its own", () =>
     inFolder(async (folder) => {
       const log = join(folder, "access.csv");
       writeFileSync(log, `time,client,method,url\n${LOG.join("")}`);
@@ -53,7 +53,7 @@ describe("tidegate advise", () => {
       assert.equal(parts[0].headroom, 3);
     }));
 
-  test("says how it is used, and what it cannot use", async () => {
+  test("prints its usage, and rejects arguments that it cannot use", async () => {
     assert.match((await run()).complaints, /advise takes a log: advise access\.log/);
     assert.equal((await run()).status, 2);
     assert.match((await run("nowhere.log")).complaints, /nowhere\.log/);

@@ -45,7 +45,7 @@ describe("tidegate lint", () => {
 });
 
 describe("tidegate explain", () => {
-  test("says which rules match, and what they say", async () => {
+  test("prints the rules that match, with their limits", async () => {
     const { status, printed } = await run(
       ...["explain", EXAMPLE, "route=login", "address=192.0.2.7", "+", "user=bot-7"],
       ...["+", "user=mallory", "--cost", "6"],
@@ -184,7 +184,7 @@ describe("tidegate says", () => {
     assert.equal(boldOn(terminal, {})("a"), "\u001b[1ma\u001b[0m");
   });
 
-  test("in one line what to do if the file does not exist, or is a folder", async () => {
+  test("one line with the remedy, if the file does not exist or is a folder", async () => {
     const config = await run("lint", EXAMPLE, "--config", "/nowhere.json");
     assert.equal(config.status, 1);
     assert.equal(
@@ -208,7 +208,7 @@ describe("tidegate says", () => {
     assert.match(log.complaints, /\/nowhere.log does not exist \(ENOENT\)/);
   });
 
-  test("in one line what to do if the port is taken", async () => {
+  test("one line with the remedy, if the port is taken", async () => {
     const server = createServer();
     const port = await new Promise<number>((resolve) =>
       server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))

@@ -12,7 +12,7 @@ const rules = (path: string) =>
   oneRule("address", 3, [{ path, ignoreCase: true, descriptors: [{ address: "{address}" }] }]);
 
 test(
-  "the doctor finds nothing behind nginx as it is deployed, and says who is served without it",
+  "the doctor finds no fault behind nginx as we deploy it, and names the clients that bypass nginx",
   needs("nginx"),
   async () => {
     const service = await serve({ rules: rules("/index.html"), port: 0 });
@@ -32,7 +32,7 @@ test(
 );
 
 test(
-  "the doctor finds what bad configurations let pass, or whom they lock out together",
+  "the doctor finds the requests that bad configurations let pass, and the clients that they lock out together",
   needs("nginx"),
   async () => {
     const diagnose = async (options: object, change?: (text: string) => string) => {

@@ -71,7 +71,7 @@ describe("tidegate replay", () => {
     assert.match((await run(six, ...rule, "--key", "remote_addr")).printed, /, 1 client in /);
   });
 
-  test("says what a log of whole seconds cannot tell", async () => {
+  test("warns of the facts that a log of whole seconds does not show", async () => {
     const { printed } = await run(log, "--rule", "gcra:2/1s,burst=1", "--rule", "gcra:9/1m");
     assert.match(printed, /^Times are whole seconds, so replay spreads the requests of a second /m);
     assert.doesNotMatch(printed, /cannot tell exactly/);
@@ -343,7 +343,7 @@ describe("tidegate simulate", () => {
       assert.match(table, /^203\.0\.113\.66 /m);
     }));
 
-  test("says how it is used, and what it does not know", async () => {
+  test("prints its usage, and rejects unknown arguments", async () => {
     const { complaints } = await runCommand("simulate", "attack", "--duration", "10x");
     assert.match(complaints, /^Cannot simulate traffic as --duration must be .* is "10x"$/);
     assert.match((await runCommand("simulate", "--help")).printed, /KIND is steady, bursts, /);

@@ -178,7 +178,7 @@ describe("limitConfig", () => {
     assert.equal(exit.value.algorithm.id, "gcra/5/10000/5");
   });
 
-  test("fails with the reason for what is missing or wrong", async () => {
+  test("fails with the reason if something is missing or wrong", async () => {
     for (
       const [env, reason] of [
         [{}, /Expected object/],

@@ -217,7 +217,7 @@ describe("a call with a bad key or cost is a defect, not a typed failure:", () =
 });
 
 describe("limit", () => {
-  test("refuses what is no limit", () => {
+  test("rejects a value that is not a limit", () => {
     assert.throws(() => limit("", gcra({ limit: 1, period: 1 })), {
       name: "TypeError",
       message: 'Cannot create limit as prefix must be a non-empty string: current value is ""',
@@ -226,7 +226,7 @@ describe("limit", () => {
     assert.throws(() => limit("a", api.algorithm, { maxWaiting: 0 }), RangeError);
   });
 
-  test("carries over what a changed limit had used", async () => {
+  test("carries the use of a changed limit over", async () => {
     const old = gcra({ limit: 4, period: "1m" });
     const before = limit("api", old);
     const after = limit("api", gcra({ limit: 8, period: "1m" }), {

@@ -81,7 +81,7 @@ describe("layerRateLimiterStore", () => {
     await fc.assert(property, fcOptions({ numRuns: 150 }));
   }
 
-  test("keeps what is learned of a server to its own layer", async () => {
+  test("keeps its knowledge of a server within its own layer", async () => {
     const store = memoryStore();
     const layers = [layerRateLimiterStore(store), layerRateLimiterStore(store)];
     const call = { key: "api", tokens: 1, fallbackLimit: 1, fallbackWindow: Duration.seconds(1) };

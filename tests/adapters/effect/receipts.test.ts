@@ -20,7 +20,7 @@ const money = limit("money", calendarWindow({ limit: 100, every: "month", zone: 
 
 for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore })) {
   describe(`receipts on ${kind}`, () => {
-    test("settle gives back what still counts, once", async () => {
+    test("settle gives back the units that still count, once", async () => {
       await withLimiter(function* (limiter) {
         const { decision, receipt } = yield* limiter.reserve(tokens, "a", 8);
         assert.equal(decision.remaining, 2);

@@ -118,7 +118,7 @@ describe("acquire", () => {
     }, layerStore(store));
   });
 
-  test("leaves the state of those who stayed, whoever is interrupted and when", async () => {
+  test("leaves the state of the callers who stayed, whichever caller is interrupted, and whenever", async () => {
     const log = limit("log", slidingLog({ limit: 2, period: "1s" }));
     const caller = fc.record({
       at: fc.nat({ max: 3_000 }),
@@ -255,7 +255,7 @@ describe("withLimit", () => {
     }
   });
 
-  test("gives nothing back to a store whose failure policy has admitted", async () => {
+  test("gives nothing back if a failure policy admitted the call", async () => {
     const { store, costs } = policyStore();
     const refundIf = () => true;
     await inTestTime(
@@ -275,7 +275,7 @@ describe("withLimit", () => {
   });
 
   for (const onExceeded of ["fail", "wait"] as const) {
-    test(`gives back what is left of the units, and nothing of later calls: ${onExceeded}`, async () => {
+    test(`gives back the remaining units, and no units of later calls: ${onExceeded}`, async () => {
       const second = fixedWindow({ limit: 1, period: "10s" });
       const both = limit("both", all(second, fixedWindow({ limit: 5, period: "1m" })));
       const window = limit("window", second);

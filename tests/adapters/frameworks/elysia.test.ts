@@ -129,7 +129,7 @@ describe("tidegate/elysia", () => {
     });
   });
 
-  test("leaves what other plugins set, on answers of every kind", async () => {
+  test("keeps the fields that other plugins set, on answers of every kind", async () => {
     const app = new Elysia()
       .onRequest(({ set }) => {
         set.headers["access-control-expose-headers"] = "X-Other";

@@ -92,7 +92,7 @@ describe("tidegate/express", () => {
     });
   });
 
-  test("warns once where the app believes what clients say of their addresses", async () => {
+  test("warns once if the app trusts the addresses that clients claim", async () => {
     const app = newApp();
     app.set("trust proxy", true);
     app.use(rateLimit({ limiter: apiLimiter() }));

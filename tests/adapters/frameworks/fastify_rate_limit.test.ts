@@ -34,7 +34,7 @@ async function statusesOf(app: FastifyInstance, paths: string): Promise<string> 
 }
 
 describe("@fastify/rate-limit counts in our store", () => {
-  test("for all routes together, and apart for those with a limit of their own", async () => {
+  test("for all routes together, and separately for routes with a limit of their own", async () => {
     const app = await appWith();
     assert.equal(await statusesOf(app, "/files /files / /"), "200 429 200 200");
     await app.close();

@@ -253,7 +253,7 @@ describe("the stores of others", () => {
     assert.deepEqual(await store.increment("one"), { totalHits: 2, resetTime });
   });
 
-  test("reject what they cannot count, where the plugin's own context does", async () => {
+  test("reject costs that they cannot count, where the plugin's own context does", async () => {
     for (const context of [elysiaRateLimitContext(), new DefaultContext()]) {
       context.init({ duration: () => 1_000 } as never);
       await rejects(() => context.increment("one"), /duration is required|duration must be known/);
@@ -332,7 +332,7 @@ describe("the store for @fastify/rate-limit", () => {
     assert.equal((await call(first!.child(login), "read", "as-three"))?.current, 0);
   });
 
-  test("hands errors of the store over, and refuses what it cannot do", async () => {
+  test("passes on errors of the store, and rejects options that it cannot honour", async () => {
     const store = storeThatIsAway(() => undefined);
     const away = new (fastifyRateLimitStore({ store, prefix: "a" }))({});
     await assert.rejects(call(away, "incr", "one"), StoreUnavailableError);

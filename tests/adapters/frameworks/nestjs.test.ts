@@ -150,7 +150,7 @@ describe("tidegate/nestjs", () => {
     });
   }
 
-  test("answers with what respond says, text or JSON", async () => {
+  test("answers with the text or the JSON of respond", async () => {
     const body = (text: string) =>
       rateLimitGuard({
         limiter: limiter(gcra({ limit: 1, period: "1h" })),

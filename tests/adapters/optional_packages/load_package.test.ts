@@ -21,7 +21,7 @@ test("a package that will do is loaded", async () => {
   assert.equal(parse("1"), 1);
 });
 
-test("a package that is too old is an error that says what is needed, and what is there", async () => {
+test("a package that is too old is an error with the required and the installed version", async () => {
   const { version } = JSON.parse(readText("node_modules/yaml/package.json"));
   const old = { ...wanted, since: "9.0", isRecent: () => false };
   await assert.rejects(loadPackage(old), {

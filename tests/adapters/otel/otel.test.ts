@@ -196,7 +196,7 @@ test("stores over stores go on saving calls of the store below", () => {
   }
 });
 
-test("what it is given must be a store and its options", () => {
+test("its arguments must be a store and options", () => {
   assert.throws(
     () => openTelemetryStore(undefined as never),
     /^TypeError: Cannot create openTelemetryStore as its store must be a store, /,

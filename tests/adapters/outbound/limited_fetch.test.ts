@@ -365,7 +365,7 @@ describe("limitedFetch", () => {
     });
   });
 
-  test("gives back what was taken where the abort meets the admission", async () => {
+  test("gives the units back if the abort meets the admission", async () => {
     const clock = testClock();
     const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
     const { fetch } = limited({ limiter: api, clock, fetch: () => assert.fail("not sent") });
@@ -376,7 +376,7 @@ describe("limitedFetch", () => {
     assert.equal(api.peek("a.test", 0).remaining, 1);
   });
 
-  test("gives no place back that others may stand behind, whatever the algorithm is called", async () => {
+  test("gives no place back that others may wait behind, whatever the algorithm's name", async () => {
     const clock = testClock();
     const queue = leakyQueue({ limit: 1, period: "1s", queue: 3 });
     const api = limiter({ ...queue, id: "own", internals: undefined } as typeof queue, { clock });
@@ -395,7 +395,7 @@ describe("limitedFetch", () => {
     await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
   });
 
-  test("gives nothing back to a store whose failure policy has admitted", async () => {
+  test("gives nothing back if a failure policy admitted the call", async () => {
     const { store, costs } = policyStore();
     const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
     const controller = new AbortController();
@@ -504,7 +504,7 @@ describe("tenants of one server", () => {
     assert.deepEqual(seen, ["one", "one"]);
   });
 
-  test("leave no credentials in what is reported of a retry or a wait that is too long", async () => {
+  test("leave no credentials in reports of a retry, or of a wait that is too long", async () => {
     const reports: unknown[] = [];
     const answers = [later(0), used];
     const { fetch, ended } = limited({

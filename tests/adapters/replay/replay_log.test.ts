@@ -74,14 +74,14 @@ describe("replay", () => {
     });
   }
 
-  test("counts what would have waited", async () => {
+  test("counts the requests that would have waited", async () => {
     const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });
     const { candidates } = await replay(every([0, 0, 0, 0]), [{ algorithm: queue }]);
     const { denied, delayed, delay } = candidates[0]!;
     assert.deepEqual([denied, delayed, delay], [1, 2, 3_000]);
   });
 
-  test("puts in order what came out of order, and says so", async () => {
+  test("sorts entries that came out of order, and notes it", async () => {
     const { backSteps, start, end, candidates } = await replay(every([5, 3, 6, 3]), [
       { algorithm: slidingLog({ limit: 1, period: "2s" }) },
     ]);
@@ -163,7 +163,7 @@ describe("a log, wherever it comes from,", () => {
 });
 
 describe("sortedLog", () => {
-  test("puts entries in order, and leaves those of one instant as they were", async () => {
+  test("sorts entries, and keeps the order of entries of one instant", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyEntry), async (log) => {
         const sorted = await sortedLog(log);

@@ -70,7 +70,7 @@ describe("serve with a snapshot", () => {
       }, { rules: oneRule("user", 100), snapshot, snapshotEvery: 100 });
     }));
 
-  test("starts with a snapshot that is cut off, and counts what is unreadable", () =>
+  test("starts with a truncated snapshot, and counts its unreadable lines", () =>
     inFolder(async (folder) => {
       const snapshot = `${folder}/counters`;
       const rules = objectSource({

@@ -293,7 +293,7 @@ describe("a law without a label says", () => {
     assert.match(await outcomeOf(retry as Law), /changed in place/);
   });
 
-  test("what a step threw", async () => {
+  test("the error of a step", async () => {
     const [first] = algorithmLaws<Use>({
       ...quota(OPTIONS),
       step() {

@@ -35,7 +35,7 @@ test("one unit too many has no order", () => {
   assert.equal(linearization(algorithm, history), undefined);
 });
 
-test("what was given back may come before a call that needs it, and after one that does not", () => {
+test("a refund may come before a call that needs it, and after a call that does not", () => {
   const history = [
     call(0, 9, first),
     call(0, 9, second),

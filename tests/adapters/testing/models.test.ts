@@ -112,7 +112,7 @@ const small: readonly (readonly [string, AlgorithmRule])[] = [
   ["allRule", allRule(gcraRule({ limit: 3, period: 7 }), slidingLogRule({ limit: 4, period: 20 }))],
 ];
 
-describe("judge finds by halving what counting finds", () => {
+describe("judge finds the same by halving as by counting", () => {
   for (const [name, rule] of small) {
     test(name, () => {
       fc.assert(

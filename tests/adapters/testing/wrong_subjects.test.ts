@@ -7,7 +7,7 @@ import { gcra, limiter, memoryStore } from "../../../mod.ts";
 // deno-lint-ignore no-explicit-any
 const untyped = (value: unknown) => value as any;
 
-test("laws say what they were given and what they need", () => {
+test("errors of laws name the given subject and the needed one", () => {
   const wrong: readonly [() => unknown, string][] = [
     [
       () => algorithmLaws(untyped(gcra)),

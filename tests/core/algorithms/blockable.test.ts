@@ -46,7 +46,7 @@ describe("blockable", () => {
     assert.equal(api.unblock("eve").remaining, 3);
   });
 
-  test("covers a lock: what is left of it counts once the block is taken back", () => {
+  test("covers a lock: the rest of the lock counts once the block is taken back", () => {
     let now = 0;
     const logins = limiter(blockable(lockout({ limit: 1, period: "1m", lock: "2h" })), {
       clock: () => now,
@@ -132,7 +132,7 @@ describe("blockable", () => {
 });
 
 describe("block and unblock", () => {
-  test("check what they are given, and require an algorithm that can be blocked", () => {
+  test("check their arguments, and require an algorithm that can be blocked", () => {
     const plain = limiter(rate);
     assert.throws(() => plain.block("ada", "1h"), {
       name: "TypeError",
@@ -169,7 +169,7 @@ describe("block and unblock", () => {
     assert.deepEqual(failures, Array(2).fill(["Error: the log is full", "ada"]));
   });
 
-  test("wake those who wait for the key", async () => {
+  test("wake the callers that wait for the key", async () => {
     const api = limiter(blockable(rate));
     api.block("ada", "1h");
     const waiting = api.acquire("ada", { maxWait: "2h" });

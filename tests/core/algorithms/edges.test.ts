@@ -14,7 +14,7 @@ import {
 } from "../../../mod.ts";
 import { keyOf } from "../../support/key_of.ts";
 
-test("the smallest capacity of several keys is that of all: at it, none is to come", () => {
+test("the smallest capacity of several keys is the capacity of all, and nothing is to come once it is reached", () => {
   const options = { store: memoryStore(), clock: () => 5_000 };
   const two = limiter(gcra({ limit: 2, period: "1m" }), { ...options, prefix: "two" });
   const three = limiter(gcra({ limit: 3, period: "1m" }), { ...options, prefix: "three" });
@@ -39,7 +39,7 @@ test("the same of all: the larger one has as much left as the smallest admits in
   }
 });
 
-test("a decision of several says who answered in place of the store, whichever part it was", () => {
+test("a decision of several names the source that answered in place of the store, whichever part it was", () => {
   const own = gcra({ limit: 2, period: "1m" }).step(0, 0, 1)[0];
   const other = { ...own, source: "fallback" } as const;
   for (const parts of [[own, other], [other, own]]) {

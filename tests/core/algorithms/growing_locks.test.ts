@@ -19,7 +19,7 @@ describe("lockout whose locks grow", () => {
     assert.deepEqual(locks, [100, 500, 2_000, 2_000]);
   });
 
-  test("begins anew once a lock has been over for long enough", () => {
+  test("starts again once a lock has long been over", () => {
     const call = keyOf(lockout(options));
     assert.deepEqual([call(0, 3).nextAfter, call(0, 0).resetAfter], [100, 10_100]);
     assert.equal(call(100, 0).remaining, 3);

@@ -63,7 +63,7 @@ describe("lockout", () => {
     ]);
   });
 
-  test("has short text, and reads none that no step can have written", () => {
+  test("has short text, and reads no text that no step can have written", () => {
     const texts = ["l1", "l1 100 2", "l1 100 3 100", "l1 100 1000000000 1099"];
     for (const text of texts) assert.equal(codec.encode(codec.decode(text)!), text);
     for (

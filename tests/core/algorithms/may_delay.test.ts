@@ -12,7 +12,7 @@ const own: Algorithm<number> = {
   internals: undefined,
 } as Algorithm<number>;
 
-test("mayDelay tries the reducer: an algorithm of one's own counts, whatever its id", () => {
+test("mayDelay tries the reducer, so it recognises a custom algorithm, whatever its id", () => {
   for (const algorithm of [queue, own, all(window, queue)]) {
     assert.equal(mayDelay(algorithm), true);
     assert.equal(mayDelay(algorithm), true);

@@ -121,7 +121,7 @@ test("a message that comes late, or twice, changes nothing", () => {
   assert.equal(send({ id: 2, number: 1, units: 0 }, ORIGIN + TTL).decision.remaining, 10);
 });
 
-test("a share goes on after 2^32 messages, and begins with none of them", () => {
+test("a share goes on after 2^32 messages, and cannot begin with one of these", () => {
   const algorithm = concurrency({ limit: 10, ttl: TTL });
   const { send } = sendTo(algorithm);
   const kept = (number: number, units: number) => send({ id: 1, number, units }, ORIGIN).units;
@@ -173,7 +173,7 @@ test("a key has at most 341 shares, whatever its limit", () => {
   assert.notEqual(next(state, ORIGIN + TTL, message), state);
 });
 
-test("a permit of a limit above 1,000 stands in no state by itself", () => {
+test("a permit of a limit above 1,000 has no entry of its own in a state", () => {
   assert.throws(() => hold.on(concurrency({ limit: 1_001, ttl: TTL })), {
     name: "RangeError",
     message: /lease\(store, { units, ttl }\): current value is 1001/,

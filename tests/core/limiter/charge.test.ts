@@ -47,7 +47,7 @@ describe("a charge", () => {
     assert.equal(hits.charge("a").remaining, 1);
   });
 
-  test("makes one who waits wait until the debt has drained", async () => {
+  test("makes a waiting caller wait until the debt has drained", async () => {
     const clock = virtualClock(0);
     const calls = limiter(gcra({ limit: 1, period: "1s" }), { clock });
     calls.consume("a");

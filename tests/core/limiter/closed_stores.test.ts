@@ -73,7 +73,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-describe("a store that is closed fails who waits on it at once:", () => {
+describe("a closed store fails its waiting callers at once:", () => {
   for (const [name, make] of Object.entries(STORES)) {
     test(name, () => closeWhileWaiting(make(), true));
   }
@@ -99,7 +99,7 @@ describe("a store that is closed fails who waits on it at once:", () => {
     assert.equal(clock.sleepers, 0);
   });
 
-  test("whoever has a call under way is told that it may have been applied", async () => {
+  test("a caller with a call under way learns that it may have been applied", async () => {
     const store = interceptedStore(asyncMemoryStore(), () => new Promise(() => {}));
     const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
     const calls = [ending(api.acquire("key")), ending(api.acquire("key", { maxWait: 10_000 }))];
@@ -122,5 +122,5 @@ test("a fallback outlives its first store", async () => {
 });
 
 withRedis("a redisStore that is closed", (_redis, { storeOf }) => {
-  test("fails who waits on it at once", () => closeWhileWaiting(storeOf(), true));
+  test("fails waiting callers at once", () => closeWhileWaiting(storeOf(), true));
 });

@@ -39,7 +39,7 @@ function usedUpLimiter(algorithm: Algorithm, scheduler: fc.Scheduler) {
   return { direct, api: limiter(algorithm, { store, prefix: "api", clock }) };
 }
 
-test("in every interleaving nobody sleeps on whom a refund lets in, and who leaves is not charged", async () => {
+test("in every interleaving, a refund wakes the caller that it lets in, and a caller who leaves is not charged", async () => {
   const property = fc.asyncProperty(fc.scheduler(), commands, async (scheduler, commands) => {
     const { direct, api } = usedUpLimiter(gcra({ limit: LIMIT, period: "1h" }), scheduler);
     const calls: { cost: number; controller: AbortController; ended: boolean }[] = [];

@@ -46,7 +46,7 @@ describe("limiter", () => {
     assert.equal(again.peek("a", 0).remaining, 5);
   });
 
-  test("shows what it was given", () => {
+  test("exposes its arguments", () => {
     const store = memoryStore();
     const algorithm = gcra(rate);
     const made = limiter(algorithm, { store, prefix: "mine" });
@@ -155,7 +155,7 @@ describe("replaces", () => {
     }
   });
 
-  test("refuses an all in the place of what has other parts", () => {
+  test("refuses an all in place of an algorithm with other parts", () => {
     const [one, two] = [gcra(rate), fixedWindow(rate)];
     for (
       const [algorithm, replaced] of [
@@ -189,7 +189,7 @@ describe("replaces", () => {
     assert.equal(made.consume("a").remaining, 99);
   });
 
-  test("what was taken over is not taken over twice, and a reset forgets both", () => {
+  test("use is taken over only once, and a reset forgets both states", () => {
     const made = replacing(4, gcra({ limit: 20, period: "1s" }), "keep");
     made.consume("a");
     made.refund("a", 20);
@@ -201,7 +201,7 @@ describe("replaces", () => {
 });
 
 describe("acquire", () => {
-  test("refuses at once what can never be admitted", async () => {
+  test("refuses a call at once that can never be admitted", async () => {
     const made = limiter(gcra(rate), { clock: virtualClock() });
     await assert.rejects(
       made.acquire("a", { cost: 11 }),

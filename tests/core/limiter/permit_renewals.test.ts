@@ -76,7 +76,7 @@ describe("renewals", () => {
     assert.equal(signal.aborted, true);
   });
 
-  test("one that arrives after the release loses nothing", async () => {
+  test("a renewal that arrives after the release loses nothing", async () => {
     const late = door();
     const { clock, jobs } = slowRenewals(async (_count, proceed) => {
       await late.opened;

@@ -135,7 +135,7 @@ describe("calls that would take units of permits", () => {
     assert.throws(queued, { name: "TypeError", message: /leakyQueue/ });
   });
 
-  test("arguments that are none throw, and hold nothing", async () => {
+  test("wrong arguments throw, and hold nothing", async () => {
     const { jobs } = two();
     for (const cost of [0, -1, 1.5, NaN]) {
       assert.throws(() => jobs.hold("key", { cost }), RangeError);
@@ -222,7 +222,7 @@ describe("waiting for a permit", () => {
     assert.equal((await wait).decision.allowed, true);
   });
 
-  test("an abort ends the wait, and those behind go on", async () => {
+  test("an abort ends the wait, and the callers behind go on", async () => {
     const { clock, jobs } = two();
     const holder = held(jobs.hold("key", { cost: 2 }));
     const leaving = new AbortController();

@@ -132,7 +132,7 @@ describe("callers that come, wait, leave, fail and are aborted at any moment", (
 describe("misuse of permits", () => {
   const jobs = () => limiter(concurrency({ limit: LIMIT, ttl: TTL }));
 
-  test("work that is no function is an error before anything is held", async () => {
+  test("work that is not a function is an error before anything is held", async () => {
     const clock = testClock();
     let calls = 0;
     const store = interceptedStore(asyncMemoryStore(), (_seen, proceed) => (calls++, proceed()));
@@ -166,7 +166,7 @@ describe("misuse of permits", () => {
     assert.equal((await look).remaining, LIMIT);
   });
 
-  test("options that are none reject or throw", async () => {
+  test("wrong options reject or throw", async () => {
     const own = jobs();
     await assert.rejects(own.withPermit("key", () => 1, { cost: 0 }), RangeError);
     await assert.rejects(own.withPermit("", () => 1), TypeError);

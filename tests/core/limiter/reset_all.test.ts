@@ -45,7 +45,7 @@ describe("resetAll", () => {
     assert.throws(() => wrapped.resetAll(), /must have deleteAll/);
   });
 
-  test("goes through stores made of stores, and what they hold", () => {
+  test("goes through stores made of stores, and through their caches", () => {
     const clock = virtualClock(0);
     const refusals = limiter(hour, { store: denyCache(memoryStore()), prefix: "api", clock });
     for (let call = 0; call < 4; call++) refusals.consume("a");
@@ -102,7 +102,7 @@ describe("resetAll in shared memory", () => {
     for (const each of [store, other, late]) each.close();
   });
 
-  test("gives the room of what it forgot to others", () => {
+  test("gives the room of the forgotten keys to others", () => {
     const store = sharedStore({ capacity: 50 });
     const clock = virtualClock(0);
     const calls = limiter(hour, { store, prefix: "api", clock });

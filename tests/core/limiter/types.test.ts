@@ -86,7 +86,7 @@ test("a period is parsed from any text", () => {
   assert.throws(() => parsePeriod(undefined as unknown as string), TypeError);
 });
 
-test("a cost that is no number is a TypeError that says so", async () => {
+test("a cost that is not a number is a TypeError that says so", async () => {
   const api = limiter(algorithm);
   for (const cost of ["1", 1n, null, {}] as unknown as readonly number[]) {
     for (const call of ["consume", "peek", "refund", "charge"] as const) {

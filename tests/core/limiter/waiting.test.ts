@@ -83,7 +83,7 @@ describe("acquire on a store that answers later", () => {
     ]);
   });
 
-  test("who comes while somebody leaves waits for those who are left", async () => {
+  test("a caller who comes while another one leaves waits for the callers who stay", async () => {
     const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
     await api.consume("key");
     const leaver = new AbortController();
@@ -97,7 +97,7 @@ describe("acquire on a store that answers later", () => {
     assert.deepEqual(await settledOf([zero, one, two]), ["AbortError", "admitted", "admitted"]);
   });
 
-  test("what is given back while the head's call is under way is not slept over", async () => {
+  test("a refund while the head's call is under way is not missed", async () => {
     for (const give of ["refund", "reset"] as const) {
       const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
       await api.consume("key");
@@ -112,7 +112,7 @@ describe("acquire on a store that answers later", () => {
     }
   });
 
-  test("who leaves while the call is under way gives back, and only the newest place", async () => {
+  test("a caller who leaves while the call is under way gives back, and only the newest place", async () => {
     const { api, clock, hold, release } = slowLimiter(
       leakyQueue({ limit: 1, period: 1_000, queue: 5 }),
     );
@@ -141,7 +141,7 @@ describe("acquire on a store that answers later", () => {
   });
 });
 
-test("those who have no time for their turn leave, and those behind move up", async () => {
+test("callers without time for their turn leave, and the callers behind move up", async () => {
   const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1s" }));
   await api.consume("key");
   hold();
@@ -172,7 +172,7 @@ test("those who have no time for their turn leave, and those behind move up", as
   ]);
 });
 
-test("who joins after an admission or a refund is refused by what is left to wait", async () => {
+test("a caller who joins after an admission or a refund is refused by the wait that is left", async () => {
   const { api, clock } = slowLimiter(gcra({ limit: 1, period: "1s" }));
   await api.consume("key");
   const join = (maxWait: number) => outcome(api.acquire("key", { maxWait }));
@@ -219,7 +219,7 @@ describe("acquire on a store that does not answer", () => {
     }
   });
 
-  test("what is given back for one whose call was given up lets the next one in", async () => {
+  test("the refund for an abandoned call lets the next caller in", async () => {
     const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
     hold();
     const calls = [1_000, Infinity].map((maxWait) => outcome(api.acquire("key", { maxWait })));
@@ -228,7 +228,7 @@ describe("acquire on a store that does not answer", () => {
     assert.deepEqual(await settledOf(calls), ["StoreUnavailableError", "admitted"]);
   });
 
-  test("ends by maxWait what only looks: costs of 0, and above the capacity", async () => {
+  test("ends looks by maxWait: costs of 0, and costs above the capacity", async () => {
     const { api, clock, hold } = slowLimiter(algorithm);
     hold();
     const calls = [0, 3].map((cost) => outcome(api.acquire("key", { cost, maxWait: 1_000 })));
@@ -249,7 +249,7 @@ describe("acquire on a store that does not answer", () => {
 describe("maxWaiting", () => {
   const waits = (calls: readonly Promise<unknown>[]) => settledOf(calls.map(outcome));
 
-  test("refuses nobody who need not wait", async () => {
+  test("refuses no caller who need not wait", async () => {
     for (const store of [memoryStore(), asyncMemoryStore()] as SyncStore[]) {
       const options = { store, prefix: "api", clock: virtualClock(1_000_000), maxWaiting: 2 };
       const api = limiter(gcra({ limit: 5, period: "1h" }), options);
@@ -262,7 +262,7 @@ describe("maxWaiting", () => {
     }
   });
 
-  test("refuses who would be one too many in the queue, or in the delay", async () => {
+  test("refuses a caller who is one too many in the queue, or in the delay", async () => {
     for (
       const [algorithm, admitted] of [
         [gcra({ limit: 1, period: "1h" }), 1],
@@ -337,7 +337,7 @@ describe("acquire on a store whose failure policy answers", () => {
     }
   });
 
-  test("refuses who has no time to try again, and lets the others wait until it is back", async () => {
+  test("refuses a caller without time to try again, and lets the others wait until the store is back", async () => {
     for (const algorithm of [rate, queue]) {
       const { api, clock, back } = awayLimiter(algorithm, false);
       const unlimited = outcome(api.acquire("key"));
@@ -389,7 +389,7 @@ describe("acquire", () => {
     assert.equal(clock.sleepers, 0);
   });
 
-  test("when others are faster, who cannot be served in time is refused then", async () => {
+  test("when others are faster, a caller who cannot be served in time is refused", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 1_000 }), { clock });
     api.consume("key");

@@ -41,7 +41,7 @@ async function crowd(bare: Algorithm, join: (index: number) => object, store?: S
 const oneAnHour = gcra({ limit: 1, period: HOUR });
 const enough = 2 * N * HOUR;
 
-describe("many who wait", () => {
+describe("many waiting callers", () => {
   for (const maxWait of [Infinity, enough]) {
     test(`with a maxWait of ${maxWait} need no timer of their own, and one listener a signal`, async () => {
       const controller = new AbortController();
@@ -199,7 +199,7 @@ describe("many who wait", () => {
   });
 });
 
-test("a projection is a bound after somebody has left, and made anew only to refuse", async () => {
+test("after a caller has left, a projection is a bound, and is remade only before a refusal", async () => {
   const clock = virtualClock(1_790_000_000_000);
   const { steps, algorithm } = counted(gcra({ limit: 1, period: 1_000, burst: 3 }));
   const api = limiter(algorithm, { clock });

@@ -8,7 +8,7 @@ import {
   checkStore,
 } from "../../../core/options/checks.ts";
 
-test("a check says what could not be done, what is required, and what was given", () => {
+test("a check names the failed action, the requirement, and the given value", () => {
   const wrong: [() => void, string, string][] = [
     [
       () => checkInteger("create x", "size", 9, 1, 8),

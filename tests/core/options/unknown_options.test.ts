@@ -86,7 +86,7 @@ const CALLS: readonly [
 ];
 
 for (const [action, name, meant, call] of CALLS) {
-  test(`an unknown option is refused, and the one that is meant named: ${action}, ${name}`, async () => {
+  test(`an unknown option is refused, and the error names the intended one: ${action}, ${name}`, async () => {
     const message = `Cannot ${action} because there is no option "${name}": did you mean ${meant}?`;
     await assert.rejects(async () => await call({ [name]: 1 } as never), {
       name: "TypeError",
@@ -120,7 +120,7 @@ test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a
   }
 });
 
-test("what other libraries call a period is named with its unit, what is like nothing with all options", () => {
+test("another library's name for the period gets the period and its unit, a name like no option gets all options", () => {
   for (const name of ["windowMs", "duration", "interval"]) {
     assert.throws(() => gcra({ ...rate, ...{ [name]: 1 } }), {
       message: `Cannot create gcra because there is no option "${name}": ` +

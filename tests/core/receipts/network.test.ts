@@ -150,7 +150,7 @@ function overNetwork(algorithm: Algorithm, store: SyncStore, seed: number) {
   return fates;
 }
 
-describe("reservations over a bad network are those of a timer model", () => {
+describe("reservations over a bad network agree with a timer model", () => {
   for (const [name, make] of Object.entries(STORES)) {
     ALGORITHMS.forEach((algorithm, index) => {
       test(`${name}: ${algorithm.id}`, (context) => {

@@ -129,14 +129,14 @@ describe("a receipt", () => {
     assert.equal(api.release("key", receipt!).returned, 4);
   });
 
-  test("is of units, and permits are none", () => {
+  test("is for units, and permits do not count as units", () => {
     for (const algorithm of permits()) {
       const jobs = limiter(algorithm);
       assert.throws(() => jobs.reserve("key"), /^TypeError: Cannot reserve as .* call hold/);
     }
   });
 
-  test("that no key remembers, with an id of 0, is none", () => {
+  test("with an id of 0, which no key remembers, is not a receipt", () => {
     const api = limiter(gcra(RATE));
     const { receipt } = api.reserve("key");
     assert.throws(() => api.release("key", { ...receipt!, id: 0 }), /^TypeError: Cannot release/);

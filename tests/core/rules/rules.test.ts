@@ -64,7 +64,7 @@ describe("matchDescriptor", () => {
   });
 });
 
-describe("compileDomain says what is wrong, and where", () => {
+describe("compileDomain reports each fault and its place", () => {
   const cases: readonly [name: string, rules: readonly RuleOptions[], fault: RegExp][] = [
     ["two rules for the same", [{ key: "a" }, { key: "a" }], /^rules.1: two rules at one level/],
     [
@@ -103,7 +103,7 @@ describe("compileDomain says what is wrong, and where", () => {
   }
 });
 
-test("a limit that is there twice is found at its own place, behind one that is wrong", () => {
+test("a duplicate limit is reported at its own place, after a wrong one", () => {
   const faults = faultsOf([{ key: "a", limits: [{ limit: -1, period: 1 }, ...LIMITS, ...LIMITS] }]);
   assert.match(faults[0]!, /^rules.0.limits.0: /);
   assert.match(faults[1]!, /^rules.0.limits.2: this rule has the same limit twice/);
@@ -202,7 +202,7 @@ describe("unreachableLimits", () => {
     });
   }
 
-  test("what it reports never refuses what the other one admits", () => {
+  test("a reported shadow never refuses a request that the other rule admits", () => {
     const limit = fc.record({
       algorithm: fc.constantFrom<AlgorithmName>(
         ...["gcra", "slidingLog", "fixedWindow", "slidingCounter", "tokenBucket"] as const,

@@ -30,7 +30,7 @@ describe("permits of all", () => {
     assert.equal(send(renew, 14, 1).allowed, true);
   });
 
-  test("one that a part has dropped is lost, whichever part it is", () => {
+  test("a permit that one part has dropped is lost, whichever part it is", () => {
     const short = concurrency({ limit: 1, ttl: 10 });
     const long = concurrency({ limit: 1, ttl: 30 });
     for (const parts of [[short, long], [long, short]]) {

@@ -9,7 +9,7 @@ import { away, hourly, probe } from "./probe.ts";
 const HOUR = 3_600_000;
 
 describe("a charge goes through", () => {
-  test("denyCache, which asks again for what was refused until then", () => {
+  test("denyCache, which asks again for calls that were refused until then", () => {
     const clock = virtualClock(0);
     const { store } = probe();
     const calls = limiter(hourly, { store: denyCache(store), prefix: "api", clock });

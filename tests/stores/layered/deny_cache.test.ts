@@ -185,7 +185,7 @@ describe("denyCache", () => {
     assert.equal(inner.calls, before + 1);
   });
 
-  test("does not remember what another store has refused in place of its own", () => {
+  test("does not remember a refusal of another store in place of its own", () => {
     const inner = probe(atOnce);
     const store = denyCache(fallback(inner.store, memoryStore(), { share: 1 / 3 }));
     const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
@@ -250,7 +250,7 @@ describe("denyCache", () => {
     });
   }
 
-  test("does not remember what a look saw of use under older options", () => {
+  test("does not remember use under older options that a look has seen", () => {
     const store = denyCache(memoryStore());
     let now = 0;
     const options = { store, prefix: "a", clock: () => now };

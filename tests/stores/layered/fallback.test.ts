@@ -113,12 +113,12 @@ describe("fallback", () => {
     assert.throws(() => api.reset("k"), StoreUnavailableError);
   });
 
-  test("does not accept a limit of which the share is less than one unit", () => {
+  test("does not accept a limit whose share is less than one unit", () => {
     const paced = gcra({ limit: 100, period: "1m", burst: 3 });
     assert.throws(() => fallingBack(1 / 4, paced), RangeError);
   });
 
-  test("accepts every share of a limit that is a unit, and none that is less", () => {
+  test("accepts every share that is at least one unit, and no smaller one", () => {
     for (let servers = 1; servers <= 400; servers++) {
       const { first, api } = fallingBack(1 / servers, gcra({ limit: servers, period: "1h" }));
       first.failure = away;
@@ -138,7 +138,7 @@ describe("fallback", () => {
   });
 
   for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
-    test(`gives back what the other store lent to that: ${algorithm.id}`, () => {
+    test(`gives units that the other store lent back to that store: ${algorithm.id}`, () => {
       const { first, store } = fallingBack(1 / 4);
       const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
       api.consume("k", 100);
@@ -193,7 +193,7 @@ describe("fallback", () => {
     assert.equal(exact.peek("k", 0).remaining, 60);
   });
 
-  test("above a lease, the crowd of a block that fails is each admitted by itself", async () => {
+  test("above a lease, each call of a crowd whose block fails is admitted on its own", async () => {
     const first = probe(byPromise);
     first.failure = away;
     const leased = lease(first.store, { units: 10, ttl: "1h" });

@@ -46,7 +46,7 @@ function waitingOn(
 
 for (const [kind, answers] of Object.entries(KINDS)) {
   describe(`waiting for a share of a limit that answers ${kind}`, () => {
-    test("refuses a caller that asks for more than the share can hold, and serves those behind", async () => {
+    test("refuses a caller that asks for more than the share can hold, and serves the callers behind", async () => {
       const { clock, call } = waitingOn(answers);
       const calls = [
         call({ cost: 50 }),

@@ -234,7 +234,7 @@ describe("lease", () => {
     );
   });
 
-  test("loses what is left of a block when its time is over", () => {
+  test("loses the rest of a block when its time is over", () => {
     let now = 0;
     const api = leased(memoryStore(), { units: 10, ttl: 50 }, hourly, () => now);
     api.consume("k");
@@ -433,7 +433,7 @@ describe("lease", () => {
   }
 });
 
-test("what remains of all over a lease is the least that remains of a part", () => {
+test("the remaining units of all over a lease are the fewest of any part", () => {
   const store = lease(memoryStore(), { units: 4, ttl: "1m" });
   const part = (limit: number) => slidingLog({ limit, period: "1h" });
   const api = limiter(all(part(6), part(8)), { store, prefix: "api", clock: () => 1_000 });

@@ -351,7 +351,7 @@ describe("permits of a lease", () => {
     assert.equal(permit!.release(), true);
   });
 
-  test("go to those who wait for them first", async () => {
+  test("go to waiting callers first", async () => {
     const { jobs, held } = promisedLease(concurrency({ limit: 7, ttl: LONG }), 4);
     const first = jobs.hold("key");
     held.release();

@@ -92,7 +92,7 @@ test("a locked store that is closed decides nothing, though its driver would", (
   assert.equal(texts.size, 0);
 });
 
-test("a locked store of promises never throws: what fails rejects, and closing ends those who wait", async () => {
+test("a locked store of promises never throws: failures reject, and closing ends the waiting calls", async () => {
   const { driver } = mapDriver();
   const failing = () => {
     throw new Error("busy");

@@ -11,7 +11,7 @@ const unavailable = () => {
   throw new Error("not permitted");
 };
 
-test("a store takes a quarter of what the runtime says, and 64 MiB where it says nothing", () => {
+test("a store takes a quarter of the heap that the runtime reports, and 64 MiB if it reports none", () => {
   // As Node 24 says it of heaps of 256 and 32 MiB, beside young objects.
   assert.equal(bytesBy({ process: v8(448 * MB) }), 64 * MB);
   assert.equal(bytesBy({ process: v8(224 * MB) }), 8 * MB);

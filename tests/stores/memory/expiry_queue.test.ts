@@ -29,7 +29,7 @@ const changes = fc.array(
   { maxLength: 150, size: "max" },
 );
 
-test("slots come to the top in the order of their instants, whatever comes, moves and goes", () => {
+test("slots come to the top in the order of their instants, whichever slots are added, moved and removed", () => {
   fc.assert(
     fc.property(changes, (drawn) => {
       const queue = expiryQueue(SLOTS);

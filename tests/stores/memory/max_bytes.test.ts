@@ -181,7 +181,7 @@ test("a key that is fresh keeps its place while its state grows", () => {
   assert.equal(slots.objects[0], 20);
 });
 
-test("a snapshot fills a store to maxBytes, and what was counted for it is given back", () => {
+test("a snapshot fills a store to maxBytes, and its bytes are given back", () => {
   for (const algorithm of ALGORITHMS) {
     const spec = { prefix: "a", clock: () => 0 };
     const from = limiter(algorithm, { ...spec, store: memoryStore() });

@@ -117,7 +117,7 @@ describe("memoryStore is bounded", () => {
     for (const each of limiters) assert.equal(each.consume("seen", 2).allowed, false);
   });
 
-  test("refusals, looks and what was given back hold nothing", () => {
+  test("refusals, looks and refunded calls hold nothing", () => {
     const store = memoryStore();
     const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
     for (let index = 0; index < 1_000; index++) {

@@ -101,7 +101,7 @@ describe("a snapshot of a memoryStore", () => {
     assert.equal(api.peek("ada", 0).remaining, 5);
   });
 
-  test("lines of another shape are skipped and counted, and so is what is fresh", async () => {
+  test("lines of another shape and fresh keys are skipped and counted", async () => {
     const good = blockedLines();
     const bad = [
       "",

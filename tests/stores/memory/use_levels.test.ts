@@ -14,7 +14,7 @@ import {
 } from "../../../stores/memory/use_levels.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-test("slots stand in the order of their levels, whatever comes, goes and moves", () => {
+test("slots are in the order of their levels, whichever slots are added, removed and moved", () => {
   const steps = fc.array(fc.tuple(fc.nat(30), fc.nat(LEVELS - 1), fc.boolean()), {
     maxLength: 200,
   });

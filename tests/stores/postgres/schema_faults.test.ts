@@ -58,7 +58,7 @@ describe("postgresStore", () => {
   }
 
   test(
-    "without rights an error says what to grant, and those rights are enough",
+    "without rights an error names the rights to grant, and these are enough",
     inHere(async () => {
       await database.exec("CREATE ROLE guest; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
       await database.exec(`REVOKE EXECUTE ON FUNCTION ${COMMIT} FROM PUBLIC`);
@@ -85,7 +85,7 @@ describe("postgresStore", () => {
   );
 
   test(
-    "a server that takes no writes is an error, and what it holds can be looked at",
+    "a server that takes no writes is an error, and its keys can still be looked at",
     inHere(async () => {
       const { api } = limiterOf();
       await api.consume("held");

@@ -108,7 +108,7 @@ withRedis("connections killed under load", (redis, { storeOf }) => {
 });
 
 withRedis("a server that dies and comes back", (redis, { storeOf }) => {
-  test("is used again by itself once it is back", async () => {
+  test("is used again once it is back", async () => {
     const store = storeOf({ deadline: 200, timeout: 250 });
     const api = limiter(endless, { store, prefix: "api" });
     await firstSuccess(() => api.consume("a"));

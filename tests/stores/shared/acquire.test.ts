@@ -81,7 +81,7 @@ test("a refund between a refusal and the sleep after it is not missed", async ()
   for (const each of stores) each.close();
 });
 
-test("threads admit those who wait in others, and one that is killed leaves a record at most", async () => {
+test("threads admit callers that wait in other threads, and a killed thread leaves at most a record", async () => {
   const { stores: [store], here } = twoViews();
   const workers = await startWorkers(store, 2);
   const job = { kind: "acquire", limit: 1, key: "key" } satisfies Job;
@@ -104,7 +104,7 @@ test("threads admit those who wait in others, and one that is killed leaves a re
   assert.ok(records <= 1, `${records} records`);
 });
 
-test("close ends what waits in its thread, and an abort leaves it alone", async () => {
+test("close ends the waits in its thread, and an abort does not", async () => {
   const { stores, here, there } = twoViews();
   here.consume("key");
   const abort = new AbortController();
@@ -119,7 +119,7 @@ test("close ends what waits in its thread, and an abort leaves it alone", async 
   stores[1].close();
 });
 
-test("many refunds of one turn cause few calls of those who wait", async () => {
+test("many refunds in one turn cause few calls of waiting callers", async () => {
   const { stores, here, there, calls } = twoViews(gcra({ limit: 1_000, period: "1h" }));
   here.consume("key", 1_000);
   const waiting = here.acquire("key", { cost: 1_000 });

@@ -61,7 +61,7 @@ describe("a full store", () => {
     }
   });
 
-  test("looks at the part of `all` of which the least is left", () => {
+  test("looks at the part of `all` with the least left", () => {
     const often = gcra({ limit: 10, period: "1s" });
     const seldom = fixedWindow({ limit: 100, period: "1d" });
     const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 1 });

@@ -80,7 +80,7 @@ describe("keys of a full bucket", () => {
     assert.deepEqual(audit(store.handle), NOTHING);
   });
 
-  test("are searched for no further out than they stand, once those further out are gone", () => {
+  test("are searched for no further out than they stand, once the keys further out are gone", () => {
     const store = storeOf(130);
     const api = limiterOn(store, five);
     const [next, ...keys] = keysOfHome(store.handle, five, 3, 2 * SLOTS + 2) as [string];
@@ -155,7 +155,7 @@ describe("the 97th key of one home", () => {
     assert.deepEqual(audit(store.handle), NOTHING);
   });
 
-  test("takes the place of the one that gives away the least, which is counted apart", () => {
+  test("takes the place of the key that gives away the least, which is counted apart", () => {
     const { store, api, keys, last } = crowded("evict");
     assert.equal(api.consume(last[0]!).remaining, 4);
     const { evictions, evictionsForSlots } = store.statistics();

@@ -34,7 +34,7 @@ function exhaust({ consume }: Limiter, name: string, keys: number, limit = 5): v
   }
 }
 
-describe("what is freed", () => {
+describe("memory freed", () => {
   test("by one thread is there for another, and after it has closed or sleeps", () => {
     const store = sharedStore({ capacity: ROOMY, onFull: "throw", threads: 4 });
     const api = limiterOn(store);
@@ -49,7 +49,7 @@ describe("what is freed", () => {
     assert.deepEqual(audit(store.handle), NOTHING);
   });
 
-  test("of an arena by dropped keys is there for all threads", () => {
+  test("in an arena by dropped keys is there for all threads", () => {
     const store = sharedStore({ capacity: 10_000, maxBytes: 128 * 4_000, threads: 8 });
     const now = { value: NOW };
     const log = slidingLog({ limit: 500, period: 10_000 });
@@ -119,7 +119,7 @@ describe("a full store", () => {
     other.close();
   });
 
-  test("finds what is fresh before it throws or evicts, wherever it stands", () => {
+  test("finds a fresh key before it throws or evicts, wherever that key is", () => {
     for (const onFull of ["throw", "evict"] as const) {
       const store = sharedStore({ capacity: ROOMY, onFull, threads: 2 });
       const now = { value: NOW };

@@ -90,7 +90,7 @@ describe("a full table", () => {
     assert.equal(api.peek("one", 0).remaining, 1);
   });
 
-  test("an arena without room drops what is fresh, then throws or forgets", () => {
+  test("an arena without room drops fresh keys, then throws or forgets", () => {
     const now = { value: NOW };
     const log = slidingLog({ limit: 5, period: 1_000 });
     const refusing = sharedStore({ capacity: 100, maxBytes: 2_048, onFull: "throw", threads: 4 });
@@ -230,7 +230,7 @@ describe("grow", () => {
     assert.equal(store.statistics().capacity, 300);
   });
 
-  test("is refused beyond what the store was made for", () => {
+  test("is refused beyond the maximum that the store was made for", () => {
     const store = sharedStore({ capacity: 10, maxBytes: 0, threads: 4 });
     const rule =
       /^RangeError: Cannot grow the shared store as capacity must be an integer from \d+ to 10/;
@@ -264,7 +264,7 @@ testOnce(
 );
 
 describe("statistics", () => {
-  test("count what is taken and given back without a look at the keys", () => {
+  test("count taken and returned memory without a look at the keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
     const log = limiterOn(store, slidingLog({ limit: 5, period: "1h" }));
     for (let key = 0; key < 100; key++) log.consume(`key ${key}`);
@@ -358,7 +358,7 @@ describe("keys", () => {
   });
 });
 
-describe("what does not fit", () => {
+describe("a state that does not fit", () => {
   test("in an empty arena is refused when the limiter is made, with the bytes that it needs", () => {
     for (const maxBytes of [0, 128 * 40]) {
       const store = sharedStore({ capacity: 10, maxBytes, threads: 4 });
@@ -383,7 +383,7 @@ describe("what does not fit", () => {
     assert.throws(() => limiter(all(small, vast), { store, prefix: "api" }), RangeError);
   });
 
-  test("are options out of range", () => {
+  test("options out of range are refused, too", () => {
     const bad: readonly unknown[] = [
       undefined,
       {},
@@ -418,7 +418,7 @@ describe("a handle", () => {
     return copy;
   }
 
-  test("that was forged or cut is refused, with what was found and what was expected", () => {
+  test("that was forged or truncated is refused, with the found and the expected value", () => {
     const kind = "tidegate/shared";
     const { buffer } = store.handle;
     const cut = new SharedArrayBuffer(buffer.byteLength - 128);
@@ -452,7 +452,7 @@ describe("a handle", () => {
     assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
   });
 
-  test("attaches as many threads as the store allows, and those that were idle give way", () => {
+  test("attaches as many threads as the store allows, and idle threads give way", () => {
     const attached = Array.from({ length: 8 }, () => attachSharedStore(store.handle));
     const limiters = attached.map((each) => limiterOn(each, gcra({ limit: 100, period: "1h" })));
     for (const each of limiters) each.consume("key");

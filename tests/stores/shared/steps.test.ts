@@ -245,7 +245,7 @@ describe("a thread that is killed at any step", () => {
 describe("a thread that stands still at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
-      test(`of ${name}, ${form}: goes on as if nothing had been`, () => {
+      test(`of ${name}, ${form}: goes on as if nothing had happened`, () => {
         whereObserved(() => {
           for (const threads of [1, 2]) {
             // The other thread's calls may add a few steps.

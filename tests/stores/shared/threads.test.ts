@@ -102,7 +102,7 @@ describe("threads on one shared store", () => {
   for (const isMoving of [false, true]) {
     const clock = isMoving ? "a clock that they move" : "one clock";
     testOnce(
-      `what threads saw of a key, by ${clock}, is explained by calls one after another`,
+      `the answers that threads got on a key, by ${clock}, are explained by calls in some order`,
       async () => {
         let overlapping = 0;
         // On a busy machine threads seldom run at once; then there are more rounds.

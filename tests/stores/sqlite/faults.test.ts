@@ -23,7 +23,7 @@ test("another table of the same name is refused when the store is opened", () =>
   database.close();
 });
 
-test("a file that is no database is refused, with the reason", () =>
+test("a file that is not a database is refused, with the reason", () =>
   inFolder((folder) => {
     const path = join(folder, "limits.db");
     writeFileSync(path, "This is no database at all. ".repeat(100));

@@ -255,7 +255,7 @@ describe("the middleware of HttpApi", () => {
   });
 
   for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
-    test(`logs every function of the options that ${way}, and answers all the same`, async () => {
+    test(`logs every function of the options that ${way}, and still answers`, async () => {
       const logged: unknown[] = [];
       const failing = { refund: fail, shadow: fail, partition: fail };
       await serving({ ...forAll, ...failing }, async (ask) => {
@@ -269,7 +269,7 @@ describe("the middleware of HttpApi", () => {
     });
   }
 
-  test("exposes its fields to other origins beside those that are exposed already", () =>
+  test("exposes its fields to other origins, in addition to fields that are exposed already", () =>
     serving({ ...forAll, exposeHeaders: true }, async ({ handler }) => {
       const { headers } = await handler(new Request("http://localhost/users"));
       const exposed = headers.get("access-control-expose-headers");

@@ -108,7 +108,7 @@ describe("several limits of an HttpApi", () => {
     ]);
   });
 
-  test("each has a cost of its own or the common one, and one that is chosen may be left out", async () => {
+  test("each limit has its own cost or the common one, and a chosen limit may be absent", async () => {
     const options: RateLimitOptions = {
       limits: [
         { limit: ofAddress, cost: () => Effect.succeed(3) },

@@ -48,7 +48,7 @@ describe("the client behind a trusted proxy", () => {
       field,
     );
 
-  test("is found whatever a client has put before", () => {
+  test("is found whatever the client has put before it", () => {
     for (const forged of ['for="', 'for="\\', '"', ",,,", 'for=10.0.0.9;for=10.0.0.8;"', "\0"]) {
       assert.equal(forwarded(`${forged}, for=203.0.113.7`), "203.0.113.7");
       assert.equal(list(`${forged}, 203.0.113.7`), "203.0.113.7");
@@ -95,7 +95,7 @@ describe("the client behind a trusted proxy", () => {
     assert.equal(list(`${"x".repeat(4_096)},203.0.113.7,10.0.0.4`), "203.0.113.7");
   });
 
-  test("is not what a client has slipped into a value that the proxy repeats", () => {
+  test("is not an address that a client has slipped into a value that the proxy repeats", () => {
     const forged = "for=6.6.6.6";
     assert.equal(forwarded(`by=10.0.0.2;host="a;${forged};b"`), undefined);
     assert.equal(forwarded(`by=10.0.0.2;host="a,${forged}"`), undefined);
@@ -306,7 +306,7 @@ describe("no forged field", () => {
       );
     });
 
-    test(`changes what trusted proxies write in ${forwardedHeader}`, () => {
+    test(`depends on the values that trusted proxies write in ${forwardedHeader}`, () => {
       fc.assert(
         fc.property(
           fc.array(element, { minLength: 1, maxLength: 8 }),

@@ -7,7 +7,7 @@ import { gcra, limiter } from "../../../../mod.ts";
 
 const one = () => limiter(gcra({ limit: 1, period: "1m" }));
 
-test("a limiter without its methods is named, and what it lacks", () => {
+test("the error names a limiter that lacks methods, and the methods", () => {
   assert.throws(
     () => rateLimit({ limiter: {} as never }),
     /^TypeError: .*it needs a limiter, such as limiter\(\.\.\.\): consume is missing/,

@@ -98,7 +98,7 @@ describe("the gate", () => {
     assert.equal((await decide({ from: "free" })).decision, undefined);
   });
 
-  test("refuses a policy whose name would begin a field of its own, chosen late as well", () => {
+  test("rejects a policy whose name could begin another field, even if it is chosen late", () => {
     const evil = limiter(gcra({ name: "a\r\nSet-Cookie: b=c", limit: 1, period: 1 }));
     assert.throws(() => gateOf({ limiter: evil }), RangeError);
     assert.throws(() => gateOf({ limiter: () => evil })(), RangeError);

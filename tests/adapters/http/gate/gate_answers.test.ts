@@ -40,7 +40,7 @@ describe("a promise that is not the runtime's own", () => {
   });
 });
 
-test("a promise where none is meant shadows nobody", async () => {
+test("a promise in place of a boolean puts no request in shadow", async () => {
   const decide = gateOf({ cost: 3, shadow: (() => Promise.resolve(false)) as never });
   assert.equal((await decide()).refusal?.status, 429);
 });

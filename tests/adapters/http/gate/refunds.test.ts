@@ -68,7 +68,7 @@ describe("a refund of a request that failed late", () => {
     });
   }
 
-  test("gives back what has not drained", async () => {
+  test("gives back the units that have not drained", async () => {
     assert.equal(await aroundLateRefund(ALGORITHMS.gcra!, 12_000), 10);
     const clock = testClock(0);
     const api = limiter(gcra(RATE), { clock });

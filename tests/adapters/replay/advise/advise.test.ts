@@ -58,7 +58,7 @@ describe("advise", () => {
     assert.ok(heaviest!.refused > 8_000 && heaviest!.refusedByTight > heaviest!.refused);
   });
 
-  testOnce("sets aside larger and smaller attackers: none hides another one", async () => {
+  testOnce("sets aside larger and smaller attackers: no attacker hides another one", async () => {
     const log = [
       ...people(),
       ...[50, 200, 800].flatMap((every) => steady(`flood-${every}`, every)),
@@ -131,7 +131,7 @@ describe("advise", () => {
     assert.equal(candidates[0]!.denied, 0);
   });
 
-  test("says what it cannot say", async () => {
+  test("reports the questions that it cannot answer", async () => {
     const few = await advise([{ at: START, key: "a", cost: 1 }]);
     assert.match(
       adviceText(few),

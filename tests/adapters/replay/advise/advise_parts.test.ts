@@ -46,13 +46,13 @@ test("ten of the heaviest clients are shown", async () => {
   assert.equal(heaviest.length, 10);
 });
 
-test("those set aside are compared with the busiest ordinary client, not with each other", async () => {
+test("clients that are set aside are compared with the busiest ordinary client, not with each other", async () => {
   const log = [...crowd("one", 30, 10), ...crowd("large", 1, 800), ...crowd("small", 1, 400)];
   const { odd } = await adviceOn(log);
   assert.deepEqual(odd.map(({ key, times }) => [key, times]), [["large 0", 80], ["small 0", 40]]);
 });
 
-test("a second group is one that needs ten or more, twice and a half of what others need", async () => {
+test("a second group is ten or more clients that need two and a half times as much as others", async () => {
   const groupOf = async (need: number, others: number) =>
     (await adviceOn([...crowd("group", 12, need), ...crowd("one", 20, others)])).secondGroup;
   assert.deepEqual(await Promise.all([groupOf(10, 4), groupOf(10, 5), groupOf(9, 1)]), [12, 0, 0]);

@@ -55,7 +55,7 @@ describe("the numbers of a limit", () => {
 });
 
 describe("the room that is left", () => {
-  test("is the most that refuses as many of those set aside", () => {
+  test("is the largest limit that refuses as many of the clients set aside", () => {
     const needed = [[shape(1, 10)]];
     for (const [count, headroom] of [[21, 2], [19, 1.75], [16, 1.5], [15, 1.4]] as const) {
       const choice = choose(needed, atOnce(count));
@@ -71,7 +71,7 @@ describe("the room that is left", () => {
 });
 
 describe("what is chosen", () => {
-  test("is a second limit if that refuses others of those set aside", () => {
+  test("is a second limit if that refuses further clients of those set aside", () => {
     const short = shape(100, 10, 10_000);
     const long = shape(600, 100, 60 * MINUTE);
     const [burst, both, slow] = [atOnce(30), every(40), every(2_500)];
@@ -90,7 +90,7 @@ describe("what is chosen", () => {
   });
 });
 
-test("at each rate, the burst is what the ordinary clients need but for those it may refuse", async () => {
+test("at each rate, the burst is the need of all ordinary clients but the few that it may refuse", async () => {
   const log = fc.array(
     fc.record({
       at: fc.integer({ min: 0, max: 30 }).map((at) => at * 20_000),

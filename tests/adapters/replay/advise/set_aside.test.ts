@@ -38,7 +38,7 @@ test("among few clients a steady one is set apart from ten times the need of the
   assert.deepEqual(apartOf(needs(19, 500)), []);
 });
 
-test("a gap counts from what anybody may need", () => {
+test("a gap counts only above the needs that any client may have", () => {
   const needs = [12, ...Array<number>(20).fill(5)];
   assert.deepEqual([5, 6, 7].map((least) => apartOf(needs, { least })), [[0], [0], []]);
 });

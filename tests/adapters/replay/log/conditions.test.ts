@@ -58,7 +58,7 @@ describe("where", () => {
     assert.deepEqual(await left(csv, "status=401"), [["b"], 1]);
   });
 
-  test("reads with threads what it reads without", async () => {
+  test("reads the same with threads as without", async () => {
     const text = COMMON.repeat(2_000);
     const [alone, inThreads] = await Promise.all(
       [0, 2].map((threads) => readTrace(text, { where: "path=/api/*", threads, marks: true })),

@@ -26,7 +26,7 @@ describe("the forms of logs, found by themselves", () => {
   }
 });
 
-describe("a log of which too little is known", () => {
+describe("a log with too little information", () => {
   const LINES = "in24.example\t-\t807249601\n";
   const cases: [what: string, text: string, options: ReadLogOptions, message: RegExp][] = [
     [
@@ -128,7 +128,7 @@ describe("a log of which too little is known", () => {
     ],
   ];
   for (const [what, bytes, message] of strange) {
-    test(`says that it is ${what}, shortly and without what controls a terminal`, async () => {
+    test(`reports that it is ${what}, briefly and without control characters`, async () => {
       await assert.rejects(readTrace([bytes]), (error: Error) => {
         assert.match(error.message, message);
         // deno-lint-ignore no-control-regex
@@ -194,7 +194,7 @@ describe("a log that is damaged", () => {
     );
   });
 
-  test("of which most lines are unreadable is read, and says so", async () => {
+  test("is read even if most lines are unreadable, and a note says so", async () => {
     const { log, requests } = await readTrace(`${"nonsense\n".repeat(900)}${FIXTURES[0]!.text}`);
     assert.deepEqual([requests, log?.unread], [2, 900]);
   });

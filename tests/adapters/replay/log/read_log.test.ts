@@ -80,7 +80,7 @@ describe("readLog", () => {
     });
   }
 
-  test("reports lines that are no entries, and gives up on those that are too long", async () => {
+  test("reports lines that are not entries, and gives up on lines that are too long", async () => {
     const bad: string[] = [];
     const text = [line(10), "x".repeat(300), "y".repeat(300), "\n", "nonsense\n", line(11)];
     const onBadLine = (line: string, reason: string) => bad.push(`${line.slice(0, 8)}: ${reason}`);

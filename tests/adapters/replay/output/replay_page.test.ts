@@ -186,7 +186,7 @@ describe("replayPage", () => {
 });
 
 testOnce(
-  "no table is cut off, and no option is broken over two lines, on a desk and in a hand",
+  "no table is cut off, and no option is broken over two lines, on a desktop and on a phone",
   needs("chromium"),
   () =>
     inFolder(async (folder) => {

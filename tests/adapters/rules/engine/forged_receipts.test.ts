@@ -61,7 +61,7 @@ const step = fc.record({
   pause: fc.integer({ min: 0, max: 90_000 }),
 });
 
-test("whatever a receipt says, it is refused by name or leaves a state that decides", () => {
+test("any forged receipt is refused by name, or leaves a state that can decide", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
       const time = { now: NOW };

@@ -149,7 +149,7 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       assert.deepEqual([await left(engine, "tokens"), await left(engine, "request")], [10_000, 5]);
     });
 
-    test("what is unlimited is held by nobody, what is blocked is refused", async () => {
+    test("an unlimited request holds nothing, and a blocked one is refused", async () => {
       const { engine } = setup();
       const free = await engine.reserve(call(of("free"), of("nothing")));
       assert.deepEqual(free.receipt?.parts, []);

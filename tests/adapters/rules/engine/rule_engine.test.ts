@@ -185,7 +185,7 @@ describe("a rule", () => {
     assert.deepEqual([allowed, calls], [false, 1]);
   });
 
-  test("with a quota that was charged gives it back where another caller takes what others need", () => {
+  test("gives a charged quota back if another caller takes the units of another rule", () => {
     const store = memoryStore();
     const rules = shop([
       { key: "user", quota: true, limits: two() },
@@ -290,7 +290,7 @@ function changedLimits(storeOf: () => SyncStore): void {
     });
   }
 
-  test("keeps what a key had used before the change before the last", () => {
+  test("keeps the use from before the last two changes", () => {
     const { consume, peek, change } = open(per(10));
     consume({ ...asking(USER), cost: 4 });
     for (const limit of [11, 12, 13]) change(per(limit));
@@ -335,7 +335,7 @@ function changedLimits(storeOf: () => SyncStore): void {
     assert.deepEqual(decision?.parts?.map(({ remaining }) => remaining), [49, 1]);
   });
 
-  test("takes over what was used, also where a limit of a descriptor is the same", () => {
+  test("takes use over, even if a limit of the descriptor is unchanged", () => {
     const limit = slidingLog({ limit: 5, period: "1m" });
     const [own, named] = [{ entries: [USER], limit }, { entries: [USER], cost: 0 }];
     for (const descriptors of [[own, named], [named, own]]) {
@@ -452,7 +452,7 @@ describe("limits of a key's own", () => {
     assert.equal(asked.length, 4);
   });
 
-  test("that are looked up again keep what was used, and decide until the new ones are known", async () => {
+  test("that are looked up again keep their use, and decide until the new limits are known", async () => {
     for (const kind of ["default", "wait"] as const) {
       let own: KeyLimits = [{ limit: 10, period: "1h" }];
       const lookup = () => Promise.resolve(own);

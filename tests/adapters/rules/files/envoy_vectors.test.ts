@@ -114,7 +114,7 @@ describe("Envoy's invalid files", () => {
     });
   }
 
-  test("a unit is none of the names that every object has", () => {
+  test("a name that every object has is not a unit", () => {
     for (const unit of ["constructor", "__proto__"]) {
       const limit = `{ unit: ${unit}, requests_per_unit: 0 }`;
       const text = `domain: d\ndescriptors: [{ key: a, rate_limit: ${limit} }]\n`;

@@ -125,7 +125,7 @@ test("JSON is read as well, and an error in it has its line", () => {
   ]);
 });
 
-describe("every error has its file, line, path and what was expected:", () => {
+describe("every error has its file, line, path and expectation:", () => {
   const cases: readonly [text: string, problem: string][] = [
     ["", "rules.yaml: error: expected a map, not null"],
     ["rules: []\n", "rules.yaml:1:1: error: domain is required here"],
@@ -353,7 +353,7 @@ describe("a warning, and the rules hold:", () => {
 });
 
 describe("the JSON Schema for editors", () => {
-  test("is the one that the files are checked against", () => {
+  test("is the schema that files are checked against", () => {
     assert.equal(readText("docs/rules.schema.json"), ruleSchemaText());
   });
 

@@ -51,7 +51,7 @@ describe("a pattern of paths", () => {
   // Node has had it since version 23.
   if (typeof URLPattern === "undefined") return;
   test(
-    "means what the runtime's own means",
+    "matches the same paths as the runtime's own pattern",
     () => {
       const piece = fc.constantFrom(
         "/",

@@ -267,7 +267,7 @@ describe("Envoy's gRPC", () => {
       assert.deepEqual([admitted, refused], [3, 1]);
     }, { grpcPort: 0 }));
 
-  test("bytes that are no message are INVALID_ARGUMENT, and the service goes on", () =>
+  test("bytes that are not a message are INVALID_ARGUMENT, and the service goes on", () =>
     withService(async (service) => {
       const path = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
       const message = [0x12, 0xff, 0xff, 0xff, 0x7f, 1, 2, 3];

@@ -118,7 +118,7 @@ test("whatever the body, the answer is a verdict or a problem, and never an erro
   for (const status of [200, 400]) assert.ok(seen.has(status), `no body led to a ${status}`);
 });
 
-test("bytes that are no text are a problem too", async () => {
+test("bytes that are not text are a problem, too", async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...PATHS), fc.uint8Array(), async (path, bytes) => {
       await assertSound(path, new Uint8Array(bytes));

@@ -136,7 +136,7 @@ describe("the service holds", () => {
 });
 
 describe("the service refuses", () => {
-  test("what would take permits and could not give them back", () =>
+  test("a call that would take permits that it could not give back", () =>
     withLlm(async (service) => {
       for (const path of ["/v1/consume", "/v1/refund"]) {
         const answer = await post(service, path, { entries: { stream: "a" } });

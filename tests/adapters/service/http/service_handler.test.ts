@@ -142,7 +142,7 @@ describe("the service", () => {
       assert.equal((await post(service, "/v1/refund", asking("42", 8))).body.remaining, 1);
     }));
 
-  test("reports what a shadow would have done", () =>
+  test("reports the verdict that a shadow would have given", () =>
     withService(async (service) => {
       await post(service, "/v1/consume", { entries: { plan: "free" } });
       const { body } = await post(service, "/v1/consume", { entries: { plan: "free" } });
@@ -150,7 +150,7 @@ describe("the service", () => {
       assert.equal(body.rules[0].wouldAllow, false);
     }));
 
-  test("refuses nothing in the shadow, and reports what it would have", () =>
+  test("refuses nothing in shadow, and reports what it would have refused", () =>
     withService(async (service) => {
       const limit = { requestsPerUnit: 1, unit: "DAY" };
       for (let times = 0; times < 2; times++) {
@@ -167,7 +167,7 @@ describe("the service", () => {
       assert.ok(metrics.includes(`${line}"shadow_refused"} 1\n`), metrics);
     }, { shadow: true }));
 
-  test("counts what it decided", () =>
+  test("counts its decisions", () =>
     withService(async (service) => {
       for (let times = 0; times < 5; times++) await post(service, "/v1/consume", asking("42"));
       await post(service, "/v1/consume", "nonsense");
@@ -413,7 +413,7 @@ describe("the service refuses with a problem:", () => {
   });
 });
 
-test("the page takes no units of anybody, and shows no keys to those who may not see them", async () => {
+test("the page takes no units, and shows no keys to people without the right to see them", async () => {
   const rules = oneRule("user", 2, [{ descriptors: [{ user: "{header.x-user}" }] }]);
   const lines = ["X-User: a"];
   const page = { method: "GET", path: "/", body: "", lines };
@@ -449,7 +449,7 @@ test("an empty token is refused at the start: somebody meant to shut others out"
   }
 });
 
-test("with a token only those who have it can change anything, or look at a key", () =>
+test("with a token, only callers who have it can change anything, or look at a key", () =>
   withService(async (service) => {
     const paths = ["/v1/consume", "/v1/peek", "/v1/refund", "/v1/reset", "/json"];
     for (const path of paths) {
@@ -588,7 +588,7 @@ describe("Envoy's JSON", () => {
     }));
 });
 
-test("a token that is unknown beside one that is right keeps nobody out", () =>
+test("an unknown token beside a right one keeps nobody out", () =>
   withService(async (service) => {
     const headers = { "x-tidegate-token": "of-the-client", authorization: "Bearer secret" };
     assert.equal((await post(service, "/v1/consume", asking("a"), headers)).status, 200);
@@ -777,7 +777,7 @@ describe("a check for a proxy", () => {
       assert.equal(refused.headers.get("retry-after"), null, "a cost of 4 is never admitted");
     }));
 
-  test("counts what is too long to be kept by a hash of it", () =>
+  test("counts a value that is too long to keep under its hash", () =>
     withService(async (service) => {
       const long = "x".repeat(1_025);
       const statuses = async (uri: string, headers = {}) => {

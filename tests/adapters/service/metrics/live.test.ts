@@ -38,7 +38,7 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 describe("keys", () => {
-  testOnce("of 100,000 leave the one that came most often, and a document of bounded size", () => {
+  testOnce("of 100,000 leave the most frequent one, and a document of bounded size", () => {
     const time = { now: START };
     const { ask, snapshot, engine, verdict } = thread(time);
     const { rules } = engine.consume({
@@ -140,7 +140,7 @@ describe("the last hour", () => {
     assert.equal(minutes("shop\0plan"), undefined);
   });
 
-  test("forgets what is older, and counts neither an older snapshot nor a removed rule", () => {
+  test("forgets older figures, and counts neither an older snapshot nor a removed rule", () => {
     const { record, totals, minutes } = history(START);
     record(counted(10), START + MINUTE);
     record(counted(7), START + MINUTE - 1);

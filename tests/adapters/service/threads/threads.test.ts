@@ -100,7 +100,7 @@ describe("2 threads over the shared store", () => {
     await (await start()).stop(0);
   });
 
-  testOnce("keep what was used under a limit that is changed", () => {
+  testOnce("keep the use under a changed limit", () => {
     const file = (limit: number) => ({
       domain: "shop",
       rules: [{ key: "user", limits: [{ limit, period: "1d" as const }] }],

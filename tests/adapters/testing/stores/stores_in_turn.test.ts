@@ -27,7 +27,7 @@ test("calls go to one store after the other", async () => {
   }
 });
 
-test("the laws see that stores in turn do not share what they hold", async () => {
+test("the laws notice that stores in turn do not share their states", async () => {
   const [law] = storeLaws(() => storesInTurn([memoryStore(), memoryStore()]));
   await assert.rejects(async () => await law?.run({ ...fcOptions(), endOnFailure: true }));
 });

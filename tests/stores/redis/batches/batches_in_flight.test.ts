@@ -38,7 +38,7 @@ function errorsOf(results: readonly PromiseSettledResult<unknown>[]): StoreUnava
 }
 
 describe("calls on many keys, by cas", () => {
-  test("go in several batches, each decided by what the ones before it write", () =>
+  test("go in several batches, each decided on the writes of the batches before it", () =>
     withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
       await limiter.peek("warm up");
       delay(fake);
@@ -118,7 +118,7 @@ describe("calls on many keys, by cas", () => {
       assert.equal(store.statistics().conflicts, 4);
     }));
 
-  test("do not overtake those that lost a race", () =>
+  test("do not overtake calls that lost a race", () =>
     withFake({ commit: "cas" }, async ({ fake, limiter }) => {
       await Promise.all(KEYS.map((key) => limiter.consume(key)));
       fake.keyspace.delete(FIRST);

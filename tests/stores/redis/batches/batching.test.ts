@@ -220,7 +220,7 @@ describe("a batch", () => {
         assert.equal((await good.consume("c")).remaining, 9);
       }));
 
-    test(`by ${commit} keeps what never comes back for a bounded time, and refuses nonsense`, () =>
+    test(`by ${commit} keeps units that never come back for a bounded time, and refuses nonsense`, () =>
       withFake({ commit }, async ({ store, limiter: good, fake }) => {
         const plain = gcra({ limit: 10, period: "1m" });
         const resetting = (resetAfter: number, id: string) => {
@@ -250,7 +250,7 @@ describe("a batch", () => {
         assert.equal((await one.peek("k", 0)).remaining, 6);
       }));
 
-    test(`by ${commit} tries again only what lost the race`, () =>
+    test(`by ${commit} tries again only the calls that lost the race`, () =>
       withFake({ commit }, async ({ fake, limiter, store }) => {
         await Promise.all(["a", "b", "c"].map((key) => limiter.consume(key)));
         let left = 1;
@@ -330,7 +330,7 @@ describe("calls that are committed otherwise", () => {
       assert.equal((await one.peek("a", 0)).remaining, 0);
     }));
 
-  test("of which one loses a race: only that one is tried again", () =>
+  test("of which one loses a race are answered, and only that one is tried again", () =>
     withFake({ commit: "script" }, async ({ fake, store, limiter: one }) => {
       const other = limiter(window, { store, prefix: "other" });
       await Promise.all([one.consume("a"), other.consume("a")]);
@@ -354,7 +354,7 @@ describe("calls that are committed otherwise", () => {
 });
 
 describe("a call that joins a batch under way", () => {
-  test("is counted among those that may wait", () =>
+  test("is counted among the calls that may wait", () =>
     withFake({ maxPending: 100, deadline: 1_000 }, async ({ fake, limiter }) => {
       await limiter.peek("a");
       fake.faults = ([name]) => name === "MGET" ? "silence" : undefined;

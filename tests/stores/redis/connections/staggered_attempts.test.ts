@@ -20,7 +20,7 @@ test("the next attempt starts as soon as one has failed, and no more once one ha
   assert.deepEqual(tried, ["third"]);
 });
 
-test("nobody waits for one that is silent", async () => {
+test("nobody waits for a silent attempt", async () => {
   assert.equal(
     await staggeredAttempts([never, never, () => Promise.resolve("third")], 1, LONG, () => {}),
     "third",

@@ -229,7 +229,7 @@ for (const commit of MODES) {
   });
 }
 
-test("a node's values are not guessed by what another one held", () =>
+test("guesses about a node's values do not come from another node", () =>
   onCluster({ commit: "cas" }, async ({ nodes, give, api, store, keys: [key] }) => {
     await api.consume(key);
     give(nodes[1]!, ...FIRST_THIRD);
@@ -251,7 +251,7 @@ test("a call that lost many races may still be sent to another node", () =>
     assert.equal(races, 0);
   }));
 
-describe("a cluster of which no node answers", () => {
+describe("a cluster without a node that answers", () => {
   test("is dialled from time to time, and not by every call", async () => {
     let dials = 0;
     const hangUp = (socket: Socket) => {
