@@ -14,29 +14,52 @@ export function mostUnits(capacity: number, exact: number): number {
   return Math.max(capacity, Math.min(MAX_USE, Math.floor(exact)));
 }
 
+/** A place in a text that is read. */
+export interface TextCursor {
+  readonly text: string;
+  /** The index of the next letter. */
+  at: number;
+}
+
+/**
+ * Reads a count in its canonical form, and moves behind it; `NaN` if there is none. By its letters,
+ * because every state that comes from a server is read so.
+ */
+export function readCount(cursor: TextCursor): number {
+  const { text, at: start } = cursor;
+  let at = start;
+  let count = 0;
+  for (; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (!(digit >= 0 && digit <= 9)) break;
+    count = count * 10 + digit;
+  }
+  cursor.at = at;
+  const digits = at - start;
+  const isCanonical = digits === 1 || digits > 1 && text.charCodeAt(start) !== ZERO;
+  return isCanonical && isCount(count) ? count : NaN;
+}
+
+/** Whether a letter comes next; moves behind it. */
+export function skipLetter(cursor: TextCursor, letter: number): boolean {
+  return cursor.text.charCodeAt(cursor.at++) === letter;
+}
+
 /** The counts after the first word of a text; `undefined` if that is not `head`, or one is no count. */
 export function countsAfter(head: string, text: string): readonly number[] | undefined {
   if (!text.startsWith(head)) return undefined;
   const counts: number[] = [];
-  // By its letters, because every state that comes from a server is read so.
-  for (let at = head.length; at < text.length;) {
-    if (text.charCodeAt(at) !== SPACE) return undefined;
-    const start = ++at;
-    let count = 0;
-    for (; at < text.length; at++) {
-      const digit = text.charCodeAt(at) - ZERO;
-      if (!(digit >= 0 && digit <= 9)) break;
-      count = count * 10 + digit;
-    }
-    const digits = at - start;
-    const isCanonical = digits === 1 || digits > 1 && text.charCodeAt(start) !== ZERO;
-    if (!isCanonical || !isCount(count)) return undefined;
+  const cursor: TextCursor = { text, at: head.length };
+  while (cursor.at < text.length) {
+    const count = skipLetter(cursor, SPACE) ? readCount(cursor) : NaN;
+    if (Number.isNaN(count)) return undefined;
     counts.push(count);
   }
   return counts;
 }
 
-const SPACE = 32;
+/** A space, as a unit of UTF-16. */
+export const SPACE = 32;
 const ZERO = 48;
 
 /** Reads a count in its canonical form; `NaN` for any other text. */

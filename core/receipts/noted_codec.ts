@@ -4,18 +4,10 @@
  * then a colon and its marks if it is open: `7@60000*5:1,2`.
  */
 
-import { countOf } from "../arithmetic/counts.ts";
+import { readCount, skipLetter, SPACE, type TextCursor } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
 import { type OpenReceipt, type RememberedReceipts, SETTLED_WIDTH } from "./remembered_receipts.ts";
-import {
-  entriesOfBoth,
-  isNoted,
-  MOST_OPEN,
-  MOST_SETTLED,
-  NO_ENTRIES,
-  type Noted,
-  withNotes,
-} from "./noted.ts";
+import { entriesOfBoth, isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes } from "./noted.ts";
 
 /** The beginning of the text of a state with notes. */
 const TAG = "r1 ";
@@ -34,33 +26,21 @@ export function notedCodec<State>(
     if (!isNoted(state)) return codec.encode(state);
     const { back, entries } = state;
     const texts = textsOf(entries);
-    return `${TAG}${[back, texts.length, ...texts].join(" ")} ${codec.encode(state.state)}`;
+    // One `join`, because engines read the letters of a text that was put together in steps slowly.
+    return [TAG + back, texts.length, ...texts, codec.encode(state.state)].join(" ");
   }
 
   function decode(text: string): State | Noted<State> | undefined {
     if (!text.startsWith(TAG)) return codec.decode(text);
-    const [, back = "", count = ""] = text.split(" ", 3);
-    const open: OpenReceipt[] = [];
-    const settled: number[] = [];
-    let last = 0;
-    let at = TAG.length + back.length + count.length + 2;
-    for (let left = countOf(count); left > 0; left--) {
-      const end = text.indexOf(" ", at);
-      const entry = end < 0 ? undefined : entryOf(text.slice(at, end), marks);
-      if (entry === undefined || entry.until < last) return undefined;
-      last = entry.until;
-      const { id, until, units, marks: own } = entry;
-      if (own === undefined) settled.push(until, id, units);
-      else open.push({ id, until, units, marks: own });
-      const isTooMany = open.length > MOST_OPEN || settled.length > SETTLED_WIDTH * MOST_SETTLED;
-      if (isTooMany) return undefined;
-      at = end + 1;
-    }
-    const state = codec.decode(text.slice(at));
-    if (state === undefined || !(countOf(back) >= 0)) return undefined;
-    const read = withNotes(state, countOf(back), entriesOfBoth(open, settled));
-    const isEmpty = read.back === 0 && read.entries === NO_ENTRIES;
-    return !isEmpty && encode(read) === text ? read : undefined;
+    const cursor: TextCursor = { text, at: TAG.length };
+    const back = readCount(cursor);
+    if (!skipLetter(cursor, SPACE)) return undefined;
+    const count = readCount(cursor);
+    const entries = skipLetter(cursor, SPACE) ? readEntries(cursor, count, marks) : undefined;
+    // Counts are read as `NaN` where there are none.
+    if (entries === undefined || !(back + count > 0)) return undefined;
+    const state = codec.decode(text.slice(cursor.at));
+    return state === undefined ? undefined : withNotes(state, back, entries);
   }
 
   return { ...codec, encode, decode } as Codec<State | Noted<State>>;
@@ -83,15 +63,52 @@ function textsOf({ open, settled }: RememberedReceipts): string[] {
   return texts;
 }
 
-function entryOf(text: string, size: number) {
-  const [own = "", listed] = text.split(":");
-  const [id = NaN, until = NaN, units = NaN] = own.split(/[@*]/).map(countOf);
-  const marks = listed === undefined
-    ? undefined
-    : listed === ""
-    ? []
-    : listed.split(",").map(countOf);
-  const isEntry = [id, until, units, ...(marks ?? [])].every((number) => number >= 0);
-  const isSized = marks === undefined || marks.length === size;
-  return isEntry && isSized ? { id, until, units, marks } : undefined;
+/**
+ * Reads receipts in the order in which they are written, so that no two texts are of one state:
+ * `undefined` for any other text.
+ */
+function readEntries(
+  cursor: TextCursor,
+  count: number,
+  marks: number,
+): RememberedReceipts | undefined {
+  const open: OpenReceipt[] = [];
+  const settled: number[] = [];
+  let [last, lastOpen] = [0, -1];
+  for (let left = count; left > 0; left--) {
+    const id = readCount(cursor);
+    if (!skipLetter(cursor, AT)) return undefined;
+    const until = readCount(cursor);
+    if (!skipLetter(cursor, STAR)) return undefined;
+    const units = readCount(cursor);
+    if (!(id + units >= 0 && until >= last)) return undefined;
+    last = until;
+    if (cursor.text.charCodeAt(cursor.at) === COLON) {
+      const own = readMarks(cursor, marks);
+      if (own === undefined || open.length === MOST_OPEN) return undefined;
+      open.push({ id, until, units, marks: own });
+      lastOpen = until;
+    } else {
+      // Settled receipts stand before open ones of the same instant.
+      if (until === lastOpen || settled.length === SETTLED_WIDTH * MOST_SETTLED) return undefined;
+      settled.push(until, id, units);
+    }
+    if (!skipLetter(cursor, SPACE)) return undefined;
+  }
+  return entriesOfBoth(open, settled);
 }
+
+/** Reads the marks of an open receipt, and moves behind them; `undefined` if they are not so many. */
+function readMarks(cursor: TextCursor, size: number): number[] | undefined {
+  const marks: number[] = [];
+  for (let index = 0; index < size; index++) {
+    const mark = skipLetter(cursor, index === 0 ? COLON : COMMA) ? readCount(cursor) : NaN;
+    if (Number.isNaN(mark)) return undefined;
+    marks.push(mark);
+  }
+  if (size === 0) cursor.at++;
+  return marks;
+}
+
+/** The letters between numbers, as units of UTF-16. */
+const [STAR, COMMA, COLON, AT] = [42, 44, 58, 64];

@@ -38,18 +38,21 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
   function read(block: number): string {
     const length = ints[lengthAt(block)]!;
     if (!(length >= 0 && length <= LONGEST)) throw TORN;
+    const units: number[] = [];
     let text = "";
     let node = ints[firstAt(block)]!;
     for (let start = 0; start < length; start += UNITS_PER_NODE) {
       const at = nodes.at(node);
-      const units = Math.min(UNITS_PER_NODE, length - start);
-      for (let unit = 0; unit < units; unit++) {
-        const word = ints[at + 2 + (unit >> 1)]!;
-        text += String.fromCharCode((unit & 1) === 0 ? word & 0xffff : word >>> 16);
+      units.length = 0;
+      for (let word = 0; 2 * word < Math.min(UNITS_PER_NODE, length - start); word++) {
+        const two = ints[at + 2 + word]!;
+        units.push(two & 0xffff, two >>> 16);
       }
+      text += String.fromCharCode.apply(undefined, units);
       node = ints[at]!;
     }
-    return text;
+    // A word holds two units, and the text may have an odd number of them.
+    return text.length === length ? text : text.slice(0, length);
   }
 
   function write(block: number, text: string): void {
