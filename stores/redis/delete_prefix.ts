@@ -1,5 +1,5 @@
 /*
- * Deletes all keys of a prefix: a walk over each server by SCAN, on a connection of its own, so that
+ * Deletes all keys of a prefix. It walks over each server by SCAN, on a connection of its own, so that
  * calls need not wait for it.
  */
 
@@ -10,16 +10,17 @@ import { repliesTo } from "./connections/round_trip.ts";
 import { failureOfReply, firstError } from "./failures/reply_failure.ts";
 import type { Router } from "./routing/router.ts";
 
-/** How many keys the server looks at in one step, and about the most that it replies. */
+/** The keys that the server examines in one step, and roughly the most that it replies with. */
 const STEP = "1000";
-/** How often a walk is begun anew because keys have moved to another server meanwhile. */
+/** The most walks, if keys move to another server during a walk. */
 const MAX_WALKS = 5;
 
 /**
  * Deletes all keys of a prefix, on every server.
  *
  * @param timeout The most milliseconds of each step.
- * @throws {StoreUnavailableError} If a server does not answer, or refuses; some keys may be deleted.
+ * @throws {StoreUnavailableError} If a server does not answer, or refuses. Some keys may be deleted
+ * then.
  */
 export async function deletePrefix(router: Router, prefix: string, timeout: number): Promise<void> {
   const pattern = `${globOf(keyFamily(prefix, "").slice(0, -2))}*`;
@@ -36,7 +37,7 @@ export async function deletePrefix(router: Router, prefix: string, timeout: numb
   }
 }
 
-/** Deletes the keys that match on one server; whether some of them have moved to another. */
+/** Deletes the matching keys of one server. Returns whether some keys have moved to another server. */
 async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<boolean> {
   const connection = await dial(timeout);
   let moved = false;
@@ -49,7 +50,7 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
       if (reply instanceof Error) throw reply;
       const [next, keys] = reply as readonly [string, readonly string[]];
       cursor = String(next);
-      // One command for each, because in a cluster they are in different slots.
+      // Each key has its own command, because in a cluster the keys are in different slots.
       const unlinks = keys.map((key) => ["UNLINK", key]);
       if (unlinks.length === 0) continue;
       const error = firstError(await repliesTo(connection, unlinks, timeout));
@@ -63,7 +64,7 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
   return moved;
 }
 
-/** Whoever brings commands to several servers brings a walk to one of them only. */
+/** Requires a single server, because a client of several servers would send the walk to only one. */
 async function requireOneServer(connection: Connection, timeout: number): Promise<void> {
   const [reply] = await repliesTo(connection, [["INFO", "cluster"]], timeout);
   if (!/cluster_enabled:0/.test(String(reply))) {
@@ -71,7 +72,7 @@ async function requireOneServer(connection: Connection, timeout: number): Promis
   }
 }
 
-/** A text as a pattern that only it matches. */
+/** The pattern that matches only this text. */
 function globOf(text: string): string {
   return text.replace(/[\\*?[\]^-]/g, "\\$&");
 }

@@ -11,22 +11,22 @@ import { ENGINE_CHECKS, engineOptions, oneOf } from "../optimistic/engine_option
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
   /**
-   * How a batch of decisions is committed. `"auto"` (default): the first of `"script"`, `"cas"` and
-   * `"watch"` that the server permits; `statistics()` says which. `"watch"`: by WATCH, MULTI and EXEC,
-   * in two round trips, with every server. `"cas"`: by a script that compares and sets, in one round trip
+   * The way to commit a batch of decisions. `"auto"` (default): the first of `"script"`, `"cas"` and
+   * `"watch"` that the server permits; `statistics()` tells which. `"watch"`: WATCH, MULTI and EXEC,
+   * in two round trips, on every server. `"cas"`: a script that compares and sets, in one round trip
    * unless another client changed the key; conflicts are per key. `"script"`: the reducer's state
-   * transition, in Lua, runs in Redis, in one round trip and without conflicts; windows
-   * over timelines, logs and custom algorithms use `"cas"`.
+   * transition, in Lua, runs in Redis, in one round trip and without conflicts. Windows over
+   * timelines, logs and custom algorithms then use `"cas"`.
    */
   readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;
   /**
-   * The clock that decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
-   * off by half a round trip at most. `"client"`: `Date.now`.
+   * The clock that decides. `"server"` (default): the clock of Redis, and in cas mode an estimate of
+   * it that is off by at most half a round trip. `"client"`: `Date.now`.
    */
   readonly time?: "server" | "client" | undefined;
   /**
-   * Milliseconds that one round trip may take; from 1 to 2^31 - 1; default 200. When they pass, new
-   * calls fail at once; when they pass a second time, the connection is given up.
+   * Milliseconds that one round trip may take; from 1 to 2^31 - 1; default 200. After that time, new
+   * calls fail at once. After twice that time, the store gives the connection up.
    */
   readonly deadline?: number | undefined;
   /**
@@ -35,9 +35,9 @@ export interface RedisStoreOptions {
    */
   readonly connectDeadline?: number | undefined;
   /**
-   * The most milliseconds that a call may take in all, with its time in the queue, all round trips
-   * and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. While the
-   * first connection to a server is made, `connectDeadline` counts instead.
+   * The most milliseconds that a call may take in all, including its time in the queue, all round
+   * trips and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. During the
+   * first connection to a server, `connectDeadline` counts instead.
    */
   readonly timeout?: number | undefined;
   /**
@@ -48,7 +48,7 @@ export interface RedisStoreOptions {
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
    * Called when a server stops answering, with the reason, and when it answers again, whatever the
-   * policy is. In a cluster each node has outages of its own. What it throws is printed, once.
+   * policy. In a cluster each node has outages of its own. An error that it throws is printed, once.
    */
   readonly onOutage?: ((outage: Outage) => void) | undefined;
   /**
@@ -64,15 +64,15 @@ export interface RedisStoreOptions {
   readonly onOverload?: "throw" | "deny" | undefined;
   /**
    * Connections to a server, or to each node of a cluster, each with batches of its own. With
-   * `"watch"` in a cluster a transaction holds keys of one slot, so this is how many slots of a
-   * node are under way at a time; otherwise a key always has the same connection. From 1 to 64;
+   * `"watch"` in a cluster a transaction holds keys of one slot, so this is the number of slots of a
+   * node that are under way at a time. Otherwise a key always has the same connection. From 1 to 64;
    * default 1, because large batches cost less than small ones, and 16 with `"watch"` in a cluster.
    */
   readonly connections?: number | undefined;
   /**
-   * About how many bytes cas mode may use for each server, to remember the values that it expects
-   * there; a positive integer; default 64 MiB, some 250,000 keys. Other keys cost a second round
-   * trip.
+   * Roughly the most bytes that cas mode uses for each server, to remember the values that it expects
+   * there; a positive integer; default 64 MiB, some 250,000 keys. A key that is not remembered costs a
+   * second round trip.
    */
   readonly cacheBytes?: number | undefined;
   /**

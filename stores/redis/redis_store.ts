@@ -53,14 +53,14 @@ export interface RedisStore extends AsyncStore {
  * `prefix:{key}:id`. Reducers run in this process; with `commit: "script"`, Redis runs their state
  * transitions, in a script that tests compare with them.
  *
- * A value lives for `resetAfter` and 5 to 8 seconds more; that of a fresh key is deleted. A value that
- * is no state of its algorithm, written by hand or by another version, counts as absent. The next
- * admitted call replaces it.
+ * A value lives for `resetAfter` and 5 to 8 seconds more. The value of a fresh key is deleted. A value
+ * that is not a state of its algorithm, written by hand or by another version, counts as absent. The
+ * next admitted call replaces it.
  *
  * Close the store when it is no longer needed: an open connection keeps the process alive.
  *
- * @param client A client, pool, cluster or sentinel of the package `redis`, a `Redis` or `Redis.Cluster`
- * of ioredis, Bun's `RedisClient`, or a sender.
+ * @param client A client, pool, cluster or sentinel of the package `redis`, a `Redis` or
+ * `Redis.Cluster` of ioredis, Bun's `RedisClient`, or a sender.
  * @param options As above.
  * @throws {TypeError} If an option is of the wrong type, or the client is of another kind.
  * @throws {RangeError} If an option is out of range.

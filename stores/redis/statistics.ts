@@ -1,20 +1,20 @@
 /** The counters of a Redis store since it was made. */
 export interface RedisStoreStatistics {
-  /** How calls are committed on the connection made last; `undefined` before the first one. */
+  /** How calls are committed on the last connection; `undefined` before the first connection. */
   readonly commit: "watch" | "cas" | "script" | undefined;
-  /** Why so: the option, or what the server permits. */
+  /** The reason: the option, or the limits of the server. */
   readonly commitReason: string;
   /** Calls that were answered by Redis. */
   readonly decisions: number;
-  /** Batches that they went in, those included that lost a race. */
+  /** Their batches, including batches that lost a race. */
   readonly batches: number;
   /** Round trips that the batches took. */
   readonly roundTrips: number;
-  /** Commands that went in them. */
+  /** Commands in these round trips. */
   readonly commands: number;
-  /** How many of them took at most as long as each of `ROUND_TRIP_SECONDS`, and longer than all. */
+  /** How many round trips fall into each bucket of `ROUND_TRIP_SECONDS`, and how many took longer. */
   readonly roundTripCounts: readonly number[];
-  /** Seconds that they took together. */
+  /** The total seconds of these round trips. */
   readonly roundTripSeconds: number;
   /** How often a call had to be tried again because others had changed its key. */
   readonly conflicts: number;
@@ -22,17 +22,16 @@ export interface RedisStoreStatistics {
   readonly contended: number;
   /** Calls that Redis did not answer. */
   readonly unavailable: number;
-  /** Calls that came while too many waited. */
+  /** Calls that came while too many calls waited. */
   readonly overloaded: number;
   /** Connections made. */
   readonly connections: number;
-  /** Values that were no states of their algorithm: each was treated as absent. */
+  /** Values that were not states of their algorithm. Each was treated as absent. */
   readonly unreadable: number;
 }
 
 /**
- * The upper ends of the buckets that round trips are counted in, in seconds: six for each power of
- * ten.
+ * The upper ends of the buckets of round trips, in seconds: six for each power of ten.
  */
 export const ROUND_TRIP_SECONDS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatMap((parts) =>
   [1, 1.5, 2, 3, 5, 7].map((step) => step / parts)
@@ -46,7 +45,7 @@ export type RedisCounters =
   }
   & { readonly roundTripCounts: number[] };
 
-/** Counts a round trip that came back, or did not in time. */
+/** Counts a round trip that came back, or that did not come back in time. */
 export function countRoundTrip(counters: RedisCounters, commands: number, seconds: number): void {
   const index = ROUND_TRIP_SECONDS.findIndex((end) => seconds <= end);
   counters.roundTripCounts[index === -1 ? ROUND_TRIP_SECONDS.length : index]!++;
@@ -55,7 +54,7 @@ export function countRoundTrip(counters: RedisCounters, commands: number, second
   counters.commands += commands;
 }
 
-/** Nothing was counted yet. */
+/** Counters before the first call. */
 export function redisCounters(): RedisCounters {
   return {
     commit: undefined,

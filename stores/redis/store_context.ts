@@ -15,13 +15,13 @@ import type { RedisCounters } from "./statistics.ts";
 export interface StoreContext extends ReadOptions, EngineContext {
   /** Whether the server's clock decides; otherwise `Date.now`. */
   readonly useServerTime: boolean;
-  /** By which it signs claims: see commit/claims.ts. */
+  /** The name by which it signs claims: see commit/claims.ts. */
   readonly owner: string;
   /** Keys that it claims. */
   readonly contended: ContendedKeys;
   readonly values: ValueCache;
   readonly clock: ServerClock;
   readonly counters: RedisCounters;
-  /** Receives what breakers notice. */
+  /** Receives the outages that breakers notice. */
   reportOutage(outage: Outage): void;
 }

@@ -2,12 +2,13 @@
  * Compare and set, for a whole batch in one round trip.
  *
  * The calls are stepped over the values last seen, which are guesses, at a time that is an estimate.
- * Then one script call per hash slot has the server compare each guess with what it holds. Where
- * they are the same, what was decided holds, and what changed is written; where not, the server
- * replies what it holds, and only the calls on those keys are stepped again. A refusal is compared
- * too: nobody is refused for what others have given back since.
+ * Then one script call for each hash slot lets the server compare each guess with its value. If they
+ * are the same, the decision holds, and a changed value is written. If not, the server replies with
+ * its value, and only the calls on those keys are stepped again. A refusal is compared, too: nobody is
+ * refused because of units that others have given back since.
  *
- * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
+ * The keys of one call are committed as one: they form a group, and so do all keys that calls tie
+ * together.
  */
 
 import { type Batch, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
@@ -42,8 +43,7 @@ const MIN_OFF = 250;
 const NOBODY: ReadonlySet<Job> = new Set();
 
 /**
- * The guess for a value that is not valid text, and the character that clients decode such bytes
- * to.
+ * The guess for a value that is not valid text, and the character to which clients decode such bytes.
  */
 const NO_TEXT = "\0";
 const LOST_BYTES = "\ufffd";
@@ -51,7 +51,7 @@ const LOST_BYTES = "\ufffd";
 /**
  * Decides the calls of a batch on guessed values, and makes the script call that compares the guesses.
  *
- * @param others Calls that are committed otherwise; they share no key with these.
+ * @param others Calls that are committed in another way. They share no key with these.
  */
 export function comparing(
   batch: Batch,

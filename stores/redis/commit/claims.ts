@@ -10,8 +10,8 @@
  *
  *   t1 1795222155956 1795222150031.k3x9a0! 1795222150040.p81kq2!
  *
- * To see that a value has no claim takes a look at its last character. compare_and_set.ts does the
- * same inside the server.
+ * The last character of a value shows whether it has a claim. compare_and_set.ts does the same inside
+ * the server.
  */
 
 import type { Job } from "../../optimistic/job.ts";
@@ -86,7 +86,7 @@ export function claimsOfOthers(claims: string, owner: string, now: number): stri
 export interface ContendedKeys {
   /** Whether a call should claim its key: the call is starving, or the key is contended. */
   mustClaim(call: Job): boolean;
-  /** Until when calls have claimed their keys, by the server's clock. */
+  /** The instant until which calls have claimed their keys, by the server's clock. */
   readonly claimedUntil: WeakMap<Job, number>;
 }
 

@@ -1,23 +1,32 @@
 /*
- * One script for every algorithm: it compares, and replaces what is as expected.
+ * One script for every algorithm. It compares values, and replaces those that are as expected.
  *
- * KEYS come in groups, each of which is replaced as a whole or not at all. ARGV holds how many keys
- * each group has, or an empty text if each has one; whose call it is, and for how many milliseconds it
- * claims the keys of groups that it loses, or an empty text if it does not (see claims.ts); the
- * instant at which the caller has decided, or an empty text if that is not the server's, and by how
- * many ms that may differ from the server's time: if it differs by more, nothing is as expected,
- * because the server's clock was set, or the caller's stood still. Then for each key the text that
- * it should hold, the new one and its time to live in ms, or an empty text to leave its expiry as it
- * is. An empty text stands for no value; where both texts are the same, the key
- * is only compared. Bytes that are no text come to a client as other ones, so that it could not send
- * them back: it sends a text that begins with NUL instead, is answered NUL and the SHA-1 of the value,
- * and sends that. Texts are compared without claims, and a key that others have claimed is not as
- * expected. MGET reads, because it takes a value of another type for none, where GET would stop.
+ * KEYS come in groups, each of which is replaced as a whole or not at all. ARGV holds:
  *
- * The reply: the server's seconds and microseconds, then for each group that was not as expected its
- * place and the values that its keys hold. Most often there is none, and the reply is short.
+ * - how many keys each group has, or an empty text if each group has one;
+ * - the owner of the call, and for how many milliseconds it claims the keys of groups that it loses,
+ * or an
+ *   empty text if it claims none (see claims.ts);
+ * - the instant at which the caller has decided, or an empty text if that is not the server's time;
+ * - by how many ms that instant may differ from the server's time. If it differs by more, nothing is
+ * as
+ *   expected, because the server's clock was set, or the caller stood still;
+ * - for each key, the text that it should hold, the new text, and the time to live in ms, or an empty
+ * text
+ *   to leave its expiry as it is.
  *
- * A value that was replaced by an equal one in the meantime (ABA) does no harm: a decision depends
+ * An empty text stands for no value. If both texts of a key are the same, the key is only compared. A
+ * client cannot send back bytes that are not valid text, because it decodes them to other characters.
+ * So it sends a text that begins with NUL instead. The reply is NUL and the SHA-1 of the value, and
+ * the client then sends that. Texts are compared without claims, and a key that others have claimed is
+ * not as expected. The script reads by MGET, which treats a value of another type as absent. GET would
+ * stop.
+ *
+ * The reply has the server's seconds and microseconds, and then, for each group that was not as
+ * expected, its place and the values of its keys. Usually there is no such group, and the reply is
+ * short.
+ *
+ * A value that was replaced by an equal one meanwhile (ABA) does no harm, because a decision depends
  * on nothing but the value and the time.
  */
 

@@ -1,6 +1,6 @@
 /*
- * Which calls of a batch the script cannot run, so that they compare and set, in the same write: those
- * of other verbs and algorithms, and all calls on a key whose state has notes.
+ * Finds the calls of a batch that the script cannot run: calls of other verbs and algorithms, and all
+ * calls on a key whose state has notes. They compare and set, in the same write.
  */
 
 import { isNotedText } from "../../../core/receipts/noted_codec.ts";
@@ -10,13 +10,13 @@ import type { Job, Part } from "../../optimistic/job.ts";
 import type { ValueCache } from "../../optimistic/value_cache.ts";
 
 /**
- * The calls of a batch that compare and set, because the script cannot run them, and all that share a key
- * with one of those: calls on a key are decided in their order.
+ * The calls of a batch that compare and set because the script cannot run them, and all calls that
+ * share a key with one of these, because calls on a key are decided in their order.
  */
 export function comparingJobs({ jobs, cells }: Batch, values: ValueCache): ReadonlySet<Job> {
   const keys = new Set<Cell>();
   for (const cell of values.isEmpty() ? [] : cells.all) {
-    // A state with notes when it was last seen.
+    // The state had notes when it was last seen.
     if (isNotedText(values.get(cell.name)?.text ?? "")) keys.add(cell);
   }
   const comparing = new Set<Job>();
@@ -42,7 +42,7 @@ function canRun({ bound, several }: Job): boolean {
     (parts.length === 1 || !parts.some(isCharge));
 }
 
-/** The script takes a charge that changes nothing for a refusal. */
+/** Whether a call is a charge. The script would count a charge that changes nothing as a refusal. */
 function isCharge({ bound }: Part): boolean {
   return bound.formula?.[0] === "charge";
 }

@@ -1,6 +1,6 @@
 /*
- * Batches that are committed by a script: one call of it for each hash slot, and for calls that must be
- * alone, all in one write.
+ * Commits batches by a script, all in one write. There is one script call for each hash slot, and one
+ * for each set of calls that must be alone.
  */
 
 import type { Batch } from "../../optimistic/batch.ts";
@@ -16,24 +16,24 @@ import { connectionLost } from "../../optimistic/batch_failure.ts";
 import { failureOfReply } from "../failures/reply_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 
-/** Calls that are committed by one script. */
+/** Calls that one script commits. */
 export interface CommitScript {
   readonly text: string;
   readonly jobs: readonly Job[];
-  /** A script call; may change the order of its cells. */
+  /** Makes a script call. It may change the order of the cells. */
   commandOf(call: CommitCall): Command;
-  /** Reports calls by the script's reply, from the part after the time on. */
+  /** Reports calls by the part of the script's reply that follows the time. */
   readReply(call: CommitCall, reply: readonly unknown[]): void;
 }
 
 /** The index in a reply after the server's time. */
 export const AFTER_TIME = 2;
 
-/** A script call that is made. */
+/** A script call that was sent. */
 interface SentCall {
   readonly script: CommitScript;
   readonly call: CommitCall;
-  /** By EVALSHA. */
+  /** The EVALSHA command. */
   readonly command: Command;
 }
 
@@ -63,11 +63,11 @@ export async function commitByScripts(
     if (reply instanceof Error) failed.push([call.jobs, reply]);
     else script.readReply(call, reply as readonly unknown[]);
   }
-  // Last, because a failure of the whole call also fails the calls that lost a race.
+  // Report failures last, because a failed call also fails the calls that lost a race.
   for (const [jobs, error] of failed) fail(jobs, failureOfReply(error));
 }
 
-/** The beginning of a script call: all but the arguments after the keys of the cells. */
+/** The beginning of a script call, up to the keys of the cells. */
 export function scriptCommand(sha: string, cells: readonly Cell[]): string[] {
   const command = ["EVALSHA", sha, String(cells.length)];
   for (const { name } of cells) command.push(name);
@@ -75,8 +75,8 @@ export function scriptCommand(sha: string, cells: readonly Cell[]): string[] {
 }
 
 /**
- * Sends script calls in one write: EVALSHA, and again as EVAL with the script's text where the
- * server does not know it. The first two values of every reply are the server's time.
+ * Sends script calls in one write: as EVALSHA, and again as EVAL with the script's text if the server
+ * does not know the script. The first two values of every reply are the server's time.
  */
 async function callScripts(
   node: CommitNode,

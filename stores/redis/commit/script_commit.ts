@@ -1,10 +1,10 @@
 /*
- * The state transitions run by the server, for a whole batch in one round trip.
+ * Lets the server run the state transitions of a whole batch, in one round trip.
  *
- * One script call per hash slot takes the costs over what the keys hold, and replies the server's
- * time and what they held before. From that the same calls are decided here once more, by the same
- * reducers, for every field of their decisions. Nobody can come in between, so there are no
- * conflicts, and no value of a key needs to be remembered.
+ * One script call for each hash slot takes the costs from the keys, and replies with the server's time
+ * and the values before. On these values the same calls are decided here once more, by the same
+ * reducers, for every field of their decisions. Nobody can come in between, so there are no conflicts,
+ * and no values need to be remembered.
  */
 
 import { isNotedText } from "../../../core/receipts/noted_codec.ts";
@@ -43,15 +43,17 @@ export function scriptCommit(
   return commitByScripts(node, batch, callbacks, scripts, context);
 }
 
-/** The texts that the keys held: a list, or lines of which an empty one is a key that held nothing. */
+/**
+ * The texts that the keys held: a list, or lines, in which an empty line is a key that held nothing.
+ */
 function heldTexts(reply: unknown): readonly (string | null)[] {
   if (typeof reply !== "string") return reply as readonly (string | null)[];
   return reply.split("\n").map((line) => line === "" ? null : line);
 }
 
 /**
- * Remembers what keys hold now if something is known of them: a call on them has compared and set, and
- * the next may do so again. A receipt that comes back after a reservation by the script is one.
+ * Remembers the new values of keys that the cache knows. A call on such a key has compared and set,
+ * and the next may do so again, such as a receipt that comes back after a reservation by the script.
  */
 function rememberKnown(cells: readonly Cell[], now: number, values: ValueCache): void {
   for (const cell of cells) {
@@ -79,7 +81,7 @@ function running(
     readReply(call, reply) {
       const held = heldTexts(reply[AFTER_TIME]);
       if (reply.length > AFTER_TIME + 1) {
-        // A key has notes: the server has done nothing, and from now on such calls compare and set.
+        // A key has notes, so the server has done nothing. From now on such calls compare and set.
         for (const [index, { name }] of call.cells.entries()) {
           const text = held[index] ?? "";
           if (isNotedText(text)) values.set(name, text, undefined, 0);
@@ -93,7 +95,7 @@ function running(
         now: useServerTime ? Math.floor(timeOf(reply)) : own,
         isShared: useServerTime,
       };
-      // Calls that were given up meanwhile as well: the server has charged them.
+      // Decide calls that were given up meanwhile as well, because the server has charged them.
       const stepped = stepAll(call.jobs, batch.cells, time, counters);
       if (!values.isEmpty()) rememberKnown(call.cells, time.now, values);
       callbacks.answer(stepped);

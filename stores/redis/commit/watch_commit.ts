@@ -1,7 +1,7 @@
 /*
  * One optimistic transaction for a whole batch, in two round trips:
  *
- *   APPEND k1 claim ...      only for keys that calls have lost races for: see claims.ts
+ *   APPEND k1 claim ...      only for keys for which calls have lost races: see claims.ts
  *   WATCH k1 k2 ...          from here on, the server notes changes of these keys
  *   MGET k1 k2 ...           their values, all of one instant
  *   TIME                     the instant at which the calls are decided
@@ -12,10 +12,9 @@
  *   SET k1 v PX t ...        the new values
  *   EXEC                     all of them are written if no watched key has changed, otherwise none
  *
- * A connection serves one batch at a time and never reconnects, so its EXEC belongs to its WATCH
- * (see connection.ts). A call that was refused for the values read needs no EXEC, because they were
- * true when they were read. A call that was refused because of other calls in the batch waits for
- * their commit.
+ * A connection serves one batch at a time and never reconnects, so its EXEC belongs to its WATCH (see
+ * connection.ts). A call that the values refuse needs no EXEC, because the values were right when they
+ * were read. A call that was refused because of other calls in the batch waits for their commit.
  */
 
 import { type Batch, cellsOf, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
@@ -50,7 +49,7 @@ export async function watchCommit(
   node.watching = true;
   callbacks.onLoaded();
   if (!hasReplies(trip)) return callbacks.fail(batch.jobs, trip);
-  // A claim that was not permitted changes nothing.
+  // Ignore the reply to a claim: a claim that was not permitted changes nothing.
   const replies = trip.slice(claiming.length);
   const refusal = firstError(replies);
   if (refusal !== undefined) {
@@ -96,9 +95,9 @@ function claimCommands(
 }
 
 /**
- * The calls that must wait for other processes: those on keys that others have claimed, and later
- * ones that share a key with them. Removes the claimed cells from `claims`; for each other cell it
- * leaves the claims of others, which are to stand behind the value that is written.
+ * The calls that must wait for other processes: calls on keys that others have claimed, and later
+ * calls that share a key with them. It removes the claimed cells from `claims`. For each other cell it
+ * leaves the claims of others, which must follow the value that is written.
  */
 function claimedJobs(
   { jobs, cells }: Batch,
@@ -136,8 +135,8 @@ function loadCommands({ watching }: CommitNode, { cells }: Batch): Command[] {
 }
 
 /**
- * Puts the values read into the cells, and their claims into `claims`; returns the instant to
- * decide at.
+ * Puts the values into the cells, and their claims into `claims`. Returns the instant at which to
+ * decide.
  */
 function load(
   cells: readonly Cell[],

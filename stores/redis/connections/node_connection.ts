@@ -1,8 +1,7 @@
 /*
- * A connection of the store to one node, as the engine drives it: how batches are committed on it is
- * found out when it is made. It is closed by the engine; only short-lived connections (to find a
- * cluster's nodes or a sentinel's master, or to delete a prefix) are closed by the code that opened
- * them.
+ * A connection of the store to one node, for the engine. When it is made, it finds out how to commit
+ * batches. The engine closes it. Only short-lived connections (to find a cluster's nodes or a
+ * sentinel's master, or to delete a prefix) are closed by the code that opened them.
  */
 
 import type { CircuitBreaker } from "../../optimistic/circuit_breaker.ts";
@@ -19,13 +18,13 @@ import type { StoreContext } from "../store_context.ts";
 import { repliesTo } from "./round_trip.ts";
 import { timeOf } from "./time_of.ts";
 
-/** How batches are committed. */
+/** The way to commit batches. */
 type Commit = "watch" | "cas" | "script";
 
-/** The mode of a connection, and when to find out again, by `performance.now`. */
+/** The mode of a connection, and the instant at which to choose again, by `performance.now`. */
 interface Mode {
   readonly commit: Commit;
-  /** The server may permit more by then. */
+  /** The instant to choose again, because the server may permit more by then. */
   readonly chooseAgainAt: number;
 }
 
@@ -59,7 +58,7 @@ function linkOf(
     try {
       mode = await chooseMode(connection, context);
     } catch {
-      // The next batch meets the same failure, and deals with it.
+      // The next batch meets the same failure, and handles it.
     }
   }
 
@@ -86,8 +85,8 @@ const SCRIPTS = {
 const AUTO: readonly Commit[] = ["script", "cas", "watch"];
 
 /**
- * Finds out how to commit on a connection: as the options say, or with `"auto"` by the first mode that
- * the server permits. A script's reply is also the first sample of the server's time.
+ * Chooses how to commit on a connection: by the option, or with `"auto"` by the first mode that the
+ * server permits. A script's reply is also the first sample of the server's time.
  */
 async function chooseMode(
   connection: Connection,
@@ -110,13 +109,13 @@ async function chooseMode(
   throw refusal!;
 }
 
-/** Milliseconds until a server that permits no scripts is asked again whether it does. */
+/** Milliseconds after which a server that forbids scripts is asked again. */
 const CHOOSE_EVERY = 1_000;
 
-/** The lowest version of Redis that has all that the store uses: SET with KEEPTTL is of 6.0. */
+/** The lowest version of Redis that the store supports, because KEEPTTL of SET came with 6.0. */
 const LOWEST_VERSION = 6;
 
-/** Requires a server that is new enough, if it says of which version it is. */
+/** Requires a new enough server, if the server reports its version. */
 async function requireVersion(
   connection: Connection,
   { connectDeadline }: StoreContext,
@@ -134,7 +133,9 @@ function reasonOf(commit: StoreContext["commit"], refusal: Error | undefined): s
     : `The server permits no scripts: ${refusal.message}`;
 }
 
-/** Tries a mode's script by its text and by its name; what the server has against it, if anything. */
+/**
+ * Tries a mode's script by its text and by its name. Returns the server's objection, if it has one.
+ */
 async function refusalOf(
   connection: Connection,
   mode: "cas" | "script",
@@ -149,7 +150,7 @@ async function refusalOf(
   return refusal;
 }
 
-/** Whether scripts are not permitted, or not as they are on a Redis server. */
+/** Whether the error says that scripts are forbidden, or work differently from a Redis server. */
 function isForbidden({ message }: Error): boolean {
   return /^(NOPERM|ERR)\b/.test(message);
 }

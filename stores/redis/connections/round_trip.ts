@@ -9,7 +9,7 @@ import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 import { countRoundTrip } from "../statistics.ts";
 import type { StoreContext } from "../store_context.ts";
 
-/** The replies to commands sent in one write, or why there are none. */
+/** The replies to commands sent in one write, or the failure. */
 export type RoundTrip = readonly unknown[] | BatchFailure;
 
 /** Whether a round trip came back. */
@@ -20,7 +20,7 @@ export function hasReplies(trip: RoundTrip): trip is readonly unknown[] {
 /**
  * The replies to commands that are not a batch.
  *
- * @throws The reason why there are none.
+ * @throws The error of the failure.
  */
 export async function repliesTo(
   connection: Connection,
@@ -32,7 +32,7 @@ export async function repliesTo(
   return trip;
 }
 
-/** A connection, and what is known of its server. */
+/** A connection, and the facts about its server. */
 export interface RoundTripNode extends AwaitedServer {
   readonly connection: Connection;
 }

@@ -1,6 +1,6 @@
 /*
- * Finds a server that answers among the sentinels, or the nodes of a cluster, without waiting out
- * each one that is down.
+ * Finds a server that answers among the sentinels, or the nodes of a cluster. It does not wait out
+ * each server that is down.
  */
 
 import { patientTimer } from "../../optimistic/patient_timer.ts";
