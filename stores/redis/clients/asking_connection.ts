@@ -18,7 +18,7 @@ function asking(connection: Connection): Connection {
     async send(commands) {
       let inTransaction = false;
       const written = commands.flatMap((command): readonly Command[] => {
-        // MULTI asks for all that follow.
+        // An ASKING before MULTI counts for the whole transaction.
         if (inTransaction) return [command];
         inTransaction = command[0] === "MULTI";
         return [ASKING, command];

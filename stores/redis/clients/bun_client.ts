@@ -16,7 +16,7 @@ export interface BunRedisClient {
   duplicate(): unknown;
 }
 
-/** The result of `duplicate`, as far as it is used. */
+/** The members that we use of the result of `duplicate`. */
 interface Duplicate {
   readonly connected: boolean;
   onconnect: (() => void) | null;

@@ -4,6 +4,6 @@ import type { Dial } from "./connection.ts";
 export interface ClusterDials {
   /** The nodes that its options name. */
   readonly roots: readonly Dial[];
-  /** A node at an address that another one has named: host and port. */
+  /** Dials the node at an address (host and port) that another node has named. */
   readonly nodeAt: (address: string) => Dial;
 }

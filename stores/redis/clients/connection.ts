@@ -1,10 +1,10 @@
 /*
  * All that the store needs of a client library.
  *
- * A connection never reconnects. When it is lost, whatever was queued on it is rejected, and
- * another one is dialled. An optimistic transaction has no other protection: a library that
- * reconnects by itself may run MULTI ... EXEC on a new connection where nothing is watched, and
- * lose an update (node-redis 6 does, between the loss of a socket and the next one).
+ * A connection never reconnects. When it is lost, all its commands are rejected, and another
+ * connection is dialled. An optimistic transaction has no other protection. A library that reconnects
+ * by itself may run MULTI ... EXEC on a new connection on which nothing is watched, and lose an update
+ * (node-redis 6 does, between the loss of a socket and the next one).
  */
 
 /** A command and its arguments. */
@@ -12,7 +12,7 @@ export type Command = readonly string[];
 
 /** A connection that nobody else sends commands on. */
 export interface Connection {
-  /** Whether it still lives. */
+  /** Whether it is still open. */
   readonly open: boolean;
   /** Whether commands may go to different servers or sockets, so that it cannot watch keys. */
   readonly isShared?: boolean;
@@ -21,7 +21,7 @@ export interface Connection {
    * replied is an `Error` among them. Rejects if the connection is lost before the last reply.
    */
   send(commands: readonly Command[]): Promise<readonly unknown[]>;
-  /** Ends it at once: whatever still waits for a reply is rejected. */
+  /** Ends it at once, and rejects every command that still waits for a reply. */
   destroy(): void;
 }
 

@@ -1,6 +1,6 @@
 /*
- * A client that the store has made for itself, as a connection that never reconnects. Whatever the
- * client throws, and wherever, ends in a rejection: nothing ends the process or leaves a call
+ * Turns a client of the store's own into a connection that never reconnects. Any error that the client
+ * throws, wherever it does, becomes a rejection. It neither ends the process nor leaves a call
  * waiting.
  */
 
@@ -15,7 +15,7 @@ export interface DedicatedClient {
   readonly isReady: boolean;
   /** Whether its commands may go to different servers or sockets, so that it cannot watch keys. */
   readonly isShared?: boolean;
-  /** Whether it speaks TLS, as far as that is known. */
+  /** Whether it speaks TLS, if that is known. */
   readonly usesTls?: boolean;
   on(event: "error" | "connect", listener: (error?: unknown) => void): unknown;
   connect(): Promise<unknown>;
@@ -30,12 +30,12 @@ interface Attempt {
   late: boolean;
   /** Whether its socket was opened. */
   isOpen: boolean;
-  /** The error that the client reported last. */
+  /** The last error that the client reported. */
   error: unknown;
 }
 
 /**
- * Connects a client once it is there, all in at most so many milliseconds.
+ * Waits for a client and connects it, all in at most `timeout` milliseconds.
  *
  * Destroying a client does nothing to a socket that is still being opened (node-redis 6.3.1), and
  * such a socket would stay open. So a late client is left to its `connectTimeout`, and destroyed if
@@ -90,8 +90,8 @@ function speaksTls(client: DedicatedClient | undefined): boolean {
 }
 
 /**
- * The error that says more: the one that a client throws, or the one that it reported before. ioredis
- * and iovalkey throw that the connection is closed, and report the reason only as an event.
+ * Chooses the error that says more: the thrown one, or the one reported before. ioredis and iovalkey
+ * only throw that the connection is closed, and report the reason as an event.
  */
 function tellingError(thrown: unknown, reported: unknown): unknown {
   const { message } = asError(thrown);
@@ -144,7 +144,7 @@ export async function destroy(
   client: { destroy(): unknown } | { disconnect(): unknown },
 ): Promise<void> {
   try {
-    // Version 4 of node-redis has another name for it.
+    // Version 4 of node-redis has another name for `destroy`.
     await ("destroy" in client ? client.destroy() : client.disconnect());
   } catch {
     // There is nothing to end.

@@ -15,8 +15,8 @@
 import { LONGEST_TIMER } from "../../../core/clock.ts";
 
 /**
- * Milliseconds by which a client's time limit exceeds the store's. A client goes by the clock, so
- * after a pause of the process it would take the server for dead.
+ * Milliseconds by which a client's time limit exceeds the store's. A client reads only the clock, so
+ * after a pause of the process it would think that the server is dead.
  */
 const GRACE = 2_000;
 

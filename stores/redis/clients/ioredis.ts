@@ -3,9 +3,9 @@
  * never reconnect. Its own retries are off, because a command that is sent again may be charged
  * twice; `WATCH` may be used, because nobody else has the connection.
  *
- * A cluster client would bring each command to its node by itself, but the store would see one
- * connection, and a silent node would hold up the calls on all nodes. So the store dials each node,
- * as with other cluster clients.
+ * A cluster client would bring each command to its node by itself. But the store would see only one
+ * connection, and a silent node would hold up the calls on all nodes. So the store dials each node, as
+ * it does with other cluster clients.
  */
 
 import type { ClusterDials } from "./cluster_dials.ts";
@@ -47,21 +47,21 @@ export function dialIoRedis(client: IoRedisClient): Dial {
 interface Cluster {
   readonly startupNodes: readonly (object | string | number)[];
   readonly options?: object;
-  /** The address of a node as its client's `natMap` has it. */
+  /** The address of a node after the client's `natMap`. */
   natMapper(address: string): object;
   duplicate(nodes: readonly object[], options: object): {
     readonly connectionPool: { findOrCreate(node: object): Redis };
   };
 }
 
-/** A client of one node, as a cluster client makes it: not connected yet. */
+/** A client of one node, made by a cluster client. It is not connected yet. */
 interface Redis {
   duplicate(options: object): Duplicate;
 }
 
 /**
- * Dials the nodes of a cluster with the options of its client. A duplicate of that, which is never
- * connected, makes the clients of nodes.
+ * Dials the nodes of a cluster with the options of its client. A duplicate of the client, which is
+ * never connected, makes the clients of the nodes.
  */
 export function ioRedisClusterDials(client: IoRedisClient): ClusterDials {
   const cluster = client as unknown as Cluster;
@@ -87,7 +87,7 @@ export function ioRedisClusterDials(client: IoRedisClient): ClusterDials {
   };
 }
 
-/** A node that a cluster client was given: its options, its URL or its port. */
+/** The options of a node that a cluster client was given as an object, a URL or a port. */
 function rootOf(node: object | string | number): object {
   if (typeof node === "object") return node;
   if (typeof node === "number") return { host: "127.0.0.1", port: node };

@@ -7,7 +7,7 @@ import type { Dial } from "./connection.ts";
 import { connect, type DedicatedClient } from "./dedicated_connection.ts";
 import { dedicatedOptions } from "./dedicated_options.ts";
 
-/** A node-redis client, as far as the store needs one; `createClient` returns it. */
+/** The members that the store needs of a node-redis client, the result of `createClient`. */
 export interface NodeRedisClient {
   /** Its options. */
   readonly options?: unknown;
@@ -17,7 +17,7 @@ export interface NodeRedisClient {
   sendCommand(command: never): unknown;
 }
 
-/** A node-redis pool, connected; `createClientPool` returns it. */
+/** A connected node-redis pool, the result of `createClientPool`. */
 export interface NodeRedisPool {
   /** How many clients it has. */
   readonly totalClients: number;
@@ -46,7 +46,7 @@ export function dialPool(pool: NodeRedisPool): Dial {
 /** Lends a client to a function, and returns the result of the function. */
 type Lend = (use: (client: Original) => Promise<DedicatedClient>) => Promise<DedicatedClient>;
 
-/** Dials with the options of a client that is lent. */
+/** Dials with the options of a lent client. */
 export function dialLent(lend: Lend): Dial {
   return (timeout) => {
     const copy = async (client: Original) => await copyOf(client, timeout);
@@ -54,7 +54,7 @@ export function dialLent(lend: Lend): Dial {
   };
 }
 
-/** A client with the same options, but for those of dedicated_options.ts; not yet connected. */
+/** A client with the same options, except those of dedicated_options.ts. It is not connected yet. */
 export function copyOf(client: Original, timeout: number): DedicatedClient {
   return client.duplicate(dedicatedOptions(client.options?.socket, timeout));
 }

@@ -1,11 +1,10 @@
 /*
  * Connections to the nodes of a cluster, by a cluster client of node-redis.
  *
- * A cluster client makes clients of nodes with the options that it was given: `defaults`, and
- * `nodeAddressMap`. So it is duplicated, with the options of its nodes replaced as everywhere in the
- * store (see dedicated_options.ts), and makes the clients of nodes. It is not connected itself, and
- * watches nothing. One duplicate makes the clients of all nodes, because each has a class of its own
- * for its clients, which takes a millisecond to make.
+ * A cluster client makes the clients of its nodes, with its options `defaults` and `nodeAddressMap`.
+ * So the store duplicates it, with the nodes' options replaced (see dedicated_options.ts), and lets
+ * the duplicate make the clients of nodes. The duplicate itself is never connected. There is only one
+ * for all nodes, because each duplicate makes a class for its clients, which takes a millisecond.
  */
 
 import type { ClusterDials } from "./cluster_dials.ts";
@@ -41,17 +40,17 @@ interface Maker {
   on(event: "error", listener: () => void): unknown;
 }
 
-/** Where a node is; `nodeAddressMap` receives the address. */
+/** The place of a node. `nodeAddressMap` receives the address. */
 interface NodeName {
   readonly address: string;
   readonly host: string | undefined;
   readonly port: number | undefined;
 }
 
-/** A node whose client is yet to be made. */
+/** A node whose client has not been made yet. */
 interface Place extends NodeName {
   readonly readonly: false;
-  /** Before 5.0 a promise until it is connected. */
+  /** The client. Before 5.0 it is a promise until it is connected. */
   client: DedicatedClient | Promise<DedicatedClient> | undefined;
 }
 
@@ -71,7 +70,7 @@ export function clusterDials(cluster: NodeRedisCluster, timeout: number): Cluste
       clientSideCache: undefined,
       defaults: { ...defaults, ...options, ...own },
     });
-    // Before 5.0 it reports what goes wrong with its nodes.
+    // Before 5.0 it reports the errors of its nodes.
     await maker.on("error", () => {});
     return maker;
   }
@@ -104,13 +103,13 @@ function named(address: string): NodeName {
   return { address, host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
 }
 
-/** A value that is made when it is first needed. */
+/** A function that makes a value when it is first called, and then returns the same value. */
 function once<Value>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => made ??= make();
 }
 
-/** The client that a cluster client makes once it is to connect. */
+/** The client that a cluster client makes when it is told to connect. */
 function clientOf(maker: Maker, node: NodeName): DedicatedClient {
   const place: Place = { ...node, readonly: false, client: undefined };
   const listeners: Parameters<DedicatedClient["on"]>[] = [];

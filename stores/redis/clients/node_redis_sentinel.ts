@@ -1,11 +1,12 @@
 /*
  * Connections to the master that sentinels name, by a sentinel client of node-redis.
  *
- * For each connection the sentinels are queried anew, one after the other, and nobody waits for one
- * that is silent. Each is queried by a duplicate of the client that was given, which knows no other
- * sentinel and lives for one query. It connects to the master that the sentinel names; so what it
- * lends is a client of that master, whose options are those to dial with. `_execute` is what the
- * client's own commands are built on; what it lends otherwise hides the options.
+ * For each connection the store queries the sentinels again, one after the other, and does not wait
+ * for a silent one. It queries each by a duplicate of the given client, which knows no other sentinel
+ * and lives for one query. The duplicate connects to the master that the sentinel names, and lends a
+ * client of that master. The store then dials with the options of that client. It borrows the client
+ * by `_execute`, on which the client's own commands are built, because other ways to borrow it hide
+ * the options.
  */
 
 import type { Connection, Dial } from "./connection.ts";
@@ -17,7 +18,7 @@ import { onceOnly } from "./dedicated_options.ts";
 
 /** A node-redis sentinel client; `createSentinel` returns it. */
 export interface NodeRedisSentinel {
-  /** Where the master is. */
+  /** The address of the master. */
   getMasterNode(): unknown;
   /** From 6.0: makes another sentinel client with the same options, but for those given. */
   duplicate?(overrides?: never): unknown;
@@ -36,7 +37,7 @@ interface ClientOptions {
   readonly socket?: object;
 }
 
-/** A sentinel client of our own. */
+/** A sentinel client of the store's own. */
 interface Scout {
   on(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
@@ -47,12 +48,12 @@ interface Scout {
   destroy(): Promise<void>;
 }
 
-/** Milliseconds that a sentinel has for its answer before another one is queried, too. */
+/** Milliseconds after which a second sentinel is queried, too, if the first has not answered. */
 const HEAD_START = 150;
 
 /**
- * Dials masters: the sentinel that answered last is queried first. A client of node-redis 5 cannot
- * be duplicated: it must be connected, and lends the client of the master that it knows.
+ * Dials masters. The sentinel that answered last is queried first. A client of node-redis 5 cannot be
+ * duplicated. It must be connected, and lends the client of the master that it knows.
  */
 export function sentinelDial(given: NodeRedisSentinel): Dial {
   if (!("duplicate" in given)) {
@@ -79,7 +80,7 @@ export function sentinelDial(given: NodeRedisSentinel): Dial {
   };
 }
 
-/** A client of the master that a sentinel names; not yet connected. */
+/** A client of the master that a sentinel names. It is not connected yet. */
 async function masterBy(scout: Scout, timeout: number): Promise<DedicatedClient> {
   try {
     await scout.connect();
@@ -89,7 +90,7 @@ async function masterBy(scout: Scout, timeout: number): Promise<DedicatedClient>
   }
 }
 
-/** A client that knows one sentinel, and fails when that or the master does not answer. */
+/** A client that knows one sentinel. It fails if the sentinel or the master does not answer. */
 async function scoutOf(
   sentinel: Duplicated<Scout>,
   { sentinelRootNodes, sentinelClientOptions, nodeClientOptions }: SentinelOptions,

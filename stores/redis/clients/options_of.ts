@@ -1,13 +1,14 @@
 /** A client that makes others of its kind. */
 export interface Duplicated<Client> {
-  /** Makes another one with the same options, but for those given. */
+  /** Makes another client with the same options, except those given. */
   duplicate(overrides?: object): Client;
 }
 
 /**
- * The options that a cluster or sentinel client of node-redis was made with, which it hides.
- * `duplicate` hands them to the constructor of what it is called on: here one that returns them, on
- * a duplicate, because the client that was given is not touched.
+ * The options with which a cluster or sentinel client of node-redis was made. The client hides them,
+ * but `duplicate` hands them to its object's constructor. So this function makes a duplicate, replaces
+ * its constructor by one that returns the options, and duplicates it again. The given client is not
+ * touched.
  */
 export function optionsOf<Options>(client: Duplicated<unknown>): Options {
   const { duplicate } = client;
@@ -16,7 +17,7 @@ export function optionsOf<Options>(client: Duplicated<unknown>): Options {
   return handled(duplicate.call(twin)) as Options;
 }
 
-/** The same; should it be a promise, then one of which nobody misses the rejection. */
+/** Returns the value. If it is a promise, its rejection counts as handled. */
 function handled<Value>(value: Value): Value {
   Promise.resolve(value).catch(() => {});
   return value;

@@ -11,13 +11,13 @@ import type { Command, Dial } from "./connection.ts";
  */
 export interface RedisSender {
   /**
-   * Sends commands, and resolves to their replies in order. An error that the server replied is an
-   * `Error` among them, with the server's words; it rejects if there are no replies.
+   * Sends commands, and resolves to their replies in order. If the server replies with an error, the
+   * reply is an `Error` with the server's words. Rejects if there are no replies.
    */
   send(commands: readonly (readonly string[])[]): Promise<readonly unknown[]>;
 }
 
-/** A sender as a connection that never closes. */
+/** Turns a sender into a connection that never closes. */
 export function dialSender(sender: RedisSender): Dial {
   async function send(commands: readonly Command[]): Promise<readonly unknown[]> {
     const replies = await sender.send(commands);

@@ -5,7 +5,7 @@
 
 import { formatValue } from "../../../core/options/checks.ts";
 
-/** Clients that an error can name, by members that they have and one that they lack. */
+/** Clients that an error can name. Each is known by its members, and by a member that it lacks. */
 const UNSUPPORTED: readonly (readonly [name: string, has: readonly string[], lacks: string])[] = [
   ["a client of ioredis or iovalkey", ["status", "sendCommand"], "destroy"],
   ["a RedisClient of Bun", ["send", "duplicate"], "sendCommand"],
@@ -14,7 +14,7 @@ const UNSUPPORTED: readonly (readonly [name: string, has: readonly string[], lac
   ["a cluster client of node-redis 5.0", ["getSlotRandomNode"], "_options"],
 ];
 
-/** The name in errors of a client that is rejected; `undefined` if the client is not a known one. */
+/** The name of a rejected client in errors; `undefined` if the client is not known. */
 export function unsupportedName(client: unknown): string | undefined {
   return UNSUPPORTED.find(([, members, lacks]) =>
     members.every((member) => has(client, member)) && !has(client, lacks)

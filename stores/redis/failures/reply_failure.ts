@@ -4,7 +4,7 @@
 
 import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 
-/** The replies that concern all calls. */
+/** Replies that affect all calls. */
 const KINDS = [
   ["moved", /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/],
   ["unwritable", /^(READONLY|OOM|NOREPLICAS|MISCONF)\b/],

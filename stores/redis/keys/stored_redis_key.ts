@@ -50,5 +50,5 @@ export function keyNamer(
 }
 
 const MALFORMED = /\p{Surrogate}/u;
-/** Characters that have to be escaped, and halves of characters. */
+/** Characters that must be escaped, and halves of characters. */
 const UNUSUAL = /[%{}\ud800-\udfff]/;

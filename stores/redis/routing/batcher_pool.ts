@@ -1,7 +1,7 @@
 /*
- * Spreads the calls for one server over its connections. Usually there is one, because large
- * batches are cheapest; watched transactions in a cluster hold keys of one slot, so several run in
- * parallel.
+ * Spreads the calls on one server over its connections. Usually there is one connection, because large
+ * batches are cheapest. But a watched transaction in a cluster holds keys of one slot, so several of
+ * them run in parallel.
  */
 
 import { type Batcher, batcher } from "../../optimistic/batcher.ts";
@@ -16,10 +16,10 @@ import type { StoreContext } from "../store_context.ts";
 /**
  * Makes the batchers of a server, which connect when they are first used.
  *
- * @param count How many batchers.
- * @param indexOf Which of them takes a call: the same one for all calls that may share a
- * transaction, so that connections do not race each other for a key. Without it, the one that
- * already serves the call's slot, otherwise an idle one.
+ * @param count The number of batchers.
+ * @param indexOf The index of the batcher for a call. It must be the same for all calls that may share
+ * a transaction, so that connections do not race each other for a key. Without it, the batcher that
+ * already serves the call's slot gets the call, otherwise an idle one.
  * @param moved Takes calls whose slot is on another node.
  */
 export function batcherPool(
@@ -44,7 +44,7 @@ export function batcherPool(
       least;
   }
   return {
-    /** Shared by all connections. */
+    /** The breaker that all connections share. */
     breaker: breaker as CircuitBreaker,
     submit(job: Job): void {
       if (count === 1) only.submit(job);
@@ -58,5 +58,5 @@ export function batcherPool(
   };
 }
 
-/** A server, by one connection or several side by side, each with batches of its own. */
+/** A server with one or several connections, each with batches of its own. */
 export type BatcherPool = ReturnType<typeof batcherPool>;

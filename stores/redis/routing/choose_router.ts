@@ -1,6 +1,6 @@
 /*
- * Recognizes which library a client comes from, and chooses how calls reach its servers: the only
- * file that knows all kinds of clients.
+ * Recognizes the library of a client, and chooses the way from calls to its servers. No other file
+ * knows all kinds of clients.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -66,7 +66,7 @@ const OWN_MAP = "it must bring each command to the node that has its slot";
 
 /** The facts about a kind of client. */
 interface ClientKind {
-  /** The member that it is recognised by; the first kind that has it counts. */
+  /** The member by which it is recognised. The first kind with such a member counts. */
   readonly sign: string;
   /** The other members that the store uses. */
   readonly uses: readonly string[];
@@ -114,7 +114,7 @@ function requireNoLegacyMode(client: RedisClient): void {
   throw new TypeError(errorMessage("create redisStore", rule, options.legacyMode));
 }
 
-/** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
+/** Requires a client that leaves keys unchanged. node-redis adds no prefix to raw commands. */
 function requireNoPrefix(client: RedisClient): void {
   const { _keyPrefix, options } = client as {
     readonly _keyPrefix?: string;

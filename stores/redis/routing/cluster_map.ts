@@ -1,5 +1,5 @@
 /*
- * Which node owns which hash slot.
+ * The map from hash slots to their nodes.
  *
  * The first call reads the map; it is read again when a node has failed or has redirected a call. Each
  * read uses a connection of its own, and any node can answer. Known nodes are tried in random order,
@@ -13,9 +13,9 @@ import { repliesTo } from "../connections/round_trip.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { SLOTS } from "./hash_slot.ts";
 
-/** The slots of a cluster, as far as they are known; addresses are host and port. */
+/** The known slots of a cluster. Addresses are host and port. */
 export interface SlotMap {
-  /** The node that has each slot. */
+  /** The node of each slot. */
   readonly owners: (string | undefined)[];
   /** Every node, replicas too. */
   readonly nodes: readonly string[];
@@ -29,7 +29,7 @@ const HEAD_START = 100;
  *
  * @param isFailing Whether a node has failed recently.
  * @param requireOpen Throws once nobody needs the slots any more.
- * @param timeout The most milliseconds for each connection, for each query, and for all of it.
+ * @param timeout The most milliseconds for each connection, for each query, and for everything.
  */
 export function readSlotMap(
   { nodeAt, roots }: ClusterDials,

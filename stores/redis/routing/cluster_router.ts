@@ -1,19 +1,19 @@
 /*
  * Brings each call of a cluster to the node that has its slot. In watch mode a transaction holds keys
- * of one slot, and a node has several connections; in cas mode a batch holds script
- * calls for many slots. Each node has batchers and connections of its own, and a clock and a cache
- * of its own, because no two nodes have the same time and the same values.
+ * of one slot, so a node has several connections. In cas mode a batch holds script calls for many
+ * slots. Each node has its own batchers and connections. It also has its own clock and cache, because
+ * nodes differ in their time and their values.
  *
  * A node that fails opens its breaker, and calls on its slots renew the map of slots. Nothing runs in
- * the background: the map is renewed when a call comes. Calls on slots without a known owner wait
- * in one queue until the cluster has named the owners; that queue has a circuit breaker, as nodes
- * have.
+ * the background: the map is renewed when a call comes. Calls on slots without a known owner wait in
+ * one queue until the cluster has named the owners. That queue has a circuit breaker, too, like a
+ * node.
  *
  * | a node replies | then |
  * |---|---|
  * | MOVED | the call goes to the node that it names; the map is renewed soon |
  * | ASK | this call goes to the node that the slot is being moved to, after an ASKING |
- * | TRYAGAIN | keys are in both places: a little later, and each call alone |
+ * | TRYAGAIN | keys are in both places: the call is tried again a little later, alone |
  * | CLUSTERDOWN | the call fails as not applied; the map is renewed soon |
  */
 
@@ -40,31 +40,31 @@ import { readSlotMap, type SlotMap } from "./cluster_map.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Router } from "./router.ts";
 
-/** The most milliseconds between two questions for the map while there is reason to ask. */
+/** The most milliseconds between two renewals of the map, as long as calls ask for one. */
 const RENEW_EVERY = 250;
 
-/** Connections to a node, and so transactions at a time, unless the options say otherwise. */
+/** The default of connections to a node, and so of transactions at a time. */
 const WATCHING = 16;
 
-/** How often nodes may redirect a call before it fails, because the cluster does not settle. */
+/** The most redirections of a call, after which it fails because the cluster does not settle. */
 const MAX_REDIRECTS = 32;
 
-/** A cluster, as far as it is known. */
+/** The known parts of a cluster. */
 interface Cluster {
   readonly dials: ClusterDials;
   slots: SlotMap;
-  /** The renewal of the slots under way. */
+  /** The renewal of the map that is under way. */
   renewal: Promise<void> | undefined;
-  /** The instant from which on they may be renewed. */
+  /** The instant from which the map may be renewed again. */
   renewalAt: number;
-  /** Whether the cluster says who has which slot. */
+  /** Whether the cluster names the owners of its slots. */
   readonly breaker: CircuitBreaker;
   /** The nodes in use, by their addresses; connections for ASK redirects are separate. */
   readonly nodes: Map<string, BatcherPool>;
   /** How often each call was redirected. */
   readonly redirects: WeakMap<Job, number>;
   readonly context: StoreContext;
-  /** Calls on slots of which no owner is known: the first of them has the slots renewed. */
+  /** Calls on slots without a known owner. The first of them renews the map. */
   unrouted: Job[];
   closed: boolean;
 }
@@ -114,7 +114,7 @@ function submit(cluster: Cluster, job: Job): void {
   node.submit(job);
 }
 
-/** The node at an address; with `asking`, by connections that ask for slots that are being moved to it. */
+/** The node at an address. With `asking`, its connections serve slots that are being moved to it. */
 function nodeAt(cluster: Cluster, address: string, asking = false): BatcherPool {
   const { nodes, dials, context } = cluster;
   const name = asking ? `${address} asking` : address;
@@ -138,8 +138,8 @@ function nodeAt(cluster: Cluster, address: string, asking = false): BatcherPool 
 }
 
 /**
- * Renews the map, and closes connections to nodes that have no slot any more. One renewal at a time,
- * however many need it.
+ * Renews the map, and closes connections to nodes without slots. There is one renewal at a time,
+ * however many calls need it.
  */
 function renewMap(cluster: Cluster): Promise<void> {
   return cluster.renewal ??= renew(cluster).finally(() => {
@@ -164,7 +164,7 @@ async function renew(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Renews the map unless that was done a moment ago; nobody waits for it. */
+/** Renews the map, unless it was renewed a moment ago. Nobody waits for it. */
 function renewMapSoon(cluster: Cluster): void {
   const now = performance.now();
   if (now < cluster.renewalAt) return;
@@ -172,7 +172,7 @@ function renewMapSoon(cluster: Cluster): void {
   renewMap(cluster).catch(() => {});
 }
 
-/** Has a call wait until it is known who has its slot; then it is submitted again. */
+/** Lets a call wait until the owner of its slot is known, and then submits it again. */
 function waitForRoute(cluster: Cluster, job: Job): void {
   const { unrouted, breaker, context: { maxPending, failJobs, refuseJob } } = cluster;
   if (unrouted.length >= maxPending) return refuseJob(job);
@@ -230,7 +230,7 @@ function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
   }
 }
 
-/** Submits calls to the node that their slot is being moved to. */
+/** Submits calls to the node to which their slot is being moved. */
 function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void {
   if (cluster.closed) return cluster.context.closeJobs(jobs);
   const node = nodeAt(cluster, address, true);
@@ -239,7 +239,7 @@ function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void 
 
 async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
-  // Sent together, they would be redirected again, because their keys are in both places.
+  // Send each call alone. Together they would be redirected again, because keys are in both places.
   for (const job of jobs) job.alone = true;
   submitAll(cluster, jobs);
 }

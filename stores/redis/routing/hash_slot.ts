@@ -1,10 +1,10 @@
 /*
- * The hash slot of a key in Redis Cluster: CRC-16/XMODEM (polynomial 0x1021) of what stands between
- * the first brace and the one that closes it, or of the whole key, modulo 16,384. Source: the Redis
- * Cluster specification.
+ * The hash slot of a key in Redis Cluster: CRC-16/XMODEM (polynomial 0x1021), modulo 16,384, of the
+ * text between the first brace and its closing brace, or of the whole key. Source: the Redis Cluster
+ * specification.
  */
 
-/** How many slots a cluster has. */
+/** The number of slots of a cluster. */
 export const SLOTS = 16_384;
 
 const encoder: TextEncoder = new TextEncoder();

@@ -10,12 +10,12 @@ import type { Job } from "../../optimistic/job.ts";
 export interface Router {
   /** The hash slot of a stored key; 0 on a single server. */
   slotOf(key: string): number;
-  /** How to connect to each server that has keys to write. */
+  /** The dials of all masters. */
   masters(): Promise<readonly Dial[]>;
-  /** Takes a call in. */
+  /** Accepts a call. */
   submit(job: Job): void;
-  /** Milliseconds until the next probe of a server that failed; 0 if none did. */
+  /** Milliseconds until the next probe of a failed server; 0 if no server has failed. */
   untilProbe(slot: number): number;
-  /** Fails all calls that wait, because the store is closed, and closes every connection. */
+  /** Closes every connection, and fails all waiting calls, because the store is closed. */
   close(): void;
 }

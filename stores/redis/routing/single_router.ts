@@ -12,7 +12,7 @@ import { batcherPool } from "./batcher_pool.ts";
 import type { Router } from "./router.ts";
 
 /**
- * Brings every call to one server; a key always has the same connection.
+ * Brings every call to one server. A key always has the same connection.
  *
  * @param clusterHint The advice of an error if the server turns out to be a node of a cluster.
  */
@@ -37,7 +37,7 @@ export function singleRouter(
   };
 }
 
-/** Mixes in the upper bits, which are the better ones of FNV-1a. */
+/** Mixes in the upper bits, which are the better bits of FNV-1a. */
 function hashOf({ key }: Job): number {
   const hash = fnv1a(key);
   return (hash ^ (hash >>> 15)) >>> 0;

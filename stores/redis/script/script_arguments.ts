@@ -1,5 +1,5 @@
 /*
- * The arguments of a script call, made of the calls that share it: see words.ts for the words.
+ * Makes the arguments of a script call from the calls that share it. words.ts lists the words.
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
@@ -7,28 +7,29 @@ import { cellOf, type Cells } from "../../optimistic/batch.ts";
 import type { Bound, Job } from "../../optimistic/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./words.ts";
 
-/** The work, before it is written out. */
+/** The steps of a script call, before they become text. */
 interface Draft {
   readonly cells: Cells;
   readonly formulas: Formula[];
   readonly steps: number[];
-  /** Where the last step of each key begins that may be taken once more. */
+  /** The beginning of each key's last step, if another call may still join that step. */
   readonly last: number[];
-  /** The instant of the steps that come next; below 0, the server's. */
+  /** The instant of the next steps; if it is negative, the server's. */
   instant: number;
-  /** The verb used last, and the index of its formula. */
+  /** The last verb, and the index of its formula. */
   bound: Bound | undefined;
   formula: number;
 }
 
 /**
- * The arguments of a script call beside the keys, to do what calls ask for in their order: the instant,
- * and either the cost, how often it is taken of each key, and the words of the one formula, or the
- * formulas and steps as JSON, which takes the server longer to read.
+ * The arguments of a script call after its keys. The first is the instant. If all calls have one
+ * formula and one cost, the cost follows, how often it is taken from each key, and the words of the
+ * formula. Otherwise the formulas and the steps of the calls follow as JSON, which the server reads
+ * more slowly.
  *
- * @param cells The cells of their keys, whose indices are those of the keys in the script call.
- * @param count How many keys the script call has.
- * @param now The instant to decide at; below 0, the server's time.
+ * @param cells The cells of their keys, in the order of the keys of the script call.
+ * @param count The number of keys of the script call.
+ * @param now The instant at which to decide; if it is negative, the server's time.
  */
 export function scriptArguments(
   jobs: readonly Job[],
@@ -52,7 +53,7 @@ export function scriptArguments(
   return [`${now}`, `[${JSON.stringify(formulas)}${steps.map((word) => `,${word}`).join("")}]`];
 }
 
-/** The same, of calls that all have one formula and one cost; `undefined` of others. */
+/** The arguments of calls with one formula and one cost; `undefined` if they have several. */
 function sameOfAll(
   jobs: readonly Job[],
   count: number,
@@ -74,7 +75,7 @@ function sameOfAll(
   return [`${now}`, `${common}`, encodeCounts(times), ...formula.map(String)];
 }
 
-/** Units that the formula takes, below 0 where it gives them back. */
+/** Units that the formula takes; negative if it gives them back. */
 function costOf({ sign, verb }: Bound, argument: unknown): number {
   return sign === 0 ? 0 : sign * verb.units(argument);
 }
@@ -103,7 +104,7 @@ function addJob(draft: Draft, { at = -1, bound, argument, several, cell }: Job):
   }
 }
 
-/** Calls of the same cost on a key are one step, whatever comes in between on other keys. */
+/** Adds a call. Calls of one cost on a key are one step, whatever comes between them on other keys. */
 function addTake(draft: Draft, bound: Bound, cost: number, index: number): void {
   const { steps, last } = draft;
   if (cost === 0) return;

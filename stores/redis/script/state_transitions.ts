@@ -1,13 +1,14 @@
 /*
- * The script that runs state transitions: all that a script call is asked for (words.ts), over states of
- * a few numbers, by the formulas of their algorithms (core/algorithm.ts). It is one generic transition,
- * with an accounting for each kind of state, and a short way for the commonest case.
+ * The script that runs state transitions. It does the work of a script call (words.ts) on states of a few
+ * numbers, by the formulas of their algorithms (core/algorithm.ts). It is one generic transition, with an
+ * accounting for each kind of state, and a short way for the most common case.
  *
- * It makes the very texts that the reducers make, and nothing else is asked of it: the same calls are
- * decided once more by the reducers, over what the keys held before. Tests run the steps of all laws
- * through both (tests/stores/redis/script/state_transitions.test.ts), so that they cannot drift apart.
+ * It makes exactly the texts that the reducers make, and nothing else. The reducers then decide the same
+ * calls on the values that the keys held before. Tests run the steps of all laws through both
+ * (tests/stores/redis/script/state_transitions.test.ts), so that they cannot drift apart.
  *
- * The reply: the server's seconds and microseconds, and what the keys held, in a list or as lines.
+ * The reply has the server's seconds and microseconds, and the old values of the keys, as a list or as
+ * lines.
  */
 
 /** The script. */

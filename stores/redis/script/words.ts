@@ -1,15 +1,15 @@
 /*
- * The words of the script: what it is asked to do with the keys of one script call.
+ * The words by which a script call tells the script what to do with its keys.
  *
- * Usually all calls have the same formula and cost: then one text holds how often each key is taken.
- * Otherwise the calls become steps in their order. A step is a list of numbers: a word that says what
- * to do, and its arguments:
+ * Usually all calls have the same formula and cost. One text then holds how often the cost is taken
+ * from each key. Otherwise the calls become steps, in their order. A step is a list of numbers: a word
+ * and its arguments:
  *
- * | word | then | what it does |
+ * | word | arguments | effect |
  * |---|---|---|
- * | TAKE | key, formula, cost, times | takes the cost so many times, until it is refused |
+ * | TAKE | key, formula, cost, times | takes the cost that many times, until it is refused |
  * | FORGET | key | forgets the key |
- * | SET_INSTANT | instant | what follows is decided at that instant; below 0, at the call's own |
+ * | SET_INSTANT | instant | decides the next steps at that instant; if it is negative, at the call's own |
  * | TAKE_ALL | count, then each key, formula, cost, dry | takes all costs or none |
  *
  * Keys and formulas are places in their lists, counted from 0.
@@ -24,7 +24,7 @@ export const TAKE_ALL = 3;
 export const ZERO = 32;
 export const DIGITS = 90;
 
-/** Numbers as text of two characters each, because the server reads characters fastest. */
+/** Encodes numbers as two characters each, because the server reads characters fastest. */
 export function encodeCounts(numbers: readonly number[]): string {
   return String.fromCharCode(
     ...numbers.flatMap((each) => [ZERO + Math.floor(each / DIGITS), ZERO + each % DIGITS]),
