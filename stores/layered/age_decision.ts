@@ -1,12 +1,12 @@
 /*
- * Decisions that are answered again later: a refusal from a cache, the decision of a leased block.
+ * Decisions that are given again later: a refusal from a cache, or the decision about a leased block.
  */
 
 import type { Decision } from "../../core/decision.ts";
 
 /**
- * A decision some milliseconds later, as far as it is known without the state: waits are shorter,
- * and what remains, of each part too, may be known to be more.
+ * A decision some milliseconds later, without a look at the state. Waits are shorter, and the
+ * remaining units, of each part as well, may be known to be more.
  */
 export function ageDecision(
   decision: Decision,
@@ -23,7 +23,7 @@ export function ageDecision(
   };
 }
 
-/** The rest of a wait; never 0, because that would say that it is over. */
+/** The rest of a wait. It is never 0, because that would mean that the wait is over. */
 function sooner(wait: number, milliseconds: number): number {
   return wait === 0 ? 0 : Math.max(1, Math.ceil(wait - milliseconds));
 }

@@ -1,7 +1,7 @@
 /*
- * A cache of refusals in front of a store. A refusal says until when it holds, so calls before that
- * instant need not reach the store. The cache also counts refunds and resets, which end a refusal
- * early.
+ * A cache of refusals in front of a store. A refusal names the instant until which it holds, so calls
+ * before that instant need not reach the store. The cache also counts refunds and resets, which end a
+ * refusal early.
  */
 
 import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
@@ -23,11 +23,11 @@ export interface DenyCacheOptions {
   readonly maxKeys?: number | undefined;
 }
 
-/** A refusal, and when its call came. */
+/** A refusal, and the instant of its call. */
 interface Refusal {
   readonly decision: Decision;
   readonly cost: number;
-  /** By the caller's clock if there is one, otherwise by `performance.now`. */
+  /** The instant, by the caller's clock if there is one, otherwise by `performance.now`. */
   readonly at: number;
   readonly ownTime: boolean;
   /** Whether the store answers by promises. */
@@ -53,26 +53,27 @@ interface SpecKey {
 type UnitsVerb = BoundVerb<number, Decision>;
 type AnyBound = Operation["bound"];
 
-/** How many counters there are; a power of two. */
+/** The number of counters; a power of two. */
 const COUNTERS = 1_024;
 
 /**
- * A store that remembers refusals. A refused call is answered here, without asking the store again,
- * until the first millisecond at which its cost could be admitted; so is one of the same key that
- * costs more. A client that hammers a limit then costs one look into a map for each call.
+ * A store that remembers refusals. Until the first millisecond at which the cost of a refused call
+ * could be admitted, it answers the same call without asking the store again, and so it does for calls
+ * on the same key that cost more. A client that hammers a limit then costs one look into a map for
+ * each call.
  *
- * It never admits what the store would refuse. If another process gives units back or resets the
- * key, it may refuse, until that millisecond, what the store would admit; refunds and resets here
- * take effect at once. Its own answers have the balance of the first refusal. Their `retryAfter` is
- * exact to the millisecond; for a larger cost than the refused one it is the earliest possible.
- * Calls on several keys at once, and those of `acquire`, always ask the store.
+ * It never admits a call that the store would refuse. If another process gives units back or resets
+ * the key, it may refuse a call, until that millisecond, that the store would admit. Refunds and
+ * resets here take effect at once. Its own answers have the balance of the first refusal. Their
+ * `retryAfter` is exact to the millisecond; for a larger cost than the refused one it is the earliest
+ * possible. Calls on several keys at once, and calls of `acquire`, always ask the store.
  *
- * Constant time; at most `maxKeys` refusals are held, some 300 bytes and the text of the key each.
- * Calls on keys of more than 1,024 characters always ask the store.
+ * Takes constant time, and holds at most `maxKeys` refusals, of some 300 bytes and the text of the key
+ * each. Calls on keys of more than 1,024 characters always ask the store.
  *
  * @param store The store to ask, of any kind.
  * @param options As above.
- * @returns A store that has everything else that the inner one has, such as `statistics`.
+ * @returns A store with all other members of the inner store, such as `statistics`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -113,7 +114,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   return wrapStore(store, {
     call: (inner) => isCached(inner) ? cachedCall(cache, inner) : freeingCall(cache, inner),
     run(operations, now) {
-      // Units given back end a refusal, and a charge makes it longer.
+      // A refund ends a refusal, and a charge makes it longer.
       const changing = operations.filter(({ bound: { verb }, argument }) =>
         verb.kind !== "look" && verb.units(argument) !== 0
       );
@@ -123,7 +124,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
     delete: ({ spec, delete: forget }, key) =>
       freeKeys<void>(cache, [{ spec, key }], () => forget(key)),
     deleteAll: store.deleteAll && ((prefix) => {
-      // Again after it, because calls may have been under way.
+      // Forget everything again after the call, because other calls may have been under way.
       forgetAll();
       return andFinally<void>(() => store.deleteAll!(prefix), forgetAll);
     }),
@@ -131,7 +132,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
 }
 
 /**
- * Whether a verb's refusals are remembered: those of `consume` and `peek`, but not of permits,
+ * Whether a verb's refusals are remembered: the refusals of `consume` and `peek`, but not for permits,
  * because a permit may be released long before the instant that a refusal names.
  */
 function isCached({ verb, family: { spec } }: AnyBound): boolean {
@@ -139,13 +140,13 @@ function isCached({ verb, family: { spec } }: AnyBound): boolean {
   return (own === consume || own === peek) && !holdsPermits(spec.algorithm);
 }
 
-/** The inner call of a verb that may change what a refusal said. */
+/** The inner call of a verb that may make a refusal wrong. */
 function freeingCall(cache: DenyCache, { family: { spec }, verb, call }: AnyBound): AnyCall {
   if (verb.kind === "look") return call;
   return (key, argument, now) => freeKeys(cache, [{ spec, key }], () => call(key, argument, now));
 }
 
-/** The inner call of `consume` or `peek`, unless a refusal is known that still holds. */
+/** The inner call of `consume` or `peek`, unless a known refusal still holds. */
 function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCall {
   const { refusals, freed } = cache;
   const { spec } = family;
@@ -179,7 +180,7 @@ function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCal
   };
 }
 
-/** Does what may free units of keys, and forgets their refusals: those under way as well. */
+/** Runs work that may free units of keys, and forgets their refusals, even refusals under way. */
 function freeKeys<Value>(
   { refusals, freed }: DenyCache,
   keys: readonly SpecKey[],
@@ -195,7 +196,7 @@ function freeKeys<Value>(
   return andFinally(call, forget);
 }
 
-/** The answer that a remembered refusal gives to a call, if it still holds. */
+/** The answer of a remembered refusal to a call, if the refusal still holds. */
 function answerOf(
   { decision, cost: least, at, ownTime, promised }: Refusal,
   cost: number,
@@ -209,7 +210,7 @@ function answerOf(
   return promised ? Promise.resolve(answer) : answer;
 }
 
-/** Whether a decision is a refusal by the store itself, and for a time. */
+/** Whether a decision is a refusal by the store itself that holds for a time. */
 function isWorthKeeping({ allowed, retryAfter, source }: Decision): boolean {
   return !allowed && retryAfter < Infinity && source === undefined;
 }

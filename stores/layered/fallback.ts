@@ -1,6 +1,6 @@
 /*
- * A second store for when the first one cannot decide. It admits a share of each limit. The units
- * that it lent are given back to it first.
+ * A second store that decides when the first cannot. It admits a share of each limit. A refund goes
+ * first to the second store, if that has lent units.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -38,14 +38,14 @@ export interface FallbackOptions {
 const ACTION = "create fallback";
 
 /**
- * A store that asks another one when the first cannot decide, which is when it throws a
+ * A store that asks another store when the first cannot decide, because it throws a
  * `StoreUnavailableError` or a `ContentionError`. The other store, usually a memory store, admits a
- * share of the limit. Its decisions have the `source` `"fallback"` and the numbers of the share,
- * and know nothing of earlier use.
+ * share of the limit. Its decisions have the `source` `"fallback"` and the numbers of the share. They
+ * do not count earlier use.
  *
- * The first store is asked each time; one with a circuit breaker, such as `redisStore`, answers at
- * once while it is away. A call whose fate is unknown is decided by the other store too, so it may
- * be charged in both. A reset that the first cannot do is an error.
+ * Every call asks the first store. A store with a circuit breaker, such as `redisStore`, answers at
+ * once while it is away. A call with an unknown outcome is decided by the other store, too, so it may
+ * be charged in both. A reset that the first store cannot do is an error.
  *
  * A permit from the other store is renewed and released there, even once the first store is back.
  *
@@ -87,7 +87,7 @@ export function fallback(
   other: SyncStore,
   options: FallbackOptions,
 ): SyncStore;
-/** The same on a store that answers by promises. */
+/** The same for a store that answers by promises. */
 export function fallback(store: AsyncStore, other: Store, options: FallbackOptions): AsyncStore;
 export function fallback(store: Store, other: Store, options: FallbackOptions): Store {
   checkStore(ACTION, "its store", store);
@@ -165,7 +165,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   });
 }
 
-/** The share of an algorithm, made once for each. */
+/** The share of an algorithm. It is made once for each algorithm. */
 function scaledBy(share: number): (algorithm: Algorithm) => Algorithm {
   const shares = new WeakMap<Algorithm, Algorithm>();
   return function scale(algorithm): Algorithm {
@@ -177,7 +177,7 @@ function scaledBy(share: number): (algorithm: Algorithm) => Algorithm {
   };
 }
 
-/** A single call: on the other store where the first one could not decide. */
+/** A single call, on the other store if the first cannot decide. */
 function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
   const { verb } = first;
   const { call }: { readonly call: AnyCall } = other;
@@ -200,7 +200,7 @@ function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
   }
   if (verb.kind === "free") return freeing(first, other, onOther, decide);
   if (verb.byId !== true) return decide;
-  // The first one does not hold the permits of the other one.
+  // The first store does not hold the permits of the other.
   return (key, argument, now) =>
     andThen(decide(key, argument, now), (answer) => {
       const { allowed, source } = verb.decisionOf(answer);
@@ -209,7 +209,7 @@ function fallbackCall(first: AnyBound, other: AnyBound): AnyCall {
 }
 
 /**
- * Gives units back to the other store first, if that has lent any; then only looks at the first.
+ * Gives units back to the other store if that has lent any, and then only looks at the first.
  */
 function freeing(first: AnyBound, other: AnyBound, onOther: AnyCall, decide: AnyCall): AnyCall {
   const { verb } = first;
@@ -223,7 +223,7 @@ function freeing(first: AnyBound, other: AnyBound, onOther: AnyCall, decide: Any
     return andThen(lent, (isLent) => {
       if (!isLent) return decide(key, argument, now);
       return andThen(onOther(key, argument, now), (answer) => {
-        // It holds others of the key, but not that one.
+        // The other store holds permits of the key, but not this one.
         const isElsewhere = verb.byId && !verb.decisionOf(answer).allowed;
         if (isElsewhere) return decide(key, argument, now);
         return andThen(look(key, 0, now), (decision: Decision) => verb.answerOf(decision));
@@ -242,7 +242,7 @@ function holdsUse(look: unknown): boolean {
   return look !== undefined && (look as Decision).resetAfter > 0;
 }
 
-/** An answer that says who made it. */
+/** An answer that names the fallback as its source. */
 function markAnswer<Answer>(verb: Verb<never, Answer>, answer: Answer): Answer {
   return verb.answerOf(markFallback(verb.decisionOf(answer)), answer);
 }
@@ -256,13 +256,13 @@ function readShare(options: FallbackOptions): number {
   return share;
 }
 
-/** Throws every error but those of a store that could not decide. */
+/** Throws every error except those of a store that could not decide. */
 function rethrowUnlessUndecided(error: unknown): void {
   if (error instanceof StoreUnavailableError || error instanceof ContentionError) return;
   throw error;
 }
 
-/** A decision that says who made it. */
+/** A decision that names the fallback as its source. */
 function markFallback(decision: Decision): Decision {
   return { ...decision, source: "fallback", parts: decision.parts?.map(markFallback) };
 }

@@ -1,28 +1,28 @@
 /*
- * A bounded cache of values by key, for stores made of stores. Each family has a map of its own, so
- * a lookup takes the limiter's key as it is. The bound is on all maps together.
+ * A bounded cache of values by key, for stores made of stores. Each family has a map of its own, so a
+ * lookup uses the limiter's key unchanged. The bound is on all maps together.
  */
 
 import type { Family, FamilySpec } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 
-/** The values remembered of one family's keys. */
+/** The values of one family's keys. */
 export interface FamilyCache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
 }
 
-/** The values of all keys. When there are too many, a new one replaces the oldest. */
+/** The values of all keys. When there are too many, a new value replaces the oldest. */
 export interface KeyedCache<Value> {
   /** The keys of a family, and of every other family with its prefix and algorithm. */
   of(family: Family): FamilyCache<Value>;
-  /** Forgets a key, under its older options too. */
+  /** Forgets a key, also under its older options. */
   delete(spec: FamilySpec, key: string): void;
   /** Forgets all keys. */
   clear(): void;
 }
 
-/** The values of the keys of one prefix and algorithm; dropped when there are none. */
+/** The values of the keys of one prefix and algorithm. It is dropped once it is empty. */
 interface Shelf<Value> {
   readonly name: string;
   readonly entries: Map<string, Entry<Value>>;

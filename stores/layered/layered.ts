@@ -1,5 +1,5 @@
 /*
- * Stores made of stores; `stores/stores.ts` says what they are for.
+ * Stores made of stores; `stores/stores.ts` describes their purposes.
  */
 
 export { denyCache, type DenyCacheOptions } from "./deny_cache.ts";

@@ -1,6 +1,6 @@
 /*
- * Units of a limit in blocks: one call in many reaches the store and takes a block, and the others
- * get their units from it.
+ * Takes units of a limit in blocks. One call in many reaches the store and takes a block, and the
+ * other calls get their units from it.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -25,25 +25,26 @@ type AnyBound = Operation["bound"];
 export interface LeaseOptions {
   /** The units of one block; an integer of at least 2. */
   readonly units: number;
-  /** How long a block may be used, in milliseconds or as text: `"50ms"`. */
+  /** The time for which a block may be used, in milliseconds or as text: `"50ms"`. */
   readonly ttl: Period;
   /** The most keys for which blocks or shares are held; a positive integer; default 10,000. */
   readonly maxKeys?: number | undefined;
 }
 
 /**
- * A store that takes units a block at a time, and hands them out by itself: most calls are answered
+ * A store that takes units a block at a time, and hands them out itself. Most calls are answered
  * without a call to the store.
  *
- * Charges keep to the limit exactly, to the last unit: a block is taken as one call of that cost,
- * and where the store has fewer left, units are taken one call at a time. But units may be used up
- * to `ttl` after they were charged, and those that nobody used by then are lost. A call that costs
- * more than its block has left takes the rest from the next block. So the use in any span d is
- * bounded by what the policy admits in d + ttl. With
- * `gcra({ limit: 1_000, period: "1s", burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second sees
- * at most 100 + 1,050 units used in place of 100 + 1,000; with 10 processes that each see a call now
- * and then, up to 10 * 20 units may be lost every 50 ms, so choose blocks that are small compared
- * with what a process uses in a ttl.
+ * Charges keep to the limit exactly, to the last unit. A block is taken as one call of that cost, and
+ * if the store has fewer units left, they are taken one call at a time. But units may be used up to
+ * `ttl` after they were charged, and units that nobody has used by then are lost. A call that costs
+ * more than its block has left takes the rest from the next block. So the use in any span d is bounded
+ * by the units that the policy admits in d + ttl.
+ *
+ * With `gcra({ limit: 1_000, period: "1s", burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second
+ * sees at most 100 + 1,050 units used in place of 100 + 1,000. With 10 processes that each see a call
+ * now and then, up to 10 * 20 units may be lost every 50 ms. So choose blocks that are small compared
+ * with the use of a process in a ttl.
  *
  * Calls that come while a block is being requested get units of it, and share its fate: an error,
  * or the answer of a failure policy, goes to all of them. If the store refuses the block, each
@@ -55,18 +56,18 @@ export interface LeaseOptions {
  * block. A block is smaller than the capacity. `leakyQueue` is not accepted, because each of its
  * calls has its own place in time; nor is `lockout`, because a block of tries would lock the key.
  *
- * With `concurrency`, a process takes a share of the units, and gives out permits from it by
- * itself: all processes together never more than the limit. The text in the store has one entry for
- * each process, so limits may be as large as 1,000,000. A process takes up to `units` more than it
- * needs, and gives them back when no permit of the key was held or released for a `ttl`. `all` with
- * a part of `concurrency` is not accepted.
+ * With `concurrency`, a process takes a share of the units, and gives out permits from it. All
+ * processes together never give out more than the limit. The text in the store has one entry for each
+ * process, so limits may be as large as 1,000,000. A process takes up to `units` more than it needs,
+ * and gives them back once no permit of the key has been held or released for a `ttl`. `all` with a
+ * part of `concurrency` is not accepted.
  *
- * Constant time; at most `maxKeys` keys are held, some 300 bytes and twice their own text each. Calls
- * on keys of more than 1,024 characters always go to the store.
+ * Takes constant time, and holds at most `maxKeys` keys, of some 300 bytes and twice their own text
+ * each. Calls on keys of more than 1,024 characters always go to the store.
  *
  * @param store The store to take from, of any kind.
  * @param options As above.
- * @returns A store that has everything else that the inner one has, such as `statistics`.
+ * @returns A store with all other members of the inner store, such as `statistics`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -97,7 +98,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
   const ttl = readPeriod(action, "ttl", options.ttl);
   const keys = keyedCache<LeasedKey>(maxKeys);
 
-  /** After a refund, bounds what a block may still hand out by the units that are in use. */
+  /** After a refund, bounds the units that a block may still hand out by the units in use. */
   function keepUsed(
     { bound: { family, verb }, key }: { bound: Pick<AnyBound, "family" | "verb">; key: string },
     answer: unknown,
@@ -122,7 +123,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
       if (hasShares(family.spec.algorithm)) return call;
       const isLook = (verb as unknown) === peek;
       if ((verb as unknown) === block) {
-        // A block of units that was given before would be used up beside it.
+        // Forget the lease on the key, because a blocked key must not use its units.
         return (key, duration, now) => {
           keys.delete(family.spec, key);
           return andFinally(() => call(key, duration, now), () => keys.delete(family.spec, key));
@@ -140,7 +141,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
         take: family.bind(consume).call,
         look: family.bind(peek).call,
         keys: keys.of(family),
-        // A block alone must not fill a limit that nobody has used.
+        // A single block must not fill an unused limit.
         size: Math.min(units, family.spec.algorithm.capacity - 1),
         ttl,
       });

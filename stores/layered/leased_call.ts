@@ -1,20 +1,20 @@
 /*
  * One call in many asks the store for a block. It gets its own units from that block, and so do the
- * calls after it, which need not wait until the block is there: the units of a requested block are
- * promised one by one. A call that finds too few left takes these, and the rest from another block,
- * which it requests at once. So calls at once make one request for each block that they need, and
- * wait for one round trip.
+ * calls after it. These need not wait until the block is there, because the units of a requested block
+ * are promised in turn. A call that finds too few units left takes them, and the rest from another
+ * block, which it requests at once. So calls that come together make one request for each block that
+ * they need, and wait for one round trip.
  *
- * | what the store says of a block | the calls that were promised units of it |
+ * | the store's answer to a block | the calls that were promised its units |
  * |---|---|
  * | admitted | have them |
- * | refused | request their own units, each by itself: there may be some left |
- * | answered by a failure policy | are answered by that: nothing was taken, and nothing is held |
+ * | refused | request their own units, each alone, because a few units may be left |
+ * | answered by a failure policy | get the policy's answer: nothing was taken, and nothing is held |
  * | an error | receive it |
  *
- * An error or a policy's answer is never followed by another request, so a store that is away keeps
- * nobody waiting longer than it would without this. A call that is not admitted leaves the units that
- * it had of other blocks to the next one.
+ * No further request follows an error or a policy's answer, so a store that is away keeps nobody
+ * waiting longer than without a lease. A call that is not admitted leaves its units of other blocks to
+ * the next call.
  */
 
 import type { Decision } from "../../core/decision.ts";
@@ -26,19 +26,19 @@ import type { FamilyCache } from "./keyed_cache.ts";
 /** The lease on a key. */
 export interface LeasedKey {
   block: Block | undefined;
-  /** Before this instant no block is worth requesting, because the store has refused one. */
+  /** The instant before which no block is worth requesting, because the store has refused one. */
   noBlockUntil: number;
-  /** Whether its instants are by `performance.now`, and not by the caller's clock. */
+  /** Whether its instants come from `performance.now`, and not from the caller's clock. */
   readonly ownTime: boolean;
 }
 
-/** A block of units: requested, then given by the store, and handed out here. */
+/** A block of units. It is requested, then given by the store, and handed out here. */
 interface Block {
-  /** Units that were promised to no call; 0 if the store did not give them. */
+  /** Units that are not promised to a call yet; 0 if the store did not give the block. */
   left: number;
-  /** When it was requested. */
+  /** The instant of its request. */
   readonly at: number;
-  /** When the store has answered: at once or by a promise, as the store does. It never fails. */
+  /** Ends once the store has answered, at once or by a promise, like the store. It never fails. */
   answered: MaybePromise<void>;
   /** The decision with which the store gave the units; `undefined` until then. */
   given: Decision | undefined;
@@ -48,7 +48,7 @@ interface Block {
 
 type Denial = { readonly decision: Decision } | { readonly error: unknown };
 
-/** The units of a block that were promised to a call, and how many are left there. */
+/** The units of a block that were promised to a call, and the units left in the block. */
 interface Share {
   readonly block: Block;
   readonly units: number;
@@ -61,12 +61,12 @@ interface Call {
   readonly key: string;
   readonly cost: number;
   readonly dry: boolean;
-  /** The limiter's instant, and the one by which blocks are kept. */
+  /** The limiter's instant, and the instant by which blocks are kept. */
   readonly now: number | undefined;
   readonly at: number;
 }
 
-/** A call of so many units. */
+/** A call of that many units. */
 type UnitsCall = (key: string, cost: number, now: number | undefined) => MaybePromise<Decision>;
 
 /** The lease of one limiter. */
@@ -78,7 +78,7 @@ export interface LimiterLease {
   readonly keys: FamilyCache<LeasedKey>;
   /** The units of a block. */
   readonly size: number;
-  /** For how many milliseconds a block may be used. */
+  /** Milliseconds for which a block may be used. */
   readonly ttl: number;
 }
 
@@ -137,7 +137,7 @@ function takeShare(block: Block, units: number, dry: boolean): Share {
   return { block, units, left };
 }
 
-/** Requests a block and takes units of it. Calls that come before the answer get the others. */
+/** Requests a block and takes units of it. Calls that come before the answer get the other units. */
 function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: number): Share {
   const { leased, key, now, at } = call;
   const left = size - units;
@@ -151,7 +151,7 @@ function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: numb
   return { block, units, left };
 }
 
-/** Notes what the store says about a block. */
+/** Notes the store's answer to a block. */
 function noteAnswer(decision: Decision, block: Block, leased: LeasedKey, ttl: number): void {
   const { allowed, retryAfter, source } = decision;
   if (allowed && source !== "policy") {
@@ -160,12 +160,12 @@ function noteAnswer(decision: Decision, block: Block, leased: LeasedKey, ttl: nu
   }
   block.left = 0;
   block.denied = { decision };
-  // When another store refuses, this one may admit as soon as it is back; a policy knows nothing.
+  // After a refusal by another store, wait at most a ttl, because this store may be back by then.
   const wait = source === undefined ? retryAfter : Math.min(retryAfter, ttl);
   if (source !== "policy") leased.noBlockUntil = block.at + wait;
 }
 
-/** Answers a call when it is known which of its blocks the store gives. */
+/** Answers a call once the store has given or refused its blocks. */
 function decideWithShares(
   lease: LimiterLease,
   call: Call,
@@ -183,7 +183,7 @@ function decideWithShares(
   return decideFromBlock(block.given!, left, call.at - block.at, lease.size);
 }
 
-/** Requests the units of a call that it got from no block. */
+/** Requests the units of a call that no block gave it. */
 function requestRest(
   { take, look, size }: LimiterLease,
   call: Call,
@@ -203,7 +203,7 @@ function requestRest(
   });
 }
 
-/** Whether a block's calls share its fate, and request no units by themselves. */
+/** Whether the calls of a block get its answer, and make no requests of their own. */
 function isFinal(denied: Denial): boolean {
   return "error" in denied || denied.decision.source === "policy";
 }
@@ -213,7 +213,7 @@ function answerOf(denied: Denial): Decision {
   return denied.decision;
 }
 
-/** Leaves units that a call was given and cannot use to the calls after it. */
+/** Leaves units that a call got and cannot use to the calls after it. */
 function restore({ leased, dry }: Call, shares: readonly Share[]): void {
   if (dry) return;
   for (const { block, units } of shares) {
@@ -222,12 +222,12 @@ function restore({ leased, dry }: Call, shares: readonly Share[]): void {
   }
 }
 
-/** The decision of a call that has units of a block: what the store said some milliseconds ago. */
+/** The decision of a call with units of a block: the store's decision, some milliseconds older. */
 function decideFromBlock(given: Decision, left: number, passed: number, size: number): Decision {
   return ageDecision(given, passed, (remaining) => mostAtOnce(remaining, left, size));
 }
 
-/** The balance, with what is left of a block if the store has given it. */
+/** The balance, including the units that are left of a given block. */
 function peekWithBlock(
   look: MaybePromise<Decision>,
   block: Block | undefined,
@@ -239,7 +239,7 @@ function peekWithBlock(
   });
 }
 
-/** A decision of the store where units of a block are left, too. */
+/** A decision of the store, if units of a block are left as well. */
 function withBlockUnits(decision: Decision, left: number, size: number): Decision {
   if (left === 0) return decision;
   return {

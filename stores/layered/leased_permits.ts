@@ -1,19 +1,20 @@
 /*
- * Permits that a process gives out by itself. It holds a share of each key's units, and the store
- * knows only that share: a holder, its units, the number of its last message, and when it expires.
- * Most permits are then held and released without a call to the store.
+ * Permits that a process gives out on its own. It holds a share of each key's units, and the store
+ * knows only that share: its holder, its units, the number of its last message, and the instant at
+ * which it expires. Most permits are then held and released without a call to the store.
  *
- * A process relies on the least that the store may have noted:
+ * A process may be unsure which message the store has noted. It gives out only the units that it has
+ * in every case:
  *
- * | the message | while it is under way | when it is answered |
+ * | the message | units while it is under way | units once it is answered |
  * |---|---|---|
- * | asks for more units | the earlier ones may be given out | those of the answer |
- * | asks for fewer | those that it asks for | those of the answer |
- * | is lost | as if it were under way | the next one says all that it said |
+ * | asks for more units | the earlier units | the units of the answer |
+ * | asks for fewer units | the units that it asks for | the units of the answer |
+ * | is lost | the same as under way | the next message repeats everything |
  *
- * A share that nobody renews ends a ttl after the last message that was answered was sent, here
- * before it does in the store; its permits are lost then, and the next one begins another share
- * under another name.
+ * A share that nobody renews ends a ttl after the last answered message was sent. It ends here before
+ * it ends in the store. Its permits are then lost, and the next permit begins another share under
+ * another name.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -39,11 +40,11 @@ import { share, type Shared } from "../../core/verbs/share.ts";
 import type { AnyCall } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
 
-/** How permits are given out. */
+/** The options of leased permits. */
 export interface PermitLease {
-  /** The units that a process takes beyond those that it needs. */
+  /** The units that a process takes beyond its needs. */
   readonly units: number;
-  /** For how many milliseconds it keeps units that nobody needs. */
+  /** Milliseconds for which it keeps units that nobody needs. */
   readonly ttl: number;
   /** The most keys that are kept without permits. */
   readonly maxKeys: number;
@@ -51,12 +52,12 @@ export interface PermitLease {
 
 /** The share of a key. */
 interface Pool {
-  /** Whether its instants are by `performance.now`, and not by the caller's clock. */
+  /** Whether its instants come from `performance.now`, and not from the caller's clock. */
   readonly ownTime: boolean;
   /** Its name in the store, and the number of its last message. */
   readonly holder: number;
   number: number;
-  /** Units that may be held here, and those that are. */
+  /** Units that may be held here, and units that are held. */
   units: number;
   used: number;
   /** Units of callers that wait for an answer. */
@@ -64,7 +65,7 @@ interface Pool {
   /** The units of each permit. */
   readonly permits: Map<number, number>;
   /**
-   * When the last message was sent that the store has answered: by the pool's instants, and by
+   * The instant at which the last answered message was sent: by the pool's clock, and by
    * `performance.now`. Then its answer.
    */
   renewedAt: number;
@@ -73,7 +74,7 @@ interface Pool {
   /** The message that is under way, and the look. */
   message: PromiseLike<Outcome> | undefined;
   look: PromiseLike<Outcome> | undefined;
-  /** When a permit was last held or released. */
+  /** The instant at which a permit was last held or released. */
   touchedAt: number;
   /** Gives back units that nobody needs. If that fails, they expire. */
   giveBack(): void;
@@ -82,26 +83,26 @@ interface Pool {
 /** The outcome of a message. */
 type Outcome = { readonly decision: Decision } | { readonly error: unknown };
 
-/** Whether permits of an algorithm can be given out by processes. */
+/** Whether processes can give out permits of an algorithm. */
 export function hasShares({ internals }: Algorithm): boolean {
   return internals?.permits?.shares !== undefined;
 }
 
 /** The permits of all keys of a store. */
 export interface LeasedPermits {
-  /** A family whose permits are given out here. */
+  /** Opens a family whose permits are given out here. */
   open(inner: Family): Family;
   /** Whether a call of several is on a permit that is given out here. */
   isOwn(operation: Operation): boolean;
   /** Whether the permit of such a call is held here. */
   isHeld(operation: Operation): boolean;
-  /** Forgets a key of a family: its permits are lost. */
+  /** Forgets a key of a family, whose permits are then lost. */
   forget(family: Family, key: string): void;
   /** Forgets all keys. */
   clear(): void;
 }
 
-/** Makes the part that gives out permits. */
+/** Makes the part of a store that gives out permits. */
 export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLease): LeasedPermits {
   const pools = new Map<string, Pool>();
   const own = new WeakSet<Operation["bound"]>();
@@ -116,7 +117,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
     return pool;
   }
 
-  /** Drops the oldest key without held permits; its share expires in the store. */
+  /** Drops the oldest key without held permits. Its share expires in the store. */
   function makeRoom(): void {
     let looks = MOST_LOOKS;
     for (const [name, pool] of pools) {
@@ -126,7 +127,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
     }
   }
 
-  /** Gives back what nobody needs, a while after it was needed. */
+  /** Gives units back a while after they were last needed. */
   function startTimer(): void {
     timer ??= inBackground(idleFor, () => {
       timer = undefined;
@@ -146,7 +147,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
     const lag = renewalLag(ttl);
     const setShare = inner.bind(share).call;
     const look = inner.bind(peek).call;
-    /** Whether the store answers by promises; known from its first answer. */
+    /** Whether the store answers by promises, from its first answer on. */
     let isLater = false;
 
     function noteKind<Value>(answer: MaybePromise<Value>): MaybePromise<Value> {
@@ -154,7 +155,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       return answer;
     }
 
-    /** The share of a key, at an instant. */
+    /** The share of a key at an instant. */
     function shareOf(key: string, now: number | undefined): OpenShare {
       const time = performance.now();
       const pool = poolOf(inner.nameOf(key), now === undefined);
@@ -166,7 +167,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       return { pool, key, now, at, time, isFresh };
     }
 
-    /** Says how many units are needed, and renews the share. */
+    /** Sends a message with the needed units, which also renews the share. */
     function send(
       { pool, key, now, at, time }: OpenShare,
       least: number,
@@ -189,7 +190,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       );
     }
 
-    /** Asks for units, together with all who wait for some. */
+    /** Asks for units, together with all callers that wait for some. */
     function ask(open: OpenShare, cost: number): MaybePromise<Outcome> {
       const { pool, key, now } = open;
       if (pool.message !== undefined) return pool.message;
@@ -206,7 +207,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       });
     }
 
-    /** A decision by what the store last said. */
+    /** A decision from the store's last answer. */
     function decide({ pool, at }: OpenShare, allowed: boolean): Decision {
       const idle = pool.units - pool.used;
       const aged = ageDecision(pool.answer!, at - pool.renewedAt, (left) => left + idle);
@@ -235,7 +236,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
       if (pool.permits.has(permit.id)) return renewHere(key, permit, now);
       // No share is large enough, so none is taken.
       if (permit.cost > algorithm.capacity) return lookHere(key, permit.cost, now);
-      // The units that others wait for are kept for them.
+      // Keep the units for which other callers wait.
       const taken = take(open, permit, pool.wanted);
       if (taken !== undefined) return taken;
       pool.wanted += permit.cost;
@@ -374,11 +375,11 @@ type PermitCall = (
   now: number | undefined,
 ) => MaybePromise<Decision>;
 
-/** The share of a key, as a call meets it. */
+/** The share of a key, at the instant of a call. */
 interface OpenShare {
   readonly pool: Pool;
   readonly key: string;
-  /** The limiter's instant, and the one by which shares are kept. */
+  /** The limiter's instant, and the instant by which shares are kept. */
   readonly now: number | undefined;
   readonly at: number;
   /** The same instant by `performance.now`. */
@@ -387,14 +388,14 @@ interface OpenShare {
   isFresh(): boolean;
 }
 
-/** How many keys are looked at when one is to be dropped. */
+/** The most keys to examine when one must be dropped. */
 const MOST_LOOKS = 16;
 /**
- * How often a call may ask the store because the share was gone, or was renewed too long before.
+ * The most times that a call asks the store because the share is gone, or was renewed too long ago.
  */
 const MOST_ASKED = 4;
 
-/** Milliseconds that may lie between the renewal of a share and that of a permit in it. */
+/** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
 function renewalLag(ttl: number): number {
   return Math.max(1, Math.floor(ttl / 10));
 }
@@ -418,13 +419,13 @@ function newPool(ownTime: boolean): Pool {
   };
 }
 
-/** All permits are lost, and the next message begins another share. */
+/** Loses all permits. The next message begins another share. */
 function loseShare(pool: Pool): void {
   const { ownTime, wanted } = pool;
   Object.assign(pool, newPool(ownTime), { wanted });
 }
 
-/** Notes what the store says about a share. */
+/** Notes the store's answer about a share. */
 function noteAnswer(
   pool: Pool,
   { decision, units }: Shared,
@@ -439,7 +440,7 @@ function noteAnswer(
   pool.answer = decision;
 }
 
-/** Runs a call to the store, whose answer the next ones wait for while it is under way. */
+/** Runs a call to the store. Later calls wait for its answer while it is under way. */
 function underWay(
   pool: Pool,
   kind: "message" | "look",
@@ -457,7 +458,7 @@ function underWay(
   return pool[kind] = pending;
 }
 
-/** Calls back later, unless nothing else keeps the process alive until then. */
+/** Calls back later. The wait does not keep the process alive. */
 function inBackground(milliseconds: number, run: () => void): unknown {
   const timer: unknown = setTimeout(run, Math.min(milliseconds, LONGEST_TIMER));
   (timer as { unref?(): void }).unref?.();

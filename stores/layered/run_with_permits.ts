@@ -1,6 +1,6 @@
 /*
- * Several calls at once, of which some are on permits that a process gives out by itself: those come
- * first, one by one, and what they have held is released if another call is refused.
+ * Several calls at once, some of them on permits that a process gives out on its own. These come
+ * first, one by one, and the permits that they hold are released if another call is refused.
  */
 
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
@@ -9,9 +9,9 @@ import { hold } from "../../core/verbs/hold.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { release } from "../../core/verbs/release.ts";
 
-/** The permits that a process gives out by itself, as far as calls at once need to know them. */
+/** The parts of leased permits that several calls at once need. */
 export interface OwnPermits {
-  /** Whether a call is on such a permit. */
+  /** Whether a call is on a permit that the process gives out. */
   isOwn(operation: Operation): boolean;
   /** Whether the permit of such a call is held. */
   isHeld(operation: Operation): boolean;
@@ -20,7 +20,7 @@ export interface OwnPermits {
 /**
  * Runs calls, all or none.
  *
- * @param runOthers Runs the others, if there are any, at once.
+ * @param runOthers Runs all other calls at once, if there are any.
  */
 export function runWithPermits(
   operations: readonly Operation[],
@@ -38,7 +38,7 @@ export function runWithPermits(
     !operation.bound.verb.decisionOf(answers.get(operation)).allowed;
   const inOrder = () => operations.map((operation) => answers.get(operation));
 
-  /** Holds the permits, until one is refused. A permit that was held before is not to be released. */
+  /** Holds permits until one is refused. A permit that was held before must not be released. */
   function holdOwn(): MaybePromise<void> {
     return eachInTurn(own, (operation) => {
       const { bound, key, argument } = operation;
@@ -69,7 +69,7 @@ export function runWithPermits(
       ) as MaybePromise<void>);
   }
 
-  /** Answers all calls but those that were refused by a look. */
+  /** Answers all calls by a look, except the refused ones. */
   function lookAtRest(): MaybePromise<readonly unknown[]> {
     const rest = operations.filter((operation) => !isRefused(operation));
     const looks = eachInTurn(rest, (operation) => {
