@@ -47,7 +47,7 @@ export async function startDynamodb(): Promise<DynamodbEmulator> {
 
 /**
  * The emulator has no transactions, and does not return the item of a failed condition. They are added
- * here, from Amazon's documentation: calls have their turns, as the service serializes them, and every
+ * here, from Amazon's documentation: calls have their turns, because the service serializes them, and every
  * tenth transaction is cancelled as it would be if it met another one.
  */
 function withTransactions(client: DynamoDB, onWrite: () => void): DynamoClient {
