@@ -1,12 +1,12 @@
 /*
- * API keys with plans: each plan has a limit, each key a plan, and a key that changes its plan keeps
- * what it has used.
+ * API keys with plans. Each plan has a limit, and each key has a plan. A key that changes its plan
+ * keeps its use.
  *
  *   bun examples/api_plans.ts
  */
 import { all, gcra, type Limiter, limiter, memoryStore, type SyncStore } from "tidegate";
 
-/** As a database would have them. */
+/** The limits of the plans, which a real program keeps in a database. */
 const PLANS = {
   free: { perSecond: 2, perDay: 5 },
   pro: { perSecond: 20, perDay: 1_000 },
@@ -27,7 +27,7 @@ export function planLimiters(store: SyncStore): Readonly<Record<Plan, Limiter>> 
     pro: limiter(algorithmOf(PLANS.pro), {
       store,
       prefix: "api",
-      // Whoever comes from the free plan brings along what was used there.
+      // A key that comes from the free plan brings its use along.
       replaces: { algorithm: free, mode: "keep" },
     }),
   };

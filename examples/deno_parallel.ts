@@ -1,12 +1,12 @@
 /*
- * One limit across the threads of `deno serve --parallel`. Nobody hands them a store: one after the
- * other, under a lock, they ask on a channel whether there is one; the first receives no answer and
- * makes it.
+ * One limit across the threads of `deno serve --parallel`. Nobody hands them a store. So they ask for
+ * it on a channel, one after the other, under a lock. The first thread gets no answer, and makes the
+ * store.
  *
  *   DENO_JOBS=4 deno serve -A --parallel --port 8080 examples/deno_parallel.ts
  */
 
-// Not the global one: a channel that cannot be unref'ed keeps the server from ending.
+// This is not the global BroadcastChannel, which cannot be unref'ed and keeps the server from ending.
 import { BroadcastChannel } from "node:worker_threads";
 
 import { rateLimit } from "../adapters/http/http.ts";
@@ -25,7 +25,7 @@ const { locks } = navigator as unknown as {
   };
 };
 
-/** How many milliseconds an answer may take: threads of one process answer in one or two. */
+/** Milliseconds that an answer may take. Threads of one process answer in one or two. */
 const PATIENCE = 500;
 
 /** The store that all threads of this process share. */
@@ -44,7 +44,7 @@ function meet(name: string): Promise<SharedStore> {
   });
 }
 
-/** The handle that another thread sends; `undefined` if none does. */
+/** The handle from another thread; `undefined` if no thread answers. */
 function asked(channel: BroadcastChannel): Promise<SharedStoreHandle | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), PATIENCE);

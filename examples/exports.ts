@@ -1,5 +1,6 @@
 /*
- * Exports of a tenant, two at once: others wait for their turn, and one that takes too long is refused.
+ * Exports of a tenant, two at once. Others wait for their turn, and are refused if that takes too
+ * long.
  *
  *   bun examples/exports.ts
  */
@@ -22,7 +23,7 @@ async function exportRows(number: number, maxWait: number): Promise<void> {
   }
 }
 
-/** Stands for work that ends early when its permit is lost. */
+/** An example of work that ends early when its permit is lost. */
 async function writeRows(signal: AbortSignal): Promise<void> {
   for (let part = 0; part < 5; part++) {
     signal.throwIfAborted();

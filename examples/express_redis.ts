@@ -1,6 +1,6 @@
 /*
- * Express on several machines, with one limit on Redis. Refusals are answered from memory; while
- * Redis is away each process admits a quarter of the limit by itself.
+ * Express on several machines, with one limit on Redis. Refusals are answered from memory. While Redis
+ * is away, each process admits a quarter of the limit.
  *
  *   REDIS_URL=redis://127.0.0.1:6379 PORT=8080 bun examples/express_redis.ts
  */

@@ -1,6 +1,6 @@
 /*
- * A queue of jobs for somebody's API that takes 20 calls a second: each job waits its turn, first
- * come, first served, and whoever would wait for longer than half a second is refused at once.
+ * A queue of jobs for an API of somebody else that takes 20 calls a second. Jobs wait their turn,
+ * first come, first served. A job that would wait for more than half a second is refused at once.
  *
  *   bun examples/job_queue.ts
  */

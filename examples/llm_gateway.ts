@@ -1,14 +1,15 @@
 /*
- * A gateway in front of language models. For each tenant it limits streams at once, requests and tokens
- * a minute, and money a month; for each provider the tokens a minute that were bought there, so that
- * a spare provider takes over. A call is one decision with one receipt, which is settled once:
+ * A gateway in front of language models. For each tenant it limits concurrent streams, requests and
+ * tokens a minute, and money a month. For each provider it limits the tokens a minute to the bought
+ * amount, so that a spare provider takes over. A call is one decision with one receipt, which is
+ * settled once:
  *
  *   reserve   an estimate, before the model is asked
  *   renew     while the stream is open
  *   settle    with the tokens that the client has read, however the stream ends
  *
- * Tokens are counted as the client pulls them. So who leaves before the last chunk, in which providers
- * state the usage, pays for what it has read, and for nothing else.
+ * Tokens are counted as the client pulls them, because providers state the usage only in the last
+ * chunk. So a client that leaves early pays for the tokens that it has read, and for nothing else.
  *
  *   bun examples/llm_gateway.ts
  */
@@ -37,7 +38,7 @@ export interface Model {
   stream(prompt: string, signal: AbortSignal): AsyncIterable<Chunk>;
 }
 
-/** The limits: these could be a file, too. */
+/** The limits, which could be a file, too. */
 export const RULES: RuleFile = {
   domain: "llm",
   rules: [
@@ -58,13 +59,13 @@ export const RULES: RuleFile = {
   ],
 };
 
-/** An estimate that no process settles is given back after this long; no stream lasts longer. */
+/** The time after which an unsettled estimate is given back. No stream lasts longer. */
 const TTL = 600_000;
 const LONGEST_STREAM = 540_000;
-/** A client may ask for fewer tokens than these, not for more to be reserved. */
+/** The tokens to reserve. A client may ask for fewer, but not for more. */
 const MOST_RESERVED = 1_000;
 
-/** Makes the gateway; the providers stand in the order in which they are to be used. */
+/** Makes the gateway. It tries the providers in their order. */
 export function gateway(
   engine: RuleEngine,
   models: readonly Model[],
@@ -85,7 +86,7 @@ export function gateway(
         return new Response(body, { headers });
       }
       refusal = verdict;
-      // Another provider helps only where the budget at this one is used up.
+      // Another provider helps only if the budget at this one is used up.
       if (!verdict.rules.some(({ rule, allowed }) => rule.name === "provider" && !allowed)) break;
     }
     return refused(refusal!);
@@ -103,7 +104,7 @@ function reserve(engine: RuleEngine, tenant: string, model: Model, tokens: numbe
   return engine.reserve({ domain: "llm", descriptors }, { ttl: TTL });
 }
 
-/** The answer of a model, of which no chunk is asked for before the client reads it. */
+/** The answer of a model. No chunk is requested before the client reads it. */
 function streamOf(
   engine: RuleEngine,
   receipt: RuleReceipt,
@@ -132,7 +133,7 @@ function streamOf(
   }
 
   const heartbeat = setInterval(async () => {
-    // A store that does not answer has not lost the permit yet.
+    // If the store does not answer, the permit is not lost yet.
     const isHeld = await Promise.resolve().then(() => engine.renew(receipt)).catch(() => true);
     if (ended || (isHeld && performance.now() < endsAt)) return;
     await fail(new Error("The stream has lost its place, or has lasted too long"));
@@ -160,7 +161,7 @@ function streamOf(
   }, { highWaterMark: 0 });
 }
 
-/** Settles, and once more if the answer was lost: the second time changes nothing. */
+/** Settles, and settles again if the answer was lost. A second time changes nothing. */
 async function settle(
   engine: RuleEngine,
   receipt: RuleReceipt,
@@ -191,7 +192,7 @@ function refused(verdict: Verdict): Response {
   return new Response(body, { status: 429, headers });
 }
 
-/** Stands for a provider: it answers with so many chunks, of one to five tokens each. */
+/** A fake provider. It answers with that many chunks, of one to five tokens each. */
 export function fakeModel(provider: string, price: number, chunks: number): Model {
   return {
     provider,
@@ -214,7 +215,7 @@ if (import.meta.main) {
   const prompt = "Tell me about tides.";
   let read = 0;
 
-  /** Reads an answer, or leaves after so many chunks. */
+  /** Reads an answer, or leaves after that many chunks. */
   const ask = async (leaveAfter: number): Promise<void> => {
     const response = await handle(
       new Request("http://localhost/", {

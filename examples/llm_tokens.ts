@@ -1,6 +1,6 @@
 /*
- * A budget of tokens for a language model: 10,000 a minute for each team. What the answer will cost
- * is not known beforehand, so the prompt is reserved first, and settled with the real cost afterwards.
+ * A budget of tokens for a language model: 10,000 a minute for each team. The cost of an answer is not
+ * known beforehand. So the program first reserves the prompt, and later settles the real cost.
  * A user who goes beyond the budget is in debt, and waits until the debt has drained.
  *
  *   bun examples/llm_tokens.ts
@@ -10,7 +10,7 @@ import { limiter, tokenBucket } from "tidegate";
 let now = 0; // a clock of the example's own; leave it out, and it is the time of day
 const tokens = limiter(tokenBucket({ limit: 10_000, period: "1m" }), { clock: () => now });
 
-/** As a model would answer: nobody knows how long. */
+/** A fake model. Nobody knows the length of its answers beforehand. */
 const model = (prompt: string) => Promise.resolve({ text: "...", tokens: prompt.length * 20 });
 
 async function ask(team: string, prompt: string): Promise<string> {

@@ -1,11 +1,11 @@
 /*
- * Logins that nobody can lock for somebody else. Three wrong passwords for an account from one address
- * lock that address out of that account: for a minute, then five, fifteen, an hour. An address has
- * twenty tries an hour for all accounts. An account has thirty an hour from addresses that have never
- * logged in to it; those of its owner do not share them.
+ * Logins from which nobody can lock somebody else out. Three wrong passwords for an account from one
+ * address lock that address out of that account: for a minute, then five, fifteen, and an hour. An
+ * address has twenty tries an hour for all accounts. An account has thirty tries an hour from
+ * addresses that have never logged in to it. The owner's own addresses do not share these.
  *
- * A try is one decision with one receipt. A right password gives back by that receipt what the try
- * took, and nothing that others took while the password was compared.
+ * A try is one decision with one receipt. A right password gives the units of that receipt back, and
+ * no units that others took while the password was compared.
  *
  *   bun examples/login.ts
  */
@@ -36,18 +36,18 @@ const RULES: RuleFile = {
   ],
 };
 
-/** As a database would have them, but for the hash. */
+/** The passwords of the accounts. A real program keeps them hashed, in a database. */
 const PASSWORDS = new Map([["ada", "lovelace"], ["bob", "secret"]]);
 
-/** Compares a password; in earnest by a hash that takes a tenth of a second. */
+/** Compares a password. A real program compares a hash, which takes a tenth of a second. */
 function isRight(account: string, password: string): Promise<boolean> {
   return Promise.resolve(PASSWORDS.get(account) === password);
 }
 
-/** Logs in; the answer says no more to one who guesses than to one who mistypes. */
+/** Logs in. The answer tells an attacker who guesses no more than a user who mistypes. */
 export function loginOn(store: Store, clock?: () => number) {
   const engine = ruleEngine({ rules: RULES, store, prefix: "login", clock });
-  // Remembers for 30 days from which addresses an account has logged in.
+  // Remember for 30 days the addresses from which an account has logged in.
   const known = limiter(fixedWindow({ limit: 1, period: "30d", anchor: "first" }), {
     store,
     prefix: "login:known",
@@ -59,7 +59,8 @@ export function loginOn(store: Store, clock?: () => number) {
     const key = `${address} ${account}`;
     const pair: Descriptor = { entries: [["pair", key]] };
     const isKnown = (await known.peek(key, 0)).remaining === 0;
-    // Before the password is looked at: of many guesses at once, no more than the limit count.
+    // Decide before the password is compared, so that no more of many guesses at once than the limit
+    // count.
     const { verdict, receipt } = await engine.reserve({
       domain: "login",
       descriptors: [
@@ -72,8 +73,8 @@ export function loginOn(store: Store, clock?: () => number) {
       return `again in ${Math.ceil((verdict.decision?.retryAfter ?? 0) / 60_000)} min`;
     }
     if (!await isRight(account, password)) return "wrong user or password";
-    // The tries of the pair are forgotten. Those of the address for other users stay, or whoever has
-    // one account could guess at all the others.
+    // Forget the tries of the pair. Keep the tries of the address for other users. Otherwise the owner
+    // of one account could guess the passwords of all others.
     await engine.release(receipt);
     await engine.reset({ domain: "login", descriptors: [pair] });
     await known.consume(key);

@@ -29,7 +29,7 @@ if (isMainThread) {
         console.log(`Listening on http://localhost:${port}/ with ${threads} threads`);
       }
     });
-    // Another one takes the place of a worker that died; the limits stay as they are.
+    // Another worker replaces a worker that died. The limits keep their use.
     worker.once("error", (error) => console.error("A thread died:", error));
     worker.once("exit", () => setTimeout(start, 1_000));
   };

@@ -1,5 +1,5 @@
 /*
- * A client that is polite to somebody's API: it keeps to the limit that it knows, pauses when the
+ * A polite client of somebody else's API. It keeps to the limit that it knows, pauses when the
  * server's `RateLimit` field says that nothing is left, and waits out a 429.
  *
  *   bun examples/polite_client.ts

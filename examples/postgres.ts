@@ -1,6 +1,7 @@
 /*
- * Limits in a table of Postgres. Here it is PGlite, a Postgres in the process, so that nothing else has to
- * run; with a server, give `postgresStore` a pool of `pg`, or what `postgres()` or Bun's `SQL` return.
+ * Limits in a table of Postgres. This example uses PGlite, a Postgres in the process, so that nothing
+ * else has to run. With a server, give `postgresStore` a pool of `pg`, the result of `postgres()`, or
+ * Bun's `SQL`.
  *
  *   npm install @electric-sql/pglite
  *   bun examples/postgres.ts

@@ -14,7 +14,7 @@ export function restSender(url: string, token: string): RedisSender {
         method: "POST",
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: JSON.stringify(commands),
-        // Past the store's deadlines nobody waits for it.
+        // After the store's deadlines nobody waits for the reply.
         signal: AbortSignal.timeout(5_000),
       });
       if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);

@@ -4,7 +4,7 @@
  *   bun examples/server.ts        and then, more than five times:
  *   curl -i localhost:8080
  *
- * PORT is its port, THREADS how many threads serve it; Ctrl-C ends it.
+ * PORT is its port, and THREADS the number of threads. Ctrl-C ends it.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -40,14 +40,14 @@ function serve(store: SharedStore, port: number) {
   });
 }
 
-/** One more thread on the same port; resolves once it serves. */
+/** Starts one more thread on the same port. Resolves once it serves. */
 function start(store: SharedStore, port: number): Promise<void> {
   const worker = new Worker(new URL(import.meta.url), {
     workerData: { handle: store.handle, port },
   });
   return new Promise((resolve) => {
     worker.once("message", () => resolve());
-    // Another one takes the place of a worker that died; the limits stay as they are.
+    // Another worker replaces a worker that died. The limits keep their use.
     worker.once("error", (error) => console.error("A thread died:", error));
     worker.once("exit", () => setTimeout(() => start(store, port).then(resolve), 1_000));
   });

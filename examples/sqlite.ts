@@ -1,6 +1,6 @@
 /*
  * Limits in a file: they survive a restart, and all processes of the machine share them. This program
- * opens the file, is "restarted", and goes on where it was.
+ * opens the file, is "restarted", and continues with the same use.
  *
  *   bun examples/sqlite.ts
  */

@@ -19,7 +19,7 @@ export interface Crowd {
   readonly name: string;
   /** The limit of each client. */
   readonly algorithm: Algorithm;
-  /** Up to so many milliseconds are added to each wait, at random. */
+  /** The most milliseconds that are added to each wait, at random. */
   readonly jitter: number;
 }
 

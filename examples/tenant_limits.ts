@@ -1,6 +1,6 @@
 /*
- * Tenants with limits of their own, from a database: a tenant's row is read at its first call and
- * remembered for a minute; who has none gets the default; a changed limit keeps what was used.
+ * Tenants with limits of their own, from a database. A tenant's row is read at its first call, and
+ * remembered for a minute. A tenant without a row gets the default. A changed limit keeps its use.
  *
  *   bun examples/tenant_limits.ts
  */
@@ -14,7 +14,7 @@ database.exec(`
 `);
 const select = database.prepare("SELECT per_minute FROM tenants WHERE name = ?");
 
-/** Asked for a key's own limits; the key is that of the rule and its value: "tenant=acme". */
+/** Looks up a key's own limits. The key is the rule's key and its value: "tenant=acme". */
 const lookup: KeyLookup = (_domain, key) => {
   const row = select.get(key.slice("tenant=".length));
   if (row === undefined) return Promise.resolve(undefined);

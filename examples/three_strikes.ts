@@ -1,5 +1,5 @@
 /*
- * An algorithm of one's own: strikes, and the key is out until it has been quiet for a period.
+ * A custom algorithm. After some strikes a key is out until it has been quiet for a period.
  */
 import type { Algorithm, Codec, Decision } from "../mod.ts";
 
@@ -15,8 +15,8 @@ interface StrikesOptions {
 const FRESH: Strikes = [];
 
 /**
- * Admits a strike while there are fewer than `strikes`. All are forgiven together, a period after
- * the newest one.
+ * Admits a strike while there are fewer than `strikes`. All strikes are forgiven together, a period
+ * after the newest strike.
  */
 export function threeStrikes({ strikes, period }: StrikesOptions): Algorithm<Strikes> {
   function until(state: Strikes, now: number): number {
@@ -63,7 +63,7 @@ export function threeStrikes({ strikes, period }: StrikesOptions): Algorithm<Str
     };
     return [decision, next];
   }
-  /** Strikes have no debt: a charge takes what is left, and what is beyond that is lost. */
+  /** Strikes have no debt: a charge takes at most the strikes that are left. */
   function charge(state: Strikes, now: number, cost: number): readonly [Decision, Strikes] {
     const left = strikes - live(state, check(now, cost)).length;
     const [, next] = step(state, now, Math.min(cost, left));
@@ -82,7 +82,7 @@ export function threeStrikes({ strikes, period }: StrikesOptions): Algorithm<Str
   };
 }
 
-/** Text such as `s1 1000 2500`; words are the instants, or -1 for a fresh key. */
+/** Text such as `s1 1000 2500`. The words are the instants, or -1 for a fresh key. */
 function strikesCodec(strikes: number): Codec<Strikes> {
   function checked(instants: readonly number[]): Strikes | undefined {
     const sound = instants.every((at, i) =>

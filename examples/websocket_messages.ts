@@ -1,7 +1,7 @@
 /*
- * Messages of a WebSocket under a limit: who sends too many receives a message, and is cut off
- * after three refusals. It is the address that is limited, so that a new connection starts with no
- * new limit.
+ * Messages of a WebSocket under a limit. A client that sends too many receives a message, and is cut
+ * off after three refusals. The limit is on the address, so a new connection does not begin a new
+ * limit.
  *
  *   bun examples/websocket_messages.ts
  */

@@ -1,8 +1,8 @@
 /*
  * How many calls "100 a minute" admits, by algorithm. One client is quiet until two seconds before a
  * minute ends, and then asks 50 times a second for four seconds. Another never stops. Under a fixed
- * window the first gets 200 units within four seconds. Under gcra, whose burst is the limit by default,
- * the second gets 199 within its first minute.
+ * window the first gets 200 units within four seconds. Under gcra, whose burst is the limit by
+ * default, the second gets 199 within its first minute.
  *
  *   bun examples/window_edge.ts
  */
@@ -26,17 +26,17 @@ const MINUTE = 60 * SECOND;
 /** Two seconds before the second minute ends. */
 const START = 2 * MINUTE - 2 * SECOND;
 
-/** When the client at the edge asks. */
+/** The instants at which the client at the edge asks. */
 export const AT_THE_EDGE: readonly number[] = every20Milliseconds(4 * SECOND);
 
-/** When the client asks that never stops. */
+/** The instants at which the client that never stops asks. */
 export const WITHOUT_END: readonly number[] = every20Milliseconds(2.5 * MINUTE);
 
 function every20Milliseconds(span: number): readonly number[] {
   return Array.from({ length: span / 20 }, (_, index) => START + index * 20);
 }
 
-/** The instants at which a client was let in that asked at these: a fold over the reducer. */
+/** The instants at which a client with these requests was admitted: a fold over the reducer. */
 export function admittedAt(
   { initial, step }: Algorithm,
   asked: readonly number[],

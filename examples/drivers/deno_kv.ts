@@ -1,6 +1,6 @@
 /*
- * A driver for Deno KV: a group of keys is one atomic operation, which checks the versions that were
- * read just before.
+ * A driver for Deno KV. A group of keys is one atomic operation, which checks the versions that the
+ * driver read just before.
  *
  *   const store = compareAndSetStore(denoKv(await Deno.openKv()));    deno run --unstable-kv
  */
@@ -8,7 +8,7 @@ import { type CompareAndSet, type DriverCell, DriverError } from "../../stores/s
 
 /** The part of `Deno.Kv` that the driver needs. */
 export interface Kv {
-  /** Reads ten keys at most. */
+  /** Reads at most ten keys. */
   getMany(keys: KvKey[]): Promise<KvEntry[]>;
   /** Begins an atomic operation. */
   atomic(): KvAtomic;
@@ -48,7 +48,7 @@ export function denoKv(kv: Kv): CompareAndSet {
     return entries;
   }
 
-  /** Commits one group; the texts that it holds if it is lost. */
+  /** Commits one group. Returns the texts of its keys if it is lost. */
   async function commitGroup(
     cells: readonly DriverCell[],
     signal: AbortSignal,
@@ -67,7 +67,7 @@ export function denoKv(kv: Kv): CompareAndSet {
           : operation.set(key, cell.next, { expireIn: Math.max(1, cell.freshAt - Date.now()) });
       }
       if ((await operation.commit()).ok) return undefined;
-      // Somebody has written in between: if the same text, the group is not lost.
+      // Somebody else has written meanwhile. If the text is still the same, try again.
     }
     throw new DriverError("Others were faster each time", { applied: "no" });
   }

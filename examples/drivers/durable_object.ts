@@ -1,6 +1,7 @@
 /*
- * A driver for the storage of a Durable Object (SQLite) of Cloudflare. An object is one thread, and its
- * storage answers at once, so a limiter in it is synchronous: no other request comes in between.
+ * A driver for the storage of a Durable Object (SQLite) of Cloudflare. An object is one thread, and
+ * its storage answers at once. So a limiter in it is synchronous, and no other request comes in
+ * between.
  *
  *   export class Limits extends DurableObject {
  *     #api: Limiter<"sync">;
@@ -16,7 +17,7 @@
  *
  *   const { allowed } = await env.LIMITS.getByName(tenant).consume(user);    in the worker
  *
- * The object confirms an answer when its writes are kept, so none is lost by a crash.
+ * The object sends an answer only once its writes are durable, so a crash loses no answered call.
  */
 import type { LockedTransaction } from "../../stores/stores.ts";
 
@@ -28,7 +29,7 @@ export interface ObjectStorage {
       toArray(): Record<string, unknown>[];
     };
   };
-  /** Runs a function in a transaction, which it rolls back if that throws. */
+  /** Runs a function in a transaction. Rolls it back if the function throws. */
   transactionSync<Answer>(work: () => Answer): Answer;
 }
 

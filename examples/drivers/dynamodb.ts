@@ -1,14 +1,16 @@
 /*
- * A driver for DynamoDB, by the package @aws-sdk/client-dynamodb. A group of one key is one conditional
- * write, or a consistent read where nothing changes; a group of several is a transaction.
+ * A driver for DynamoDB, by the package @aws-sdk/client-dynamodb. A group of one key is one
+ * conditional write, or a consistent read if nothing changes. A group of several keys is a
+ * transaction.
  *
  *   const store = compareAndSetStore(dynamodb(new DynamoDB({ maxAttempts: 1 }), "tidegate"));
  *
  * The table has the partition key `name`, a string. Let its time to live be the attribute `expires`.
- * Without `maxAttempts: 1` the client repeats a write whose answer was lost, and a call is charged twice.
+ * Without `maxAttempts: 1` the client repeats a write whose answer was lost, and a call is charged
+ * twice.
  *
- * DynamoDB does not say what time it is: the clocks of the processes count. A table in several regions
- * has no transactions over them, and the last writer wins: use the one of one region.
+ * DynamoDB does not report its time, so the clocks of the processes count. A table in several regions
+ * has no transactions across them, and the last writer wins. So use the table of one region.
  */
 import { type CompareAndSet, type DriverCell, DriverError } from "../../stores/stores.ts";
 
@@ -24,7 +26,7 @@ export interface DynamoClient {
   transactWriteItems(input: { TransactItems: WriteOf[] }, options: Options): Promise<unknown>;
 }
 
-/** A value has one of these members; others are of no table of this driver. */
+/** A value has one of these members. The driver's tables have no other values. */
 type Item = Record<string, { S: string } | { N: string }>;
 type Answered = Readonly<Record<string, { readonly S?: string | undefined }>>;
 interface Options {
@@ -91,7 +93,10 @@ export function dynamodb(client: DynamoClient, table: string): CompareAndSet {
     return cells.map((_, index) => textOf(Responses[index]?.Item));
   }
 
-  /** Writes a group if all keys hold what they should; otherwise what they hold, where that is known. */
+  /**
+   * Writes a group if all keys hold their expected texts. Otherwise returns the texts, if they are
+   * known.
+   */
   async function write(
     cells: readonly DriverCell[],
     options: Options,
@@ -111,7 +116,7 @@ export function dynamodb(client: DynamoClient, table: string): CompareAndSet {
     }
   }
 
-  /** Commits one group; the texts that it holds if it is lost. */
+  /** Commits one group. Returns the texts of its keys if it is lost. */
   async function commitGroup(
     cells: readonly DriverCell[],
     options: Options,
@@ -123,7 +128,7 @@ export function dynamodb(client: DynamoClient, table: string): CompareAndSet {
         if (outcome === "written") return undefined;
         const held = outcome === "lost" ? await read(cells, options) : outcome;
         if (cells.some((cell, index) => cell.held !== held[index])) return held;
-        // If somebody has changed it and back again in between, it is written now.
+        // If somebody else has changed a key and changed it back, the next try can write it.
         if (!changes) return undefined;
       } catch (error) {
         if (!isBusy(error) || options.abortSignal.aborted) throw error;
@@ -151,7 +156,7 @@ export function dynamodb(client: DynamoClient, table: string): CompareAndSet {
       }));
       if (failures.length === 0) return { lost };
       const [cause] = failures;
-      // Where one group has failed, others may have been written.
+      // If one group fails, other groups may have been written.
       if (failures.length < groups.length || !failures.every(isRefused)) throw cause;
       throw new DriverError((cause as Error).message, { applied: "no", cause });
     },
@@ -163,10 +168,10 @@ function textOf(item: Answered | undefined): string {
 }
 
 const LOST = "ConditionalCheckFailedException";
-/** The most milliseconds until a group is tried again that met another one's transaction. */
+/** The most milliseconds until a group that met another transaction is tried again. */
 const BUSY_MS = 20;
 
-/** Why each key of a transaction has cancelled it. */
+/** The reason of each key for which the transaction was cancelled. */
 function codesOf(error: unknown): readonly (string | undefined)[] {
   const { CancellationReasons = [] } = error as {
     readonly CancellationReasons?: readonly { readonly Code?: string }[];
@@ -174,7 +179,7 @@ function codesOf(error: unknown): readonly (string | undefined)[] {
   return CancellationReasons.map(({ Code }) => Code);
 }
 
-/** Whether a key is in the transaction of somebody else: nothing was written. */
+/** Whether a key is in somebody else's transaction. Nothing was written then. */
 function isBusy(error: unknown): boolean {
   return (error as Error).name === "TransactionConflictException" ||
     codesOf(error).some((code) => code === "TransactionConflict");
@@ -182,7 +187,7 @@ function isBusy(error: unknown): boolean {
 
 const REFUSED_REGEXP = /^(ResourceNotFound|ProvisionedThroughputExceeded|AccessDenied)Exception$/;
 
-/** Whether nothing was written, because the table takes no calls or cannot be reached. */
+/** Whether nothing was written because the table takes no calls, or cannot be reached. */
 function isRefused(error: unknown): boolean {
   const { name = "", code } = error as { readonly name?: string; readonly code?: string };
   return code === "ECONNREFUSED" || REFUSED_REGEXP.test(name);

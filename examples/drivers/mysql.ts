@@ -1,13 +1,14 @@
 /*
- * A driver for MySQL 8.0.1 and MariaDB 10.6 or later, by the package mysql2. All keys of a batch are
- * locked in the order of their bytes, compared and written in one transaction at READ COMMITTED: at
+ * A driver for MySQL 8.0.1 and MariaDB 10.6 or later, by the package mysql2. It locks all keys of a
+ * batch in the order of their bytes, compares and writes them in one transaction at READ COMMITTED. At
  * REPEATABLE READ the first calls on different keys would lock gaps between rows, and deadlock.
  *
  *   const pool = createPool({ uri: "mysql://...", multipleStatements: true });    mysql2/promise
  *   const store = compareAndSetStore(mysql(pool));
  *
- * Statements share round trips: calls that change nothing take one, others two, and new keys a third.
- * Texts are sent as hexadecimal digits, so that no key can end a statement, whatever `sql_mode` says.
+ * Statements share round trips. Calls that change nothing take one, other calls take two, and new keys
+ * take a third. Texts are sent as hexadecimal digits, so that no key can end a statement, whatever the
+ * `sql_mode`.
  */
 import { Buffer } from "node:buffer";
 import { type CompareAndSet, type DriverCell, DriverError } from "../../stores/stores.ts";
@@ -37,17 +38,16 @@ type Row = Readonly<Record<string, unknown>>;
 type Groups = readonly (readonly DriverCell[])[];
 
 const BEGIN = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION";
-/** The time of the server itself, which no time zone sets back. */
+/** The server's own time, which no time zone sets back. */
 const NOW = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 AS now";
 /**
- * Milliseconds for which a key stays after its time has come, because others may be about to write
- * it.
+ * Milliseconds for which an expired key stays, because other processes may be about to write it.
  */
 const SWEPT_AFTER = 10_000;
 
-/** The driver of a pool with `multipleStatements`; it has to itself what the pool is. */
+/** The driver of a pool with `multipleStatements`. */
 export function mysql(pool: MysqlPool): CompareAndSet {
-  /** Lends a connection to some work; afterwards it has no transaction. */
+  /** Lends a connection to some work. It has no transaction afterwards. */
   async function withConnection<Answer>(
     work: (
       run: (...statements: readonly string[]) => Promise<readonly (readonly Row[])[]>,
@@ -68,7 +68,7 @@ export function mysql(pool: MysqlPool): CompareAndSet {
       connection.release();
       return answer;
     } catch (error) {
-      // A connection that is closed rolls back.
+      // Closing the connection rolls the transaction back.
       connection.destroy();
       throw failureOf(error);
     } finally {
@@ -88,7 +88,7 @@ export function mysql(pool: MysqlPool): CompareAndSet {
           return { now: timeOf(time), lost: compare(groups, textsOf(rows)).lost };
         }
         while (true) {
-          // A row that is absent cannot be locked.
+          // An absent row cannot be locked.
           const absent = groups.filter(writes).flat().filter(({ held }) => held === "");
           if (absent.length > 0) await run(insert("INSERT IGNORE", absent, () => ""));
           const [, , rows = []] = await run(...BEGIN.split("; "), `${select(cells)} FOR UPDATE`);
@@ -96,7 +96,7 @@ export function mysql(pool: MysqlPool): CompareAndSet {
           const { lost, kept } = compare(groups, texts);
           const written = kept.filter(writes);
           if (written.flat().some(({ key }) => !texts.has(key))) {
-            // Somebody has swept it in between.
+            // Somebody else has swept the row meanwhile.
             await run("ROLLBACK");
             continue;
           }
@@ -111,7 +111,7 @@ export function mysql(pool: MysqlPool): CompareAndSet {
       withConnection(async (run) => {
         const [time = []] = await run(NOW);
         const over = `fresh_at < ${timeOf(time) - SWEPT_AFTER}`;
-        // Read without a lock, then lock in the order of keys: as calls do, or they would deadlock.
+        // Read without a lock, and then lock in the order of keys, like calls, to avoid deadlocks.
         const [rows = []] = await run(
           `SELECT name FROM tidegate WHERE ${over} ORDER BY fresh_at LIMIT ${most}`,
         );
@@ -147,7 +147,7 @@ function insert(
   return `${verb} INTO tidegate VALUES ${rows.sort()}`;
 }
 
-/** A literal of bytes, in which nothing can be hidden. */
+/** A literal of bytes, from which no text can break out. */
 function hex(text: string): string {
   return `X'${Buffer.from(text).toString("hex")}'`;
 }
