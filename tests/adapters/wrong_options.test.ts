@@ -16,7 +16,7 @@ import { gcra, limiter, memoryStore } from "../../mod.ts";
 const api = limiter(gcra({ limit: 1, period: "1m" }), { store: memoryStore(), prefix: "api" });
 const source = objectSource({ domain: "shop", rules: [{ key: "" }] });
 
-/** A function that checks what it is given, whatever its types say. */
+/** A function that checks its arguments, whatever its types say. */
 type Loose = (...given: readonly unknown[]) => unknown;
 
 /** Wrong calls, and the messages of their errors. */

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { schedule } from "../../.ci/schedule.mjs";
 import { fcOptions } from "../support/seed.ts";
 
-/** Jobs by number, each after none or an earlier one. */
+/** Jobs by number. Each may have to come after an earlier one. */
 const drawn = fc.array(fc.option(fc.nat(), { nil: undefined }), { maxLength: 12 });
 
 test("every job runs once, after the one it needs, and no more at once than may be", () =>

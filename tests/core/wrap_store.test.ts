@@ -12,7 +12,7 @@ import {
   type SyncStore,
 } from "../../mod.ts";
 
-/** A store of somebody's own whose functions need `this`. */
+/** A custom store whose functions need `this`. */
 class OwnStore implements SyncStore {
   readonly inner: MemoryStore = memoryStore();
   get maxOperations(): number {

@@ -32,7 +32,7 @@ await app.close();
 `;
 }
 
-/** How long a process may take to end by itself, in milliseconds; one that is kept running never does. */
+/** Milliseconds in which a process must end. A process that something keeps running never does. */
 const END_WITHIN = 30_000;
 
 testOnce(

@@ -30,8 +30,8 @@ const COPIED = [
   "package.json",
 ];
 /**
- * A law that has not ended by then is broken too, because some faults never end: in milliseconds, or so
- * many times as long as the laws take without a fault, which counts on a busy machine.
+ * A law that has not ended by then is broken too, because some faults never end: in milliseconds, or
+ * so many times as long as the laws take without a fault, which counts on a busy machine.
  */
 const TIME_LIMIT = 60_000;
 const TIMES_AS_LONG = 10;
@@ -76,7 +76,9 @@ function requirePlaces(): void {
   if (lost.length > 0) process.exit(1);
 }
 
-/** Laws that fail anyway would catch everything. Also takes the time of those that hold. */
+/**
+ * Requires laws to hold without a fault, because failing laws would catch everything. Times them, too.
+ */
 async function untouchedLawsHold(suites: readonly SuiteName[]): Promise<boolean> {
   for (const suite of suites) {
     const begun = performance.now();
@@ -89,7 +91,7 @@ async function untouchedLawsHold(suites: readonly SuiteName[]): Promise<boolean>
   return true;
 }
 
-/** The law that catches a fault; `undefined` if none does. */
+/** The law that catches a fault; `undefined` if no law does. */
 async function caughtBy({ file, search, replace, laws }: Fault): Promise<string | undefined> {
   const path = join(copy, file);
   const text = readFileSync(path, "utf8");

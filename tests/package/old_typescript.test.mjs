@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 
-/** The entry points whose types are made of a peer's. */
+/** The entry points whose types build on a peer's. */
 const OF_PEERS = ["./effect", "./otel", "./testing", "./package.json"];
 
 /** The format of modules with which each module resolution is used. */

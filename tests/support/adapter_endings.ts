@@ -70,7 +70,7 @@ export const ENDINGS: AdapterTests = {
     }),
 };
 
-/** Hooks whose `/slow` ends when its client has gone; `hangUp` is that client. */
+/** Hooks whose `/slow` ends once its client has gone, and `hangUp`, which is such a client. */
 function hangingUp(
   ending: (end: (fails: boolean) => void) => void,
 ): AppHooks & { hangUp(port: number): Promise<void> } {

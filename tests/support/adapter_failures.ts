@@ -118,7 +118,7 @@ export const FAILURES: AdapterTests = {
   },
 };
 
-/** Options that are wrong, and what is said of them. */
+/** Wrong options, and the messages of their errors. */
 const WRONG_OPTIONS: readonly [option: string, value: unknown, rule: string, action?: string][] = [
   ["refund", "x", '"failed" or "successful" or a function'],
   ["shadow", "x", "a boolean or a function"],

@@ -158,7 +158,7 @@ export const LIMITS: AdapterTests = {
     const plans = [narrow, gcra({ name: "paid", limit: 20, period: "1m", burst: 3 })];
     let plan: (typeof plans)[number] | undefined = plans[0];
     const store = memoryStore();
-    // An algorithm made anew for each request keeps what was used all the same.
+    // A new algorithm for each request still keeps the use.
     const policy = () => plan && gcra({ ...plan.policies[0]!, name: plan.name });
     const options = { policy, store, prefix: "plan", clock, key: () => "ann" };
     await app.serving(options, async (port) => {

@@ -33,7 +33,7 @@ export interface Meanwhile {
 
 /** An app of a framework, with an adapter before its routes. */
 export interface AdapterSubject {
-  /** The adapter itself: what is called with its options. */
+  /** The adapter's functions that take its options. */
   readonly makers: readonly unknown[];
   /**
    * Starts an app with these routes, on a free port:
@@ -55,7 +55,7 @@ export interface AdapterSubject {
    * @param limits The options of each adapter, the outermost first; none without.
    */
   start(limits: readonly AnyOptions[], hooks: AppHooks): Promise<TestServer>;
-  /** Starts an app by whose own setting proxies of the loopback network are trusted. */
+  /** Starts an app that is set to trust proxies of the loopback network. */
   startTrusting?(options: AnyOptions): Promise<TestServer>;
   /** Starts an app that answers 503 to a request before the adapter's verdict. */
   startAnswering?(options: AnyOptions, meanwhile: Meanwhile): Promise<TestServer>;
@@ -81,7 +81,9 @@ export interface AdapterSubject {
 /** A subject, and how to use a server of it. */
 export interface AppOf {
   readonly subject: AdapterSubject;
-  /** Starts a server for as long as it is used; of one limit by default, of none by `undefined`. */
+  /**
+   * Starts a server for as long as it is used. It has one limit by default, and none for `undefined`.
+   */
   serving(
     options: Partial<AnyOptions> | undefined | readonly Partial<AnyOptions>[],
     use: (port: number) => Promise<void>,
@@ -136,7 +138,7 @@ export async function using(
   }
 }
 
-/** The content type of an answer, as far as the framework leaves it alone. */
+/** The content type of an answer, without the parts that frameworks add. */
 export function typeOf(
   { ignoresCharset }: AdapterSubject,
   { values }: RawAnswer,

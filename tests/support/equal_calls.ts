@@ -2,9 +2,9 @@
  * Random calls of every verb, put to several stores at once: each must answer as the bare reducers do.
  *
  * Calls come in rounds, each at one instant and on keys that differ, so that a store may combine them
- * in batches. Plain verbs are compared with a fold of the reducers, which may be those of another build.
- * Verbs that no reducer has (receipts and blocks) are compared with the memory store, and permits with
- * ids in a list, on keys of their own.
+ * in batches. Plain verbs are compared with a fold of the reducers, which may be those of another
+ * build. Verbs that no reducer has (receipts and blocks) are compared with the memory store, and
+ * permits with ids in a list, on keys of their own.
  *
  * A store that is too small forgets keys. Its calls then come one by one. Whenever it has counted an
  * eviction, a look at every key tells which one it was, and the reference forgets that one as well: so
@@ -33,7 +33,7 @@ import { permitKeys } from "./equal_permits.ts";
 export interface Policy {
   readonly name: string;
   readonly algorithm: Algorithm;
-  /** The algorithm itself, or that of another build. */
+  /** The algorithm itself, or the same algorithm of another build. */
   readonly reducer: Algorithm;
 }
 
@@ -59,7 +59,7 @@ export type Counts = Map<string, number>;
  * Puts random calls to a store and compares the answers.
  *
  * @param name The store's name, by which the keys of several stores on one server differ.
- * @param calls At least so many.
+ * @param calls The least number of calls.
  * @param seed The seed of the calls.
  * @param evictions How many keys in use the store has forgotten; only where it may forget some.
  * @returns The number of calls by verb, and of the keys that were seen to be forgotten.
@@ -188,7 +188,9 @@ async function plainCall(
   assert.deepEqual(answer, expected, `${own} of ${cost} for ${key}, ${reducer.id}, at ${now}`);
 }
 
-/** The decision of a call that is admitted at once, or refused because its turn would come too late. */
+/**
+ * The decision of a call that is admitted at once, or refused because its turn would come too late.
+ */
 async function acquired(api: Api, key: string, cost: number): Promise<Decision> {
   try {
     return await api.acquire(key, { cost, maxWait: MOST_WAIT });
@@ -285,7 +287,9 @@ async function forgetPlain({ api, reducer, states }: Plain, now: number): Promis
   return lost;
 }
 
-/** The same of keys with receipts. A fresh one may have notes, which no look shows: it begins anew. */
+/**
+ * The same for keys with receipts. A fresh key may have notes that no look shows, and begins again.
+ */
 async function forgetNoted({ api, reference }: Pair): Promise<number> {
   let lost = 0;
   for (let index = 0; index < NOTED_KEYS; index++) {

@@ -32,7 +32,7 @@ import {
 } from "../../mod.ts";
 import { upTo } from "./seed.ts";
 
-/** Makes an empty store that holds so many keys and then forgets some for others. */
+/** Makes an empty store that holds that many keys and then forgets some for others. */
 export type MakeStore = (capacity: number) => SyncStore;
 
 /** Units an hour of each subject, and at once of a key never seen. */
@@ -78,14 +78,14 @@ interface Call {
 /** A key as its last write left it. */
 interface HeldKey {
   readonly freshAt: number;
-  /** 1: units are left; 2: none are; 3: in debt. */
+  /** 1: units are left; 2: no units are left; 3: in debt. */
   readonly level: number;
 }
 
 /**
  * The law: a call on a new key forgets a key in use only when all places are taken by such keys, only
- * one, and never one that had nothing left (or was in debt) while one with units left (or without debt)
- * stays. What counts is the use as of a key's last write.
+ * one, and never one that had nothing left (or was in debt) while one with units left (or without
+ * debt) stays. What counts is the use as of a key's last write.
  *
  * A store may look at a sample of its keys, but has to look at all of so few: it is made for 24.
  */
@@ -127,7 +127,7 @@ function forgettingRightly(make: MakeStore, algorithm: Algorithm, schedule: read
     const isNew = !held.has(name);
     const before = held.size;
     const decision = api[kind](name, kind === "charge" && cost > 1 ? cost + 1 : cost);
-    // A refusal, and giving back what was not taken, write nothing.
+    // A refusal writes nothing, and neither does a refund of units that were not taken.
     if (decision.allowed && (kind !== "refund" || !isNew)) noteUse(held, name, decision, now);
     const forgotten = missingFrom(api, held);
     if (forgotten.length === 0) continue;
@@ -167,7 +167,7 @@ export interface Bypass {
   readonly cost?: number | undefined;
 }
 
-/** Guesses that a store admitted, and those that the algorithm alone admits at the same instants. */
+/** Guesses that a store admitted, and guesses that the algorithm alone admits at the same instants. */
 export interface Guesses {
   readonly admitted: number;
   readonly due: number;

@@ -5,12 +5,14 @@ import type { Store } from "../../mod.ts";
 /** A call as the store under test receives it. */
 export interface SeenCall extends Operation {
   readonly verb: Operation["bound"]["verb"];
-  /** Units to take; below 0 what is given back, 0 for a look. */
+  /** Units to take; negative if they are given back, 0 for a look. */
   readonly cost: number;
   readonly now: number | undefined;
 }
 
-/** Handles calls in place of the store: `proceed` passes them on, and returns their answers in order. */
+/**
+ * Handles calls in place of the store: `proceed` passes them on, and returns their answers in order.
+ */
 type Intercept = (calls: readonly SeenCall[], proceed: () => readonly unknown[]) => unknown;
 
 /**

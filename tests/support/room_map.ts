@@ -7,7 +7,7 @@ import { APPLICATIONS } from "./architecture.ts";
 import { targetsOf } from "./imports.ts";
 import type { SourceFile } from "./tree.ts";
 
-/** The places whose files are drawn. */
+/** The places whose files the map shows. */
 export const MAPPED: readonly string[] = ["mod.ts", "core", "stores", "adapters"];
 
 /** The boxes that rooms are drawn in; `mod.ts` stands alone. */

@@ -31,7 +31,7 @@ export function isLong(): boolean {
   return process.env.TIDEGATE_LONG === "1";
 }
 
-/** The whole numbers from 0, so many. */
+/** The first whole numbers, from 0. */
 export function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }

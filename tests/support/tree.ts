@@ -14,7 +14,7 @@ export function readText(path: string): string {
   return readFileSync(new URL(path, root), "utf8");
 }
 
-/** The paths under the given folders and files whose name ends so; what is missing is left out. */
+/** The paths with this ending under the given folders and files. Missing ones are left out. */
 export function pathsOf(places: readonly string[], ending: string): string[] {
   const present = new Set(readdirSync(root));
   return places
@@ -23,7 +23,7 @@ export function pathsOf(places: readonly string[], ending: string): string[] {
     .sort();
 }
 
-/** The files under the given folders and files whose name ends so. */
+/** The files with this ending under the given folders and files. */
 export function filesOf(places: readonly string[], ending: string): SourceFile[] {
   return pathsOf(places, ending).map((path) => ({ path, text: readText(path) }));
 }

@@ -76,7 +76,7 @@ function waitsAsTold(vector: VectorCase): void {
   assert.equal(admitted, expect.allowed_total);
 }
 
-/** Which keys still hold use at an instant: those that a store must keep. */
+/** The keys that still hold use at an instant, and that a store must keep. */
 function keysInUse(vector: VectorCase, expected: readonly (readonly string[])[]): void {
   const keys = new Map<string, ReturnType<typeof keyOf>>();
   for (const { t, key, cost } of vector.setup) {

@@ -93,7 +93,7 @@ describe("tidegate explain", () => {
   test("asks a running service for the state of its counters", () =>
     inFolder(async (folder) => {
       const rules = join(folder, "rules.json");
-      // A unit comes back in eight hours, so that none does while the command starts.
+      // A unit comes back in eight hours, so that no unit does while the command starts.
       const limits = [{ limit: 3, period: "24h" }];
       writeFileSync(rules, JSON.stringify({ domain: "shop", rules: [{ key: "user", limits }] }));
       await withService(async ({ url }) => {
@@ -272,7 +272,7 @@ test("options come from arguments, or else from variables, or else from the file
   inFolder(async (folder) => {
     const rules = join(folder, "rules.json");
     const [json, yaml, bad] = ["a.json", "b.yaml", "c.json"].map((name) => join(folder, name));
-    // Each format takes this file for another thing, or for none.
+    // Each format reads this file in another way, or not at all.
     writeFileSync(rules, '{ "domain": "shop", "rules": [{ "key": "user", "unlimited": true }] }');
     writeFileSync(json!, '{ "format": "envoy", "strict": true }');
     writeFileSync(yaml!, "format: envoy\n");

@@ -40,7 +40,7 @@ function effectClock(clock: VirtualClock): Clock.Clock {
   };
 }
 
-/** The service as a plain limiter, whose every call is a fiber. */
+/** Makes a plain limiter of the service. Every call is a fiber. */
 function limiterOfFibers(
   algorithm: Algorithm,
   clock: VirtualClock,

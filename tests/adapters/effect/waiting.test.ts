@@ -38,7 +38,7 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     (exit) => Effect.map(Clock.currentTimeMillis, (at) => ({ at, exit })),
   );
 
-/** Lets the event loop turn until something has happened, or so many times. */
+/** Lets the event loop turn until something has happened, or that many times. */
 const turns = (happened: () => boolean, most = 1_000) =>
   Effect.promise(async () => {
     for (let turn = 0; turn < most && !happened(); turn++) {

@@ -9,7 +9,7 @@ import { statuses, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
-/** It brings no types; those of Express 5 serve here. */
+/** Express 4 has no types. The types of Express 5 serve here. */
 const express4: typeof express = createRequire(import.meta.url)("express4");
 
 /** Express prints the errors of handlers unless it is in this environment. */

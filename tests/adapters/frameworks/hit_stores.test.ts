@@ -427,7 +427,7 @@ test("the context for elysia-rate-limit counts at the time of the request", asyn
     const expected = { ...await own.increment("one", undefined, requestTime) };
     assert.deepEqual(await context.increment("one", undefined, requestTime), expected);
   }
-  // Where machines count together, their clocks differ: the store's is the one that counts.
+  // If machines count together, their clocks differ, so the store's clock counts.
   const clock = testClock(0);
   const store = elysiaRateLimitContext({ store: memoryStore(), prefix: "a", clock });
   assert.equal((await store.increment("one", 1_000, 5_000)).nextReset.getTime(), 1_000);

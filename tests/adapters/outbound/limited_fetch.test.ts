@@ -21,7 +21,7 @@ import { serveFetch } from "../../support/serve_fetch.ts";
 import { testClock } from "../../support/test_clock.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 
-/** A server whose answers are given one after the other; the last one again and again. */
+/** A server that gives these answers one after the other, and then repeats the last one. */
 async function answering(
   answers: readonly (() => Response)[],
   use: (
@@ -47,7 +47,7 @@ const used = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } }
 const refusal = (headers: Record<string, string>, status = 429) => () =>
   new Response("later", { status, headers });
 
-/** A refusal that may be followed after so many seconds. */
+/** A refusal that names that many seconds to wait. */
 const later = (seconds: number, status?: number) =>
   refusal({ "Retry-After": `${seconds}` }, status);
 const wordless = refusal({});

@@ -20,7 +20,7 @@ function headersOf(lines: readonly string[]): Headers {
   }));
 }
 
-/** A list as the vectors write it, of which strings and numbers are read. */
+/** A list in the vectors' form. Its strings and numbers are read. */
 function structured(field: string) {
   const list = parseStructuredList(field);
   return list === undefined ? null : list.map(({ value, parameters }) => ({

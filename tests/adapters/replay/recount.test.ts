@@ -50,7 +50,7 @@ const PARTS: Readonly<Record<string, (entry: LogEntry) => unknown>> = {
   },
 };
 
-/** How each form writes a request; times are whole seconds where it cannot say more. */
+/** Writes a request in each form. Times are whole seconds if the form has no more digits. */
 const WRITERS: Readonly<
   Record<string, { header?: string; isExact?: boolean; line: string; cost: string | string[] }>
 > = {

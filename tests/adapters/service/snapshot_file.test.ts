@@ -18,7 +18,7 @@ function logged() {
   return { events, log: (event: LogEvent) => void events.push(event) };
 }
 
-/** How many of so many calls are admitted. */
+/** How many of these calls are admitted. */
 async function admitted(service: { url: string }, calls: number): Promise<number> {
   let count = 0;
   for (let call = 0; call < calls; call++) {

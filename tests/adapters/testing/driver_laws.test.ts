@@ -11,11 +11,11 @@ import { openTable } from "../../../stores/sqlite/open_table.ts";
 import { sqliteDriver } from "../../../stores/sqlite/sqlite_driver.ts";
 import { fcOptions, inShare } from "../../support/seed.ts";
 
-/** The parts of a driver on a map, each of which a fault replaces. */
+/** The parts of a driver on a map. Each fault replaces one part. */
 interface Parts {
   keyOf(key: string): string;
   textOf(text: string): string;
-  /** Whether a cell holds what it should. */
+  /** Whether a cell holds its expected text. */
   holds(cell: DriverCell, held: string): boolean;
   /** The cells of a group that is not lost, which are written. */
   written(cells: readonly DriverCell[]): readonly DriverCell[];
@@ -88,7 +88,7 @@ function mapDriver(rows: Rows, parts: Parts): CompareAndSet {
   };
 }
 
-/** Writes what it may of a lost group, too. */
+/** Writes the changed cells even of a lost group. */
 function eachAlone(cells: readonly DriverCell[]): readonly DriverCell[] {
   return HONEST.written(cells);
 }

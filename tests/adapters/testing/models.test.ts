@@ -91,7 +91,7 @@ describe("models of one arithmetic agree", () => {
   });
 });
 
-/** The rules with small numbers, whose durations can be counted through. */
+/** Rules with small numbers, so that all durations can be tried. */
 const small: readonly (readonly [string, AlgorithmRule])[] = [
   ["gcraRule", gcraRule({ limit: 3, period: 7, burst: 4 })],
   ["tokenBucketRule", tokenBucketRule({ limit: 3, period: 7, burst: 4 })],

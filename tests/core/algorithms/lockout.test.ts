@@ -7,7 +7,9 @@ import { keyOf } from "../../support/key_of.ts";
 const logins = lockout({ limit: 3, period: 1_000, lock: 5_000, name: "logins" });
 const { charge, initial, codec, policies } = logins;
 
-/** Plays tries, refunds (below 0) and looks (0); what is left, and the waits, after each. */
+/**
+ * Plays tries, refunds (negative) and looks (0). Returns the tries left, and the waits, after each.
+ */
 function play(calls: readonly (readonly [now: number, cost: number])[]): readonly unknown[] {
   const call = keyOf(logins);
   return calls.map((of) => {

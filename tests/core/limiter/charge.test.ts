@@ -138,7 +138,7 @@ describe("debt is cut", () => {
 describe("a log in debt", () => {
   const log = slidingLog({ limit: 3, period: 1_000 });
 
-  /** A log that was charged one unit in each of so many milliseconds. */
+  /** A log with a charge of one unit in each of that many milliseconds. */
   function chargedFor(milliseconds: number): typeof log.initial {
     let state = log.initial;
     for (let now = 0; now < milliseconds; now++) [, state] = log.charge(state, now, 1);

@@ -117,7 +117,7 @@ describe("replaces", () => {
   const old = gcra({ limit: 10, period: "1h" });
   const clock = () => 3_600_000;
 
-  /** A limiter in the place of one of which "a" had used so many units. */
+  /** A limiter that replaces one on which "a" had used that many units. */
   function replacing(units: number, algorithm: Algorithm, mode: "keep" | "proportional") {
     const store = memoryStore();
     limiter(old, { store, clock, prefix: "api" }).consume("a", units);

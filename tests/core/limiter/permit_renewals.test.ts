@@ -21,7 +21,7 @@ import { testClock } from "../../support/test_clock.ts";
 const TTL = 900;
 const algorithm = concurrency({ limit: 2, ttl: TTL });
 
-/** A limiter whose renewals, numbered from 0, are passed on or answered when a test says so. */
+/** A limiter whose renewals, numbered from 0, are passed on or answered by the test. */
 function slowRenewals(renewal: (count: number, proceed: () => Promise<unknown>) => unknown) {
   const clock = testClock();
   let count = 0;

@@ -44,7 +44,7 @@ const caller: fc.Arbitrary<Caller> = fc.record({
   }),
 });
 
-/** A limiter on a store whose calls take time, and fail if they are to. */
+/** A limiter on a store whose calls take time, and fail when the test says so. */
 function slowJobs(callers: readonly Caller[], faulty: boolean) {
   const clock = testClock();
   const delays = callers.flatMap((one) => one.delays);

@@ -25,7 +25,7 @@ function counted(algorithm: Algorithm) {
   return { steps, algorithm: { ...algorithm, step, internals: { receipts } } as Algorithm };
 }
 
-/** A limiter whose key is used up, with many who wait for it. */
+/** A limiter whose key is used up, with many waiting callers. */
 async function crowd(bare: Algorithm, join: (index: number) => object, store?: SyncStore) {
   const { steps, algorithm } = counted(bare);
   const clock = virtualClock(1_790_000_000_000);

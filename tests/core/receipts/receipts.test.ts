@@ -148,7 +148,7 @@ function permits(): Algorithm[] {
   return [jobs, all(jobs, gcra(RATE))];
 }
 
-/** Fills a store with keys that are fresh soon, so that it has to drop what it may. */
+/** Fills a store with keys that are soon fresh, so that it drops every key that may go. */
 function press(store: SyncStore, clock: () => number, pass: () => void): void {
   const others = limiter(gcra({ limit: 1_000, period: "1s" }), { store, prefix: "others", clock });
   for (let key = 0; key < 100; key++) {

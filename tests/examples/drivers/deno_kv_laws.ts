@@ -24,7 +24,7 @@ async function openStore() {
   return compareAndSetStore(denoKv(await openKv()), { timeout: 5_000 });
 }
 
-/** Makes drivers of one database, which none of them closes. */
+/** Makes drivers of one database. No driver closes it. */
 function sharedDrivers(): () => Promise<CompareAndSet> {
   let kv: Promise<Kv> | undefined;
   return async () => ({ ...denoKv(await (kv ??= openKv())), close: () => {} });

@@ -10,7 +10,7 @@ import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { type RuleEngine, ruleEngine } from "../../../adapters/rules/rules.ts";
 import { type Chunk, fakeModel, gateway, type Model } from "../../../examples/llm_gateway.ts";
 
-/** Windows of a month, so that what was taken can be read off to the unit. */
+/** Windows of a month, so that the taken units can be read off exactly. */
 const perMonth = { algorithm: "calendarWindow", every: "month", zone: "UTC" } as const;
 const MUCH = 1_000_000_000;
 const RULES = {

@@ -30,7 +30,7 @@ async function triesInHour(): Promise<number> {
   return tried;
 }
 
-/** Addresses of networks that differ, so that none shares a key with another. */
+/** Addresses of different networks, so that no two share a key. */
 function addressOf(index: number): string {
   return `203.0.${index >> 8}.${index & 255}`;
 }

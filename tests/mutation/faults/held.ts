@@ -8,7 +8,7 @@ const BLOCKS = "tests/core/algorithms/blockable.test.ts";
 const LOCKED_STORE = "tests/stores/locked/locked_store.test.ts";
 const RULE_ENGINE = "tests/adapters/rules/engine/rule_engine.test.ts";
 
-/** Faults of what is held: permits, locks, blocks, locked databases, and units of rules. */
+/** Faults of permits, locks, blocks, locked databases, and units of rules. */
 export const HELD_FAULTS: readonly Fault[] = [
   ...faultsIn("core/algorithms/permit_list.ts", [PERMIT_TEXT], {
     "Text of permits that no step writes": "&& {~~encodePermits(permits) === text~>true~~} ?",

@@ -17,7 +17,7 @@ testOnce(
     } as MapConstructor;
     const inner = memoryStore({ maxKeys: 100 });
     maps.length = 0;
-    // The first map that a cache makes is that of its families.
+    // The first map that a cache makes is the map of its families.
     const store = denyCache(inner, { maxKeys: 50 });
     globalThis.Map = NativeMap;
 

@@ -49,7 +49,7 @@ function leased<S extends SyncStore | AsyncStore>(
   }) as never;
 }
 
-/** A limiter by blocks of ten, and one on the same store that knows what is charged. */
+/** A limiter by blocks of ten, and a limiter on the same store that sees its charges. */
 function leasing() {
   const store = memoryStore();
   return { api: leased(store), exact: limiter(hourly, { store, prefix: "a", clock: () => 0 }) };
@@ -98,7 +98,7 @@ describe("lease", () => {
     });
   }
 
-  /** Costs of calls, and what is left in the store after each. */
+  /** Costs of calls, and the units left in the store after each. */
   const taken: Readonly<Record<string, readonly (readonly [cost: number, left: number])[]>> = {
     "takes a block at a time, and hands it out": [
       ...Array<[number, number]>(10).fill([1, 90]),

@@ -36,7 +36,7 @@ const JOBS = concurrency({ limit: 50_000, ttl: TTL });
 const LONG = "1d";
 const BLOCK = { units: 100, ttl: "1m" } as const;
 
-/** A limiter that leases permits from a store whose answers come late, and what holds them back. */
+/** A limiter that leases permits from a store, and the holder that delays the store's answers. */
 function promisedLease(limit: Algorithm, units: number, inner = memoryStore()) {
   const { store, held } = promised(inner);
   const leased = lease(store, { units, ttl: "1m" });
@@ -233,7 +233,7 @@ describe("permits of a lease", () => {
       const timer = setInterval(() => held.release(), 1);
       return await call.finally(() => clearInterval(timer));
     };
-    // The store has none left, and says so.
+    // The store has no permits left, and says so.
     await answered(jobs.hold("key", { cost: 1 }));
     await answered(jobs.hold("key", { cost: 2 }));
     other.release();
@@ -370,7 +370,7 @@ describe("permits of a lease", () => {
 
   test("that are refused by the answer to another call say to wait", async () => {
     const { jobs, held } = promisedLease(concurrency({ limit: 20, ttl: LONG }), 4);
-    // The third one asks for the fourth as well, which then gets none.
+    // The third call asks for the fourth as well, which then gets no permit.
     const calls = [1, 1, 5, 14].map((cost) => jobs.hold("key", { cost }));
     let isOver = false;
     const answers = Promise.all(calls).finally(() => isOver = true);

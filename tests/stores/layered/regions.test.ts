@@ -1,6 +1,6 @@
 /*
- * The law of several regions: `lease` over a store in a home region. `npm run regions` holds it with real
- * processes.
+ * The law of several regions: `lease` over a store in a home region. `npm run regions` holds it with
+ * real processes.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ import { isLong, seed, share } from "../../support/seed.ts";
 const RATE = { limit: 100, period: 200 };
 type Most = RegionPromise["most"];
 
-/** Algorithms, and the most that they admit in a span; `undefined` where only what was charged is known. */
+/** Algorithms, and the most that they admit in a span; `undefined` if only their charges are known. */
 const POLICIES: readonly (readonly [Algorithm, Most | undefined])[] = [
   [gcra({ ...RATE, burst: 60 }), rateBound({ ...RATE, burst: 60 }).most],
   [tokenBucket({ ...RATE, burst: 80 }), rateBound({ ...RATE, burst: 80 }).most],

@@ -12,7 +12,7 @@ for (
 ) {
   test(`${algorithm.id}: a key whose units were given back goes before one with more use`, () => {
     const clock = () => 1_790_000_000_000;
-    // Chance may find an outdated level: not in each of so many stores.
+    // Chance may find an outdated level, but not in each of that many stores.
     for (let round = 0; round < 30; round++) {
       const api = limiter(algorithm, { store: memoryStore({ maxKeys: 2 }), prefix: "p", clock });
       api.consume("refunded", 7);

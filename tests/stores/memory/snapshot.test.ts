@@ -132,7 +132,7 @@ describe("a snapshot of a memoryStore", () => {
     async function* slowly() {
       for (const line of lines) yield await Promise.resolve(line);
     }
-    // Without a limiter nobody knows yet that the state of another version is none.
+    // Without a limiter nobody knows yet that a text of another version is not a state.
     const found = await later.restore(slowly(), { now: 1_000 });
     assert.deepEqual(found, { ...expected, restored: 3, unreadable: bad.length });
     // By the time of the store all of it is long fresh.

@@ -42,7 +42,7 @@ test("a clock of the database that is set back refuses nobody for longer than th
   await store.close();
 });
 
-/** A limiter on the map, of which one commit fails. */
+/** A limiter on the map. One of its commits fails. */
 function failingOnce(error: Error) {
   const driver = mapDriver();
   let commits = 0;
@@ -168,7 +168,7 @@ test("a probe makes a further attempt beside one that gets no answer", async () 
     assert.ok(calls.length < 1_000, "a further attempt");
   }
   const answers = await Promise.all(calls);
-  // The call that made the attempt without an answer, and the one that made the next.
+  // These are the call that made the attempt without an answer, and the call that made the next.
   assert.equal(answers.filter((allowed) => allowed).length >= 2, true);
   await store.close();
 });

@@ -275,7 +275,9 @@ if (process.env.TIDEGATE_POSTGRES === "1") {
   });
 }
 
-/** Runs with callers on a store with a client of its own, whose limits are those of users. */
+/**
+ * Runs work with callers on a store that has a client of its own, by default with short time limits.
+ */
 async function withAccount(
   context: TestContext,
   clientOf: ClientOf,

@@ -12,7 +12,7 @@ import { until } from "../../support/redis/redis_cluster.ts";
 import { newClient } from "../../support/redis/new_client.ts";
 import { testOnce } from "../../support/test_once.ts";
 
-/** The command that reads, and the one that commits. */
+/** The command that reads, and the command that commits. */
 const PHASES = {
   watch: { load: "MGET", commit: "EXEC" },
   cas: { load: "EVALSHA", commit: "EVALSHA" },
@@ -435,7 +435,7 @@ describe("an error that the server replies", () => {
 });
 
 describe("contention", () => {
-  // By script there is none.
+  // By script there are no conflicts.
   for (const commit of ["watch", "cas"] as const) {
     test(`by ${commit} without end is a ContentionError, and charges nothing`, () =>
       withFake({ commit, deadline: 60_000 }, async ({ fake, limiter, store }) => {

@@ -45,7 +45,7 @@ describe("a full store", () => {
 
   test("for nodes keeps the keys that are refused", () => {
     const log = slidingLog({ limit: EVICTION_LIMIT, period: "1h" });
-    // An arena of 100 logs, of which 20 are full.
+    // The arena has 100 logs, and 20 of them are full.
     const make = () => sharedStore({ capacity: 2_000, maxBytes: 100 * 128, threads: 1 });
     assert.equal(refusedKeysFreed(make, log, { capacity: 2_000, refused: 20, flood: 2_000 }), 0);
   });
@@ -76,7 +76,8 @@ describe("a full store", () => {
   });
 
   test("loses keys from all buckets alike", () => {
-    // 4.08 keys to a bucket: by chance 1.7 % have none, and 0.3 % more than ten.
+    // With 4.08 keys to a bucket, 1.7 % of the buckets are empty by chance, and 0.3 % have more than
+    // ten.
     const store = sharedStore({ capacity: 8_358, maxBytes: 0, threads: 1 });
     const api = limiterOn(store, window);
     for (let key = 0; key < 60_000; key++) api.consume(`key ${key}`);

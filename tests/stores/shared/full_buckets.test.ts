@@ -133,7 +133,9 @@ describe("keys of a full bucket", () => {
 });
 
 describe("the 97th key of one home", () => {
-  /** A store below its capacity in which all slots of a chain are in use: one key less than the others. */
+  /**
+   * A store below its capacity in which all slots of a chain are in use: one key less than the others.
+   */
   function crowded(onFull: "throw" | "evict") {
     const store = storeOf(130, onFull);
     const api = limiterOn(store, five);
@@ -203,7 +205,7 @@ for (const [where, held] of [["its bucket", 1], ["its full bucket", SLOTS]] as c
         const store = storeOf(40);
         const other = limiterOn(store, five);
         const [one, first, ...more] = keysOfHome(store.handle, five, 3, 1 + held);
-        // The slot of the first is before the one that the stopped thread chooses.
+        // The slot of the first key comes before the slot that the stopped thread chooses.
         for (const key of [first!, ...more]) other.consume(key);
         const take = (api: Limiter) => void api.consume(one!);
         const taken = stoppedAt(stop, store, take, () => {

@@ -35,7 +35,7 @@ testOnce(
       });
     });
     limiters.forEach((each, index) => {
-      // On Deno some of the killed may still run: what they took is counted after it was taken.
+      // On Deno some killed threads may still run: they count units after they have taken them.
       const countedBefore = Atomics.load(workers.counts, index) + own[index]!;
       const { capacity } = each.algorithm;
       const used = capacity - each.peek("hot", 0).remaining;
@@ -49,7 +49,7 @@ testOnce(
         `${counted[index]}: ${used} used, ${countedAfter} counted`,
       );
     });
-    // A batch whose thread died is done on both keys or on neither.
+    // A dead thread's batch has taken from both keys or from neither.
     const [gcra] = limiters as [Limiter];
     if (!("Deno" in globalThis)) {
       const [one, two] = ["pair one", "pair two"].map((key) => gcra.peek(key, 0).remaining);

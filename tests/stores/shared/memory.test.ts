@@ -20,12 +20,12 @@ import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
 import { testOnce } from "../../support/test_once.ts";
 
-/** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
+/** A capacity with two keys to a bucket. Hardly one bucket in ten million is ever short of room. */
 const ROOMY = 262;
 /** Calls of each thread on a narrow store. */
 const PER_THREAD = isLong() ? 6_000 : 1_500;
 
-/** Takes all there is of so many keys, and fails if it is not the limit. */
+/** Takes all units of that many keys, and fails if a key has not had its limit. */
 function exhaust({ consume }: Limiter, name: string, keys: number, limit = 5): void {
   for (let call = 0; call < limit + 2; call++) {
     for (let key = 0; key < keys; key++) {

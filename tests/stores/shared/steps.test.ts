@@ -80,7 +80,7 @@ function keysOf(bucket: number, count: number, capacity: number): string[] {
   return keys.slice(0, count);
 }
 
-/** A thread for each store that can be attached: none if all records are those of calls. */
+/** A limiter of a newly attached thread; `undefined` if all records are locked in calls. */
 function attached(store: SharedStore, algorithm: Algorithm): Limiter | undefined {
   try {
     return limiterOn(attachSharedStore(store.handle), algorithm);
@@ -174,7 +174,8 @@ describe("a thread that is killed at any step", () => {
             for (const threads of [1, 2]) {
               const store = storeOf(threads);
               run(store, algorithm, work, killAt(last));
-              // With one record only, it is that of the dead, taken over if it died between calls.
+              // With one record, this thread has taken over the dead thread's, if it died between
+              // calls.
               const api = attached(store, algorithm);
               assert.ok(threads === 1 || api !== undefined);
               if (api !== undefined) survive(store, api, threads === 1, `step ${last}`);
@@ -203,7 +204,7 @@ describe("a thread that is killed at any step", () => {
     }
   }
 
-  /** Kills a thread at each step of a call on a number, on a store of so many keys. */
+  /** Kills a thread at each step of a call on a number, on a store of that many keys. */
   function eachKill(
     work: Work,
     capacity: number,

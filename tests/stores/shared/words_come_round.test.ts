@@ -25,7 +25,7 @@ const MOST_STEPS = 1_000;
 const algorithm = gcra({ limit: LIMIT, period: HOUR }) as Algorithm;
 const STOPPED = new Error("stopped");
 
-/** A store with few blocks to spare, whose slots have four versions: words soon come round. */
+/** A store with few spare blocks, whose slots have four versions, so that words soon come round. */
 function narrowStore() {
   const { handle } = withFixedHash(sharedStore({ capacity: 20, threads: 4, maxBytes: 0 }));
   const narrow = { lastBlock: 22, firstMark: 23, blockMask: 2 ** 30 - 1 };
@@ -80,7 +80,7 @@ function insertedOverFresh(stop: number): { readonly hasCome: boolean; readonly 
   return { hasCome: turns.hasCome, isOver };
 }
 
-/** Puts a key over the one that is fresh, and changes it until the slot holds the same word. */
+/** Puts a key over the fresh one, and changes it until the slot holds the same word. */
 function takeTurns(api: Limiter, key: string, { ints }: Memory, slot: number) {
   const word = ints[slot];
   let units = 0;
@@ -122,7 +122,7 @@ test("a mark is not taken for the same one of a later batch", () => {
       if (stop >= step) continue;
       const word = memory.ints[slot]!;
       if ((word & memory.blockMask) > memory.lastBlock) settleMark(other, slot, word);
-      // Neither batch was committed: the slot holds what it held before the second.
+      // Neither batch was committed: the slot holds its word from before the second.
       assert.equal(memory.ints[slot], 4, `step ${stop}`);
     }
   });

@@ -8,7 +8,7 @@ import { patience } from "../../../stores/sqlite/patience.ts";
 import { sqliteDriver } from "../../../stores/sqlite/sqlite_driver.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-/** Waiting whose time passes as it is waited, and a little more each time. */
+/** A clock on which each wait passes the time that it asks for, and a little more. */
 function waitingWithin(timeout: number, excess: number) {
   let now = 0;
   const steps: number[] = [];
@@ -53,7 +53,7 @@ test("after a call that waited in vain, others do not wait until one succeeds", 
 });
 
 test("a call waits again once another one has had the lock", () => {
-  /** How often the lock is not to be had. */
+  /** How often a call still finds the lock taken. */
   let busy = 0;
   const statement = { run: () => {}, get: () => undefined, all: () => [] };
   const locked = {

@@ -11,7 +11,7 @@ import { PATIENT } from "./with_fake.ts";
 /** Fake servers that say that they are a cluster. They share no keys. */
 export interface FakeCluster {
   readonly nodes: readonly FakeRedis[];
-  /** Gives slots to a node: all nodes know, and those that do not have them answer MOVED. */
+  /** Gives slots to a node. All nodes know it, and the other nodes answer MOVED. */
   give(node: FakeRedis, from: number, to: number): void;
   /** A store on it; the options of the client are merged in. */
   storeOf(options?: RedisStoreOptions, client?: object): RedisStore;

@@ -45,7 +45,7 @@ export interface FakeRedis {
   readonly state: ServerState;
   /** The faults of the next commands; may be set at any time. */
   faults: Faults;
-  /** Every command that came, in order, but for those of the handshake. */
+  /** Every command that came, in order, except those of the handshake. */
   readonly commands: (readonly string[])[];
   /** How many connections are open. */
   connections(): number;
@@ -54,7 +54,7 @@ export interface FakeRedis {
   stop(): Promise<void>;
 }
 
-/** Names of commands that a client sends by itself. */
+/** Names of commands that a client sends on its own. */
 const HANDSHAKE = new Set(["HELLO", "CLIENT", "AUTH", "SELECT", "INFO"]);
 
 /** The time to the microsecond, as a server replies it. */
@@ -97,7 +97,7 @@ export function startFakeRedis(
       else late = late.then(() => void socket.write(bytes));
     }
 
-    /** Closes the connection; what has come and was not read is not carried out. */
+    /** Closes the connection. Commands that were not read yet are not carried out. */
     function drop(): void {
       silent = true;
       socket.destroy();

@@ -1,9 +1,9 @@
 /** The keys of a fake server. */
 export interface Keyspace {
   get(key: string): string | undefined;
-  /** Keeps a text, for so many milliseconds if they are given. */
+  /** Keeps a text, for that many milliseconds if they are given. */
   set(key: string, text: string, milliseconds?: number): void;
-  /** Keeps a text for as long as the one that it takes the place of. */
+  /** Keeps a text for as long as the text that it replaces. */
   replace(key: string, text: string): void;
   delete(key: string): boolean;
   /** Milliseconds left to a key: -1 forever, -2 if there is none. */

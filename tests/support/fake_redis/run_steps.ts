@@ -195,7 +195,7 @@ export function takeSteps(
   }
 }
 
-/** The state of a text; `undefined` if there is none, or it is no state. */
+/** The state of a text; `undefined` if there is no text, or if it is not a state. */
 function stateOf(transition: Transition, text: Held): unknown {
   if (text === false) return undefined;
   return transition.decode(text);
@@ -218,7 +218,7 @@ function lifetimeOf(
   return `${Math.min((end + 1) * LEEWAY - instant, LONGEST) + MARGIN}`;
 }
 
-/** The text that a key comes to hold; `undefined` for none. */
+/** The new text of a key; `undefined` for none. */
 function textOf(transition: Transition | undefined, state: unknown): string | undefined {
   if (transition === undefined || state === transition.initial) return undefined;
   return transition.encode(state);

@@ -24,7 +24,7 @@ export interface ServerState {
   readonly now: () => number;
   /** The script texts that it has seen, by their SHA-1. */
   readonly scripts: Set<string>;
-  /** The password that it wants; `undefined` for none. */
+  /** The password that it requires; `undefined` for none. */
   password: string | undefined;
   /** The version that it says it has. */
   version: string;

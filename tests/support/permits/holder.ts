@@ -12,7 +12,7 @@ export interface HolderTask {
   readonly place: Place;
   /** The port of the resource. */
   readonly port: number;
-  /** Permits held one after the other in each lane; none of them is ever released if it is 0. */
+  /** Permits held one after the other in each lane. If it is 0, a permit is never released. */
   readonly holds: number;
 }
 

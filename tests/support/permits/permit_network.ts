@@ -1,7 +1,7 @@
 /*
  * Holders of permits and a network between them and whatever keeps the permits: it loses messages and
- * answers, doubles them, and delivers some of them long after they were sent. Each message that arrives
- * is put to a model, too: ids in a list.
+ * answers, doubles them, and delivers some of them long after they were sent. Each message that
+ * arrives is put to a model, too: ids in a list.
  */
 
 import assert from "node:assert/strict";
@@ -53,7 +53,10 @@ interface Message {
 
 const ORIGIN = 1_790_000_000_000;
 
-/** Sends messages until so many have arrived; fails at the first answer that is not the model's. */
+/**
+ * Sends messages until that many have arrived. Fails at the first answer that differs from the
+ * model's.
+ */
 export async function permitNetwork(options: NetworkOptions): Promise<NetworkCounts> {
   const { limit, ttl, steps, send } = options;
   const model = permitModel({ limit, ttl });

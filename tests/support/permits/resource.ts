@@ -7,14 +7,14 @@
 import { connect, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
-/** The server, and what it has seen. */
+/** The server, and its counts of holders. */
 export interface Resource {
   readonly port: number;
   /** The most that were in at once. */
   readonly most: number;
   /** How often one went in. */
   readonly entries: number;
-  /** Resolves when so many have gone in. */
+  /** Resolves when that many holders have gone in. */
   seen(entries: number): Promise<void>;
   close(): Promise<void>;
 }

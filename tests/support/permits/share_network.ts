@@ -57,7 +57,9 @@ interface Process {
 
 const ORIGIN = 1_790_000_000_000;
 
-/** Lets processes hold and release until so many messages have arrived; fails where they hold too much. */
+/**
+ * Lets processes hold and release until that many messages have arrived. Fails if they hold too much.
+ */
 export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareNetworkCounts> {
   const { limit, ttl, units, steps, store } = options;
   const random = numbersFrom(options.seed);

@@ -1,6 +1,6 @@
 /*
- * Callers who keep an account of what they were answered: nothing that was answered may be missing in the
- * database, and nothing may be there that nobody asked for.
+ * Callers who keep an account of what they were answered: nothing that was answered may be missing in
+ * the database, and nothing may be there that nobody asked for.
  */
 import assert from "node:assert/strict";
 
@@ -15,7 +15,7 @@ const KEYS = 8;
 /** The outcomes of calls. */
 export interface Account {
   readonly answered: number;
-  /** Calls of which nobody knows whether they were charged. */
+  /** Calls that may or may not have been charged. */
   readonly unknown: number;
   readonly messages: ReadonlySet<string>;
   /** The most milliseconds that a call took. */
@@ -82,7 +82,7 @@ export function accountOf(store: AsyncStore, prefix: string) {
       messages,
       longest,
     }),
-    /** Requires that a store holds what was answered, and at most what is unknown beside it. */
+    /** Requires a store to hold all answered units, and at most the unknown ones in addition. */
     async check(other: AsyncStore): Promise<void> {
       const held = limiter(ALGORITHM, { store: other, prefix });
       const used = new Map<string, number>();

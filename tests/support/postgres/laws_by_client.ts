@@ -6,7 +6,7 @@ import { fcOptions } from "../seed.ts";
 import { CLIENTS } from "./clients_of.ts";
 import type { Opened } from "./with_postgres.ts";
 
-/** The laws of stores, by a client of each kind; the first one also watches what is written. */
+/** The laws of stores, by a client of each kind. The first also watches the writes. */
 export function lawsByClient(
   url: () => string,
   { sql, atEnd }: Pick<Opened, "sql" | "atEnd">,

@@ -15,9 +15,12 @@ export interface PostgresProcess {
   readonly folder: string;
   /** With the name and password of its only user. */
   readonly url: string;
-  /** Sends a signal to the server and all its processes: SIGSTOP holds them up, SIGCONT lets them go on. */
+  /**
+   * Sends a signal to the server and all its processes: SIGSTOP holds them up, SIGCONT lets them go
+   * on.
+   */
   signal(name: "SIGSTOP" | "SIGCONT"): void;
-  /** Ends it as a crash would: what is unlogged is lost. */
+  /** Ends it like a crash: unlogged tables are lost. */
   crash(): Promise<void>;
   /** Ends it in order, with all connections. */
   shutDown(): Promise<void>;

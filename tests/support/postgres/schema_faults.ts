@@ -1,7 +1,7 @@
 /** A table or a function that is not as it should be. */
 export interface SchemaFault {
   readonly name: string;
-  /** The statement that causes it, and the one that mends it. */
+  /** The statement that causes it, and the statement that mends it. */
   readonly statements: readonly [broken: string, mended: string];
   /** The message of the error. */
   readonly message: RegExp;

@@ -8,7 +8,7 @@ export interface DelayingProxy {
   delay: number;
   /** Loses all that comes from now on, and says nothing: the connections stay open. */
   cut(): void;
-  /** Lets new connections through; those that were cut stay silent. */
+  /** Lets new connections through. Connections that were cut stay silent. */
   heal(): void;
   /** Ends all connections with a reset. */
   breakAll(): void;

@@ -12,6 +12,6 @@ let first: ReturnType<typeof createClient> | undefined;
  */
 export function newClient(url: string, socket: Socket = {}): RedisClientType {
   first ??= createClient();
-  // Without a socket of its own a duplicate would write its address into that of the first.
+  // Without `socket` options of its own, a duplicate would write its address into the first client's.
   return first.duplicate({ url, socket: { ...socket } }) as unknown as RedisClientType;
 }

@@ -109,7 +109,7 @@ async function startNode(): Promise<ClusterNode> {
   return { ...node, bus };
 }
 
-/** How many nodes the one that knows fewest knows. */
+/** The fewest nodes that any node knows. */
 async function knownBy(nodes: readonly RedisProcess[]): Promise<number> {
   const lists = await Promise.all(nodes.map((node) => tell<string>(node, "CLUSTER", "NODES")));
   return Math.min(...lists.map((list) => list.trim().split("\n").length));

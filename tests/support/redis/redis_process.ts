@@ -14,7 +14,7 @@ export interface RedisProcess {
   readonly url: string;
   /** Sends a signal: SIGSTOP holds it up, SIGCONT lets it go on. */
   signal(name: "SIGSTOP" | "SIGCONT"): void;
-  /** Kills it, as a crash would; what it held is lost. */
+  /** Kills it like a crash: its keys are lost. */
   kill(): Promise<void>;
   /** Starts it again on the same port, after a kill. */
   restart(): Promise<void>;

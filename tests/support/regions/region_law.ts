@@ -13,7 +13,7 @@ export interface RegionPromise {
   most(from: number, to: number): number;
   /** Milliseconds for which a block may be used. */
   readonly ttl: number;
-  /** Units of all blocks together: those of one, for each process of each region. */
+  /** Units of all blocks together: one block for each process of each region. */
   readonly blocks: number;
 }
 

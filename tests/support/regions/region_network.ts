@@ -1,7 +1,7 @@
 /*
  * Processes in several regions that lease from one home region, behind networks that lose, double and
- * delay messages and are cut for a while. Their clocks differ by minutes and jump; regions are lost and
- * come back without memory.
+ * delay messages and are cut for a while. Their clocks differ by minutes and jump; regions are lost
+ * and come back without memory.
  */
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
@@ -12,7 +12,7 @@ import { networkTo } from "../network.ts";
 import { numbersFrom } from "../permits/permit_network.ts";
 import type { RegionCall } from "./region_law.ts";
 
-/** Regions, and what they lease. */
+/** Regions, and their leases. */
 export interface RegionNetworkOptions {
   readonly algorithm: Algorithm;
   readonly regions: number;

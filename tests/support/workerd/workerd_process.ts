@@ -12,13 +12,13 @@ import { freePort } from "../redis/free_port.ts";
 export interface WorkerdProcess {
   /** Answers a request to an object. */
   get(object: string, path: string): Promise<unknown>;
-  /** Kills it, and starts it again on what it has kept. */
+  /** Kills it, and starts it again on its stored data. */
   killAndRestart(): Promise<void>;
   /** Ends it, and leaves nothing behind. */
   stop(): Promise<void>;
 }
 
-/** The package has no types: what it exports is the path of the program. */
+/** The package has no types. It exports the path of the program. */
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
 
 const CONFIGURATION = (port: number) => `

@@ -22,7 +22,7 @@ describe("the key of an address of the vector", () => {
 
 describe("the client of the vector", () => {
   for (const { name, peer, xff, trusted, expect } of vectors.forwarded) {
-    // The vector's proxy stands for itself where it names nobody; here that client is unknown.
+    // In the vector, a proxy that names nobody is the client. Here the client is then unknown.
     const client = xff.endsWith("unknown") ? undefined : expect;
     test(name, () => {
       assert.equal(clientAddress({ trustedProxies: trusted })(peer, xff), client);

@@ -46,7 +46,9 @@ function admittedNow(api: Limiter, key = KEY): number {
   return units;
 }
 
-/** The units that others take at one instant around a late refund of eight, beside what is free by then. */
+/**
+ * The units that others take at one instant around a late refund of eight, beyond those free by then.
+ */
 async function aroundLateRefund(algorithm: Algorithm, wait: number): Promise<number> {
   const clock = testClock(0);
   const api = limiter(algorithm, { clock });

@@ -31,7 +31,7 @@ function atOnce(count: number): ClientRequests {
   return requests(Array<number>(count).fill(0));
 }
 
-/** A request every so many milliseconds, for an hour. */
+/** A request at this interval, in milliseconds, for an hour. */
 function every(distance: number): ClientRequests {
   return requests(
     Array.from({ length: Math.floor(60 * MINUTE / distance) }, (_, n) => n * distance),

@@ -6,7 +6,7 @@ import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
 
 const START = Date.UTC(2026, 10, 20, 10);
 
-/** Four requests a second of one client, for a minute, in times of so many characters. */
+/** Four requests a second of one client, for a minute. Their times have that many characters. */
 function steadyLog(length: number): string {
   const lines = Array.from({ length: 240 }, (_, index) => {
     const time = new Date(START + index * 250).toISOString().slice(0, length).replace("T", " ");

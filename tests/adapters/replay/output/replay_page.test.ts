@@ -190,7 +190,7 @@ testOnce(
   needs("chromium"),
   () =>
     inFolder(async (folder) => {
-      // Clients with long names, one of which makes most of the requests, as a proxy does.
+      // Clients have long names, and one of them makes most requests, like a proxy.
       const log = Array.from({ length: 3_000 }, (_, index) => ({
         at: index * 1_000,
         key: index % 3 > 0 ? "203.0.113.66" : `2001:db8:85a3:${1_000 + index % 40}::/64`,

@@ -1,6 +1,6 @@
 import type { ReadLogOptions } from "../../../../adapters/replay/replay.ts";
 
-/** Lines as the programs write them, and what they say. */
+/** Lines that the programs write, and their entries. */
 export interface Fixture {
   readonly what: string;
   readonly format: string;

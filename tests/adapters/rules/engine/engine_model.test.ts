@@ -86,7 +86,7 @@ const runs = fc.tuple(ruleSets(), fc.array(verdict, { minLength: 40, maxLength: 
     );
   });
 
-/** The rule that the entries lead to among those of a level. */
+/** The rule of a level to which the entries lead. */
 function find(
   level: readonly RuleOptions[],
   [entry, ...rest]: Descriptor["entries"],
@@ -106,7 +106,7 @@ function find(
   return isOpen ? undefined : { rule, counter: JSON.stringify(own) };
 }
 
-/** The rules that hold for a request, but for those that others replace. */
+/** The rules that hold for a request, except rules that others replace. */
 function groupsOf({ rules }: DomainOptions, call: Call): readonly Group[] {
   const found = new Map<string, Group>();
   call.descriptors.forEach(({ entries, cost = call.cost }, index) => {
@@ -124,7 +124,7 @@ function groupsOf({ rules }: DomainOptions, call: Call): readonly Group[] {
 function model(options: DomainOptions) {
   const states = new Map<string, unknown>();
 
-  /** Steps the limits of some rules, all or none; answers which rules admit. */
+  /** Steps the limits of some rules, all or none. Returns the rules that admit. */
   function step(groups: readonly Group[], now: number, dry: boolean): readonly boolean[] {
     const next = new Map<string, unknown>();
     const admitted = groups.map(({ rule: { limits = [], blocked }, counter, cost }) =>

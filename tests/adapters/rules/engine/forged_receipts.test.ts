@@ -27,7 +27,7 @@ const LIMITS: readonly LimitOptions[] = [
   { algorithm: "calendarWindow", limit: 10, every: "day", zone: "UTC" },
   { algorithm: "concurrency", limit: 10, ttl: "30s" },
 ];
-/** Later than the time of the store itself, which drops what is over from its dump. */
+/** An instant after the store's own time, because the store drops fresh keys from its dump. */
 const NOW = Date.UTC(2100, 0, 15);
 
 const number = fc.oneof(
@@ -97,7 +97,7 @@ test("any forged receipt is refused by name, or leaves a state that can decide",
           const value = decision![field];
           assert.ok(value >= 0, `${field} is ${value} under ${JSON.stringify(LIMITS[limit])}`);
         }
-        // The state is one that its codec knows.
+        // The codec knows the state.
         const copy = memoryStore();
         copy.restore(store.dump());
         const again = ruleEngine({ ...options, store: copy }).peek({ ...request, cost: 1 });

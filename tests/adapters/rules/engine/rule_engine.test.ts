@@ -373,7 +373,7 @@ describe("limits of a key's own", () => {
   const file = (lookup: "default" | "wait") =>
     shop([{ key: "user", lookup, limits: [{ limit: 1, period: "1m" }] }]);
 
-  /** A source whose answers are given by hand. */
+  /** A source whose answers the test gives by hand. */
   function source() {
     const asked: string[] = [];
     const answers: ((value: readonly { limit: number; period: "1m" }[] | undefined) => void)[] = [];

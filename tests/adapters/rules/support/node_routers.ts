@@ -126,7 +126,9 @@ const URL_ROUTES = [
   ["files", "/files/*", /^\/files\/.*$/],
 ] as const;
 
-/** A server of one's own: the target against a base, and URL patterns where the runtime has them. */
+/**
+ * A hand-written server: it resolves the target against a base, and uses the runtime's URL patterns.
+ */
 function onUrl(): RequestListener {
   const routes = URL_ROUTES.map(([name, pathname, regexp]) => {
     if (typeof URLPattern === "undefined") {

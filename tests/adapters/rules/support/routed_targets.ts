@@ -1,6 +1,8 @@
 import fc from "fast-check";
 
-/** Pieces that servers treat differently, beside text that matches the routes and text that does not. */
+/**
+ * Pieces that servers treat differently, beside text that matches the routes and text that does not.
+ */
 const PIECES = [
   ...[
     "/",
@@ -54,7 +56,7 @@ const changed = fc.tuple(
   return before + text + after;
 });
 
-/** Detours that end where they began: `/x/..`, and what some server takes for it. */
+/** Detours that end where they began: `/x/..`, and forms that some server reads in the same way. */
 const detour = fc.tuple(
   fc.constantFrom("/x", "/%78", "/x;y", "/x%2fy", "/x\\y", "/x%5cy", "//x", "/"),
   fc.constantFrom("/", "\\", "%2f", "%5c", "//", "/;/"),

@@ -60,7 +60,7 @@ const shop = (...descriptors: readonly object[]) => ({ domain: "shop", descripto
 const user = (value: string, more: object = {}) => ({ ...shop(of(value)), ...more });
 const codesOf = ({ statuses }: Answer) => statuses.map(({ code }: Answer) => code);
 
-/** A test of a service with gRPC: one that does not start, on Deno. */
+/** A test of a service with gRPC. On Deno it requires that the service does not start. */
 function test(name: string, check: () => Promise<void>): void {
   const start = () => serve({ rules: objectSource(SHOP), port: 0, grpcPort: 0 });
   const isRefused = () =>

@@ -13,7 +13,7 @@ for (const threads of [1, 2]) {
     async () => {
       const start = (drainDelay: number) =>
         serve({ rules: objectSource(SHOP), port: 0, threads, drainDelay });
-      // So long that a busy machine, too, asks what it answers meanwhile before it is over.
+      // The time is so long that even a busy machine asks for the answers before it is over.
       const leaving = await start(1_500);
       const staying = await start(0);
       const ports = [leaving.port, staying.port];

@@ -43,7 +43,7 @@ const HEADS: readonly (readonly [status: number, first: string, ...lines: string
   [417, "GET /healthz", "Host: a", "Expect: 200-ok"],
 ];
 
-/** The servers: of one thread, and the one that threads share. */
+/** The servers: the server of one thread, and the server that threads share. */
 for (const threads of [1, 2]) {
   (threads === 1 ? test : testOnce)(
     `what can be refused by its head is, before its body is there, on ${threads} threads`,

@@ -36,7 +36,7 @@ async function withServer(
   }
 }
 
-/** A connection: what it has received, and when the server has ended it. */
+/** A connection: the text that it has received, and its end by the server. */
 function connection(port: number): { socket: Socket; read(): string; ended: Promise<void> } {
   const socket = connect({ port, host: "127.0.0.1" });
   let received = "";

@@ -31,14 +31,14 @@ const rules = () =>
 /** Targets for each proxy and server behind it; the runtimes share them. */
 const COUNT = 450;
 
-/** A site of a proxy: on one port whoever asks is served, on the other one the service is asked first. */
+/** A site of a proxy. One port serves everybody. The other port asks the service first. */
 interface Site {
   readonly name: string;
   readonly open: number;
   readonly limited: number;
   /** The server behind it; `undefined` of a site of the proxy's own pages. */
   readonly server: number | undefined;
-  /** Whether the proxy hands on a path that it has resolved, in place of the one that came. */
+  /** Whether the proxy passes on a resolved path, in place of the path that came. */
   readonly rewrites: boolean;
 }
 

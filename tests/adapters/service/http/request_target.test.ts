@@ -29,7 +29,7 @@ const VALID: readonly RawRequest[] = [
   { version: "1.0", host: null, path: "http://b/check" },
 ];
 
-/** Ways to ask for `/check` by a Host that is none. */
+/** Ways to ask for `/check` with an invalid Host. */
 const INVALID_HOSTS: readonly string[] = [
   "a b",
   "a:99999",
@@ -52,7 +52,7 @@ const INVALID_HOSTS: readonly string[] = [
   "\u00e4",
 ];
 
-/** Targets without a path, and with one that is not that of `/check`. */
+/** Targets without a path, and with another path than `/check`. */
 const OTHER_TARGETS: readonly string[] = [
   "*",
   "check",
@@ -68,7 +68,7 @@ const OTHER_TARGETS: readonly string[] = [
   "/check#/check",
 ];
 
-/** The requests whose status is not right; it is `undefined` where the server ended the connection. */
+/** The requests with a wrong status. It is `undefined` if the server ended the connection. */
 async function wrongOf(
   port: number,
   requests: readonly RawRequest[],
@@ -123,7 +123,7 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
     for (const path of ["login", "http://host/login", "http://host/x/..;a/login"]) {
       assert.equal((await ask("GET", path)).status, 429, path);
     }
-    // Bytes that are not UTF-8 get an answer, of which nginx makes no 500.
+    // Bytes that are not UTF-8 get an answer that nginx does not turn into a 500.
     for (const path of ["/%", "/%zz", "/%ff", "/%C0%AFlogin", "/\xff", "http://host", "*"]) {
       assert.equal((await ask("GET", path)).status, 200, path);
     }

@@ -321,7 +321,7 @@ describe("the service refuses with a problem:", () => {
         for (const path of ["/v1/consume", "/v1/peek", "/v1/refund", "/v1/reset"]) {
           const answer = await post(service, path, body);
           assert.equal(answer.status, status, name);
-          // A server that counts bytes by itself answers without a body.
+          // A server that itself counts bytes answers without a body.
           if (status === 413) continue;
           assert.equal(answer.headers.get("content-type"), "application/problem+json", name);
           assert.equal(answer.body.status, status, name);
@@ -517,7 +517,7 @@ describe("Envoy's JSON", () => {
         const ask = (hitsAddend: number, key = "user") =>
           post(service, "/json", call("42", { hitsAddend }, key));
         assert.equal((await ask(0)).status, 200);
-        // Three answers are under way at once; what they came to is counted, whatever is left.
+        // Three answers are under way at once. Count their outcomes, whatever is left.
         const reported = [await ask(400), await ask(300), await ask(200)];
         assert.deepEqual(reported.map(({ status }) => status), [200, 429, 429]);
         const checked = await ask(0);

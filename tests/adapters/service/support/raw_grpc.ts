@@ -6,7 +6,7 @@ export interface GrpcAnswer {
   bytes: readonly number[];
 }
 
-/** A server that says nothing for so many milliseconds would not have the call. */
+/** Milliseconds of silence after which the server counts as not taking the call. */
 const SILENCE = 20_000;
 
 /** Sends a message, whatever its bytes, to a method of gRPC. */

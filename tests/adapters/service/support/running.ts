@@ -36,7 +36,7 @@ export const SHOP: RuleFile = {
   ],
 };
 
-/** A source of one rule, that admits so many units a day. */
+/** A source of one rule, which admits that many units a day. */
 export function oneRule(
   key: string,
   limit: number,

@@ -135,7 +135,7 @@ describe("2 threads over the shared store", () => {
   }
 });
 
-/** A source that knows the limits of a key, and looks them up by itself. */
+/** A source that itself looks up the limits of a key. */
 function sourceOfLimits(own: string, limit: number) {
   return {
     ...oneRule("user", 1, [], { lookup: "wait" }),
@@ -157,7 +157,7 @@ const PATTERNS = isLong() ? 10_000 : 2_500;
 /** A path of the last of them. */
 const PATH = `/v1/${PATTERNS - 1}/a`;
 
-/** Rules of so many patterns, as a file. */
+/** A file of rules with that many patterns. */
 const LARGE = (period: string) =>
   "domain: shop\nrules:\n" +
   Array.from(

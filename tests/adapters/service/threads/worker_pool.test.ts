@@ -42,7 +42,7 @@ async function counted(workers: Servers) {
   return { calls, threads };
 }
 
-/** Waits until so many workers have died and as many are there. */
+/** Waits until that many workers have died and have been replaced. */
 async function replaced(workers: Servers, events: readonly LogEvent[], size: number) {
   await until(() => events.filter(({ event }) => event === "worker-ended").length === size);
   await until(async () => (await counted(workers)).threads === size);

@@ -20,9 +20,9 @@ import { upTo } from "../../../support/seed.ts";
 const KEYS = 200;
 const START = 1_790_000_000_000;
 /**
- * Keys with more use that may go by chance: levels are refreshed as a store looks at keys, and it looks
- * at eight. Where half the levels are outdated, all eight are at one time in 256, and at four times
- * hardly ever.
+ * Keys with more use that may go by chance: levels are refreshed as a store looks at keys, and it
+ * looks at eight. Where half the levels are outdated, all eight are at one time in 256, and at four
+ * times hardly ever.
  */
 const MOST_BY_CHANCE = 3;
 
@@ -91,7 +91,10 @@ function drainedGo(): fc.IRawProperty<unknown, boolean> {
   }) as fc.IRawProperty<unknown, boolean>;
 }
 
-/** One of two keys has drained since it was used up or in debt; then the other one is, and a third comes. */
+/**
+ * One of two keys has drained since it was used up or in debt; then the other one is, and a third
+ * comes.
+ */
 function drainedAloneGoes(): fc.IRawProperty<unknown, boolean> {
   return fc.property(
     fc.constantFrom<"consume" | "charge">("consume", "charge"),
@@ -123,7 +126,7 @@ function newcomersStay(): fc.IRawProperty<unknown, boolean> {
   }) as fc.IRawProperty<unknown, boolean>;
 }
 
-/** A limit of ten units on a full store, of which one comes back each hour. */
+/** A limit of ten units on a full store. One unit comes back each hour. */
 function drainingLimiter(maxKeys = KEYS) {
   let now = START;
   const store = memoryStore({ maxKeys });

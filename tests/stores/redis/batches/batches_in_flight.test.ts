@@ -16,7 +16,7 @@ import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 import { untilServed } from "../../../support/redis/redis_cluster.ts";
 
-/** Calls on so many keys go in four batches. */
+/** Calls on that many keys go in four batches. */
 const KEYS = Array.from({ length: 200 }, (_, index) => `key ${index}`);
 /** By what the batches of the first and the last of them are recognised. */
 const FIRST = storedKeyOf(KEYS[0]!);
@@ -192,7 +192,7 @@ describe("calls on many keys, by cas", () => {
           assert.equal(store.statistics().unavailable, to - from);
           fake.faults = () => undefined;
           await untilServed(limiter, "warm up");
-          // Nobody is charged twice, and those that were admitted are charged.
+          // Nobody is charged twice, and admitted calls are charged.
           for (const [index, key] of KEYS.entries()) {
             assert.equal((await limiter.peek(key, 0)).remaining, fails(index) ? 10 : 9);
           }

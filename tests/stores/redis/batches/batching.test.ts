@@ -133,7 +133,7 @@ describe("a batch", () => {
         const api = limiter(gcra({ limit: 1, period: 900, burst: 100 }), { store, prefix: "api" });
         const key = storedKey("api", api.algorithm.id, "a");
 
-        /** Uses units, and answers whether the expiry was set anew. */
+        /** Uses units, and returns whether the expiry was set again. */
         async function sets(units: number): Promise<boolean> {
           await api.peek("a"); // so that an estimate of the server's time learns of a jump
           const end = now + fake.keyspace.timeToLive(key);

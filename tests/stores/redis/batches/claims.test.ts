@@ -47,7 +47,7 @@ describe("claims of a value", () => {
 describe("a call claims its key", () => {
   const timeout = 60_000;
 
-  /** Whether a call claims its key that came so many milliseconds ago. */
+  /** Whether a call that came that many milliseconds ago claims its key. */
   function claims(races: number, waited: number, contended = contendedKeys(() => 0, timeout)) {
     const turn = { end: performance.now() - waited };
     const space = { text: "", nameOf: (key: string) => key };

@@ -98,7 +98,7 @@ function having(state: ServerState, ...names: readonly string[]): object {
   return client;
 }
 
-/** `duplicate` as node-redis has it: it hands options to the constructor of what it is called on. */
+/** Works like `duplicate` of node-redis: it hands options to its object's constructor. */
 function duplicateOf(options: object, make: () => object) {
   return function (this: object, overrides?: object): object {
     const { constructor } = Object.getPrototypeOf(this);

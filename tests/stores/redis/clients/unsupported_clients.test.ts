@@ -138,7 +138,7 @@ withRedis("lost connections", (redis, { storeOf }) => {
         for (let left = 9; left > 5; left--) {
           assert.equal((await api.consume("a")).remaining, left);
           await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
-          // Until the client has noticed: what is sent before may have been charged.
+          // Try until the client has noticed. Calls that it sent before may have been charged.
           await new Promise((resolve) => setTimeout(resolve, 30));
         }
         // Busy: whatever was charged was admitted, or said to be unknown; and nothing twice.
@@ -192,7 +192,7 @@ describe("lost connections of a cluster", redisServer, () => {
   let node: RedisProcess;
   before(async () => {
     if (redisServer.skip) return;
-    // ioredis leaves out nodes whose address the cluster does not tell.
+    // ioredis leaves out nodes for which the cluster gives no address.
     node = await startRedis(["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"]);
     await tell(node, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
     const info = () => tell<string>(node, "CLUSTER", "INFO");

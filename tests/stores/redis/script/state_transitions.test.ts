@@ -35,20 +35,20 @@ test("the script is known by the SHA-1 of its text", async () => {
   assert.equal(hex.join(""), STATE_TRANSITIONS_SHA);
 });
 
-/** Algorithms that the script knows, and those whose step is the charge of one. */
+/** Algorithms that the script knows, and for each an algorithm whose step is its charge. */
 const compiled = fc.tuple(algorithms(), fc.boolean()).filter(([{ algorithm }]) =>
   algorithm.internals?.formula !== undefined
 ).map(([subject, charges]) =>
   charges ? { ...subject, algorithm: charging(subject.algorithm) } : subject
 );
 
-/** An algorithm whose step is the charge of another one. */
+/** An algorithm whose step is another algorithm's charge. */
 function charging(algorithm: Algorithm): Algorithm {
   const formula = ["charge", algorithm.internals!.formula!];
   return { ...algorithm, step: algorithm.charge, internals: { formula } };
 }
 
-/** The script's arguments to take a cost at an instant, so many times from each key. */
+/** The script's arguments to take a cost at an instant, that many times from each key. */
 function programOf(
   formula: Formula,
   now: number,

@@ -18,7 +18,7 @@ const kinds: Readonly<Record<string, (memory: Memory) => Pool>> = {
 
 type Operation = (array: object, index: number, ...rest: unknown[]) => unknown;
 
-/** A memory before each of whose accesses `before` is called. */
+/** A memory that calls `before` before each access. */
 function stepped(memory: Memory, before: () => void): Memory {
   return observedMemory(memory, (array: Words) => (what, index, ...rest) => {
     before();
@@ -40,7 +40,7 @@ for (const [kind, poolOf] of Object.entries(kinds)) {
         let step = 0;
         const seen = poolOf(stepped(memory, () => {
           if (step++ !== stop) return;
-          // The one on top comes back, without the one that was below.
+          // The chain on top comes back, without the chain that was below it.
           const top = takeChain(pool);
           theirs.push(...takeChain(pool));
           putChain(pool, top);

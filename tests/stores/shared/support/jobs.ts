@@ -18,11 +18,14 @@ interface OnKey {
 export type Job =
   /** Takes from one key until it is refused a hundred times; answers how many it got. */
   | ({ readonly kind: "hammer" } & OnKey)
-  /** Takes from keys `k0`, `k1`, ... by Zipf's law; answers what it got of each. */
+  /** Takes from keys `k0`, `k1`, ... by Zipf's law. Answers the units that it got of each. */
   | { readonly kind: "zipf"; readonly limit: number; readonly keys: number; readonly calls: number }
   /** Takes, looks, gives back and may move the clock; answers each call with its beginning and end. */
   | ({ readonly kind: "record"; readonly calls: number; readonly isMoving: boolean } & OnKey)
-  /** Takes from two keys at once, and from each alone; answers what it got of both and of each. */
+  /**
+   * Takes from two keys at once, and from each alone. Answers the units that it got of both and of
+   * each.
+   */
   | { readonly kind: "pairs"; readonly limit: number; readonly keys: readonly [string, string] }
   /**
    * Takes from, gives back to and forgets many keys, alone and several at once, until flag 4 is
@@ -41,7 +44,7 @@ export type Job =
   | { readonly kind: "acquire"; readonly limit: number; readonly key: string }
   /** Takes from one new key after another until it is killed or flag 4 is raised. */
   | { readonly kind: "insert"; readonly limit: number }
-  /** Takes from so many new keys, each tried until the store has room for it; answers errors. */
+  /** Takes from that many new keys, and tries each until the store has room for it. Answers errors. */
   | { readonly kind: "fill"; readonly limit: number; readonly keys: number; readonly name: string }
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
   | { readonly kind: "forever"; readonly limit: number; readonly names: readonly string[] };

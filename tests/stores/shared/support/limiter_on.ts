@@ -1,7 +1,7 @@
 import { type Algorithm, consumeAll, gcra, type Limiter, limiter } from "../../../../mod.ts";
 import type { SyncStore } from "../../../../core/store.ts";
 
-/** The instant of calls whose clock stands still. */
+/** The instant of all calls: their clock stands still. */
 export const NOW = 1_790_000_000_000;
 
 /** Five calls an hour. */

@@ -16,9 +16,9 @@ import { names, policy } from "../../../support/policies.ts";
 const step = fc.record({
   kind: fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom("consume", "consume", "reset", "refund") },
-    // Takes from several keys at once; takes from so many keys, or forgets them.
+    // Takes from several keys at once; takes from that many keys, or forgets them.
     { weight: 4, arbitrary: fc.constantFrom("all", "all", "many", "none") },
-    // Lets time pass; lets the store hold so many keys more; opens a thread's store anew.
+    // Lets time pass; lets the store hold that many more keys; opens a thread's store again.
     { weight: 3, arbitrary: fc.constantFrom("wait", "grow", "attach") },
   ),
   thread: fc.nat(3),

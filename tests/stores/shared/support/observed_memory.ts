@@ -9,15 +9,15 @@ import type { Memory } from "../../../../stores/shared/layout.ts";
 export type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory["bytes"];
 
 /**
- * Answers an access: `get`, `set` or the name of an atomic operation, at an index of an array, and what
- * the operation is given.
+ * Answers an access: `get`, `set` or the name of an atomic operation, at an index of an array, and
+ * what the operation is given.
  */
 export type Access = (what: string, index: number, ...rest: unknown[]) => unknown;
 
 const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
 const accesses = new WeakMap<object, Access>();
 
-/** A memory whose arrays answer by accesses; only within `whereObserved`. */
+/** A memory whose arrays answer by accesses. It works only within `whereObserved`. */
 export function observedMemory(memory: Memory, accessOf: (array: Words) => Access): Memory {
   const { ints, floats, bigs, bytes } = memory;
   const observe = <Array extends Words>(array: Array) => observedArray(array, accessOf(array));
@@ -52,8 +52,8 @@ function observedArray<Array extends Words>(array: Array, access: Access): Array
 }
 
 /**
- * Runs code whose accesses to observed arrays are reported. Nobody ever waits: `pause` receives for how
- * many milliseconds a thread would have.
+ * Runs code whose accesses to observed arrays are reported. Nobody ever waits: `pause` receives for
+ * how many milliseconds a thread would have.
  */
 export function whereObserved(
   run: () => void,

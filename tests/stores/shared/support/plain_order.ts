@@ -1,7 +1,7 @@
 /*
- * Plain accesses of two threads to one array, in the three orders that a call relies on where reads and
- * writes are plain. Each is tried by two threads that run the same rounds, in code that is hot enough for
- * an engine's best compiler:
+ * Plain accesses of two threads to one array, in the three orders that a call relies on where reads
+ * and writes are plain. Each is tried by two threads that run the same rounds, in code that is hot
+ * enough for an engine's best compiler:
  *
  * - a read after a compare-and-swap: of two threads that each swap their own word and then read the
  *   other's, one at least sees the other's swap;
@@ -9,8 +9,8 @@
  *   written in answer to its write;
  * - a read that is repeated after a write at an index that nobody can foresee is made again.
  *
- * Two reads with nothing between them are in no such order: V8 and JavaScriptCore make the first of them
- * an operand of an instruction after the second.
+ * Two reads with nothing between them are in no such order: V8 and JavaScriptCore make the first of
+ * them an operand of an instruction after the second.
  */
 
 /** Which words the two threads write; each alone on its cache line. */
@@ -30,13 +30,13 @@ export interface Pair {
   readonly seen: readonly [Int32Array, Int32Array];
 }
 
-/** Makes the memory of two threads for so many rounds. */
+/** Makes the memory of two threads for that many rounds. */
 export function makePair(rounds: number): Pair {
   const words = (length: number) => new Int32Array(new SharedArrayBuffer(4 * length));
   return { ints: words(WORDS), seen: [words(rounds + 1), words(rounds + 1)] };
 }
 
-/** Swaps a thread's own word, then reads that of the other plainly, in each round. */
+/** In each round, swaps the thread's own word, and then reads the other thread's word plainly. */
 export function swapAndRead({ ints, seen }: Pair, thread: 0 | 1): void {
   const [own, other] = [OWN[thread], OWN[1 - thread]!];
   const into = seen[thread];
@@ -56,7 +56,9 @@ export function missedEachOther({ seen: [ofFirst, ofSecond] }: Pair): number {
   return count;
 }
 
-/** Reads, then writes plainly, in each round; how often a read had the answer to the write after it. */
+/**
+ * Reads, then writes plainly, in each round; how often a read had the answer to the write after it.
+ */
 export function readAndWrite({ ints, seen: [{ length: rounds }] }: Pair): number {
   let count = 0;
   for (let round = 1; round < rounds; round++) {

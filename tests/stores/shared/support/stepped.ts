@@ -23,7 +23,7 @@ export function steppedStore({ buffer }: SharedStoreHandle, before: BeforeStep):
   return openThreadStore(steppedMemory(attachMemory(buffer), before));
 }
 
-/** A memory of which each access calls `before`; only within `whereObserved`. */
+/** A memory whose accesses call `before`. It works only within `whereObserved`. */
 export function steppedMemory(memory: Memory, before: BeforeStep): Memory {
   return observedMemory(memory, (array) => (what, index, ...rest) => {
     before(what, index, array.BYTES_PER_ELEMENT);

@@ -58,7 +58,7 @@ export interface Weakening {
   readonly seed?: number;
   /** Whether an atomic operation is a plain one, or a plain load and then a plain store. */
   isPlain?(what: string, region: Region): boolean;
-  /** Whether a store waits for the thread's next access of which `endsDelay` says so. */
+  /** Whether a store waits until an access of the thread for which `endsDelay` holds. */
   isDelayed?(region: Region): boolean;
   endsDelay?(what: string, region: Region): boolean;
 }
@@ -67,7 +67,7 @@ export interface Weakening {
 export interface Schedule {
   /** Which of the threads that are not done goes on, and for how many accesses. */
   next(running: readonly number[]): readonly [thread: number, accesses: number];
-  /** Which of so many writes is seen: 0 is the newest. */
+  /** The index of the write that is seen, of that many writes: 0 is the newest. */
   choose(writes: number): number;
 }
 
@@ -276,7 +276,7 @@ export function runWeak(
     });
   }
 
-  /** The threads that are awake; all, if none is. */
+  /** The threads that are awake, or all threads if they all sleep. */
   function awake(): readonly number[] {
     const running = runners.filter(({ isDone }) => !isDone);
     const found = running.filter(({ sleepsUntil }) => sleepsUntil <= accesses);
@@ -308,7 +308,7 @@ export function runWeak(
 const isOf = (late: LateStore, bytes: number, index: number) =>
   late.bytes === bytes && late.index === index;
 
-/** A memory whose arrays answer by accesses; a float is two of them. */
+/** A memory whose arrays answer by accesses. A float is two accesses. */
 function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
   const scratch = new Float64Array(1);
   const halves = new Int32Array(scratch.buffer);
@@ -327,7 +327,7 @@ function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
   );
 }
 
-/** Runs what is told of every access, under a clock and chance that stand still. */
+/** Runs code with every access reported, while clock and chance stand still. */
 function inWeakMemory(run: () => void, pause: (milliseconds: number) => void): void {
   const { now } = Date;
   const { random } = Math;

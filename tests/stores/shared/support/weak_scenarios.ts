@@ -43,7 +43,7 @@ const number = gcra({ limit: LIMIT, period: "1h" });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
 
-/** A store whose words come back after two changes, or a few more, with few blocks to spare. */
+/** A store with few spare blocks, whose words come back after two changes or a few more. */
 function narrowStore(
   {
     capacity = 4,
@@ -59,7 +59,7 @@ function narrowStore(
   const { handle } = sharedStore({ capacity, threads, maxBytes: 128 * nodes, onFull });
   const narrow = { lastBlock: blocks, firstMark: blocks + 1, blockMask: 2 ** 32 / versions - 1 };
   const memory = attachMemory(handle.buffer);
-  // The maker's record is used by whoever comes first.
+  // The first thread that comes uses the maker's record.
   const open = () => openThreadStore({ ...memory, ...narrow });
   memory.ints[48] = 0;
   // Keys fall into the same buckets in each run.
@@ -68,7 +68,7 @@ function narrowStore(
   return { handle, narrow, open };
 }
 
-/** A capacity for which a table has several buckets, and one that is full. */
+/** A capacity for which a table has several buckets, and one of them is full. */
 const FULL_HOME = 13;
 
 /** As many keys of the home of "one" as fill its bucket. */
@@ -144,7 +144,7 @@ function hold(open: () => SharedStore, algorithm: Algorithm, keys: readonly stri
   store.close();
 }
 
-/** Scenarios by what they exercise. */
+/** Scenarios, by the part that they exercise. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
   "find and replace a number": () => admitting(number, 2, 2, take("one"), {}),
   "find and replace a number, again and again": () =>
@@ -348,7 +348,7 @@ export function randomSchedule(seed: number): Schedule {
   };
 }
 
-/** The first thread is stopped after so many accesses while the next one runs, and so on. */
+/** Stops the first thread after that many accesses while the next one runs, and so on. */
 export function stoppedSchedule(accesses: number, seed: number): Schedule {
   const { choose } = randomSchedule(seed);
   let turn = 0;
@@ -362,8 +362,9 @@ export function stoppedSchedule(accesses: number, seed: number): Schedule {
 }
 
 /**
- * Where the first thread is stopped, at each access from the first to the second, in scenarios of which
- * few schedules show what must be found. The other thread may wait for blocks that this one holds.
+ * Where the first thread is stopped, at each access from the first to the second, in scenarios of
+ * which few schedules show what must be found. The other thread may wait for blocks that this one
+ * holds.
  */
 export const everyStop: Readonly<Record<string, readonly [from: number, to: number]>> = {
   "insert a key whose bucket is full, as a slot of it becomes free": [156, 186],
@@ -372,8 +373,9 @@ export const everyStop: Readonly<Record<string, readonly [from: number, to: numb
 };
 
 /**
- * Scenarios in which threads wait for blocks that the others hold, because there are so few that all come
- * round. A schedule in which one of the others does not go on comes to no end there, and only there.
+ * Scenarios in which threads wait for blocks that the others hold, because there are so few that all
+ * come round. A schedule in which one of the others does not go on comes to no end there, and only
+ * there.
  */
 export const withFewBlocks: readonly string[] = [
   "find and replace a number, again and again",

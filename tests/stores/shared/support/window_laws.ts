@@ -43,7 +43,7 @@ const call = fc.record({
     { weight: 2, arbitrary: fc.integer({ min: -30, max: 0 }) },
     { weight: 1, arbitrary: fc.integer({ min: -30_000, max: -1_000 }) },
   ),
-  // Whether it takes what is beyond the limit, too.
+  // Whether it also takes units beyond the limit.
   isCharged: fc.nat(3).map((n) => n === 0),
   // Whether another thread takes one unit while the call is under way.
   isRaced: fc.nat(4).map((n) => n === 0),
@@ -66,7 +66,7 @@ export const windowLaws: readonly Law[] = Object.entries(windows).map(([name, al
       const memory = on(memoryStore());
       for (const { wait, cost, isCharged, isRaced } of calls) {
         now.value += wait;
-        // A call on a key that is not there comes before one that puts it in.
+        // A call on an absent key comes before a call that inserts it.
         if (isRaced && memory.peek("key", 0).remaining < algorithm.capacity) {
           meanwhile = () => {
             meanwhile = () => {};

@@ -10,14 +10,14 @@ import type { Job, Work } from "./jobs.ts";
 export interface WorkerPool {
   readonly flags: Int32Array;
   readonly counts: Int32Array;
-  /** Gives the first `size` of them one job each, to begin together; answers what they answer. */
+  /** Gives the first `size` workers one job each, to begin together. Returns their answers. */
   run<Answer>(size: number, job: (index: number) => Job): Promise<Answer[]>;
   /** Starts one more worker; resolves once it is ready. */
   start(): Promise<Worker>;
   stop(): Promise<void>;
 }
 
-/** Starts so many workers on a store. */
+/** Starts that many workers on a store. */
 export async function startWorkers(store: SharedStore, size: number): Promise<WorkerPool> {
   const shared = new SharedArrayBuffer(64);
   const counts = new SharedArrayBuffer(1_024);

@@ -19,13 +19,16 @@ export interface LogOutcome {
   readonly refused: readonly Role[];
   /** Whether nobody of them was, and every attacker above 1.5 times the busiest of them was. */
   readonly isPerfect: boolean;
-  /** Each attacking address: its kind, how many times as much as they it needs, and whether it was refused. */
+  /**
+   * Each attacking address: its kind, how many times as much as they it needs, and whether it was
+   * refused.
+   */
   readonly attacks: readonly (readonly [role: Role, times: number, isRefused: boolean])[];
 }
 
 const ORDINARY: readonly Role[] = ["person", "office", "probe"];
 
-/** Takes the advice about a drawn log, and sees whom it refuses. */
+/** Takes the advice about a drawn log, and finds the clients that it refuses. */
 export async function studyLog(seed: number, attackers?: number): Promise<LogOutcome> {
   const drawn = drawnLog(seed, attackers);
   const { trace, roles } = drawn;

@@ -26,7 +26,7 @@ export interface DrawnLog {
   readonly trace: Trace;
   /** Each client's role, in the order of the trace. */
   readonly roles: readonly Role[];
-  /** How many attackers there are; those of a distributed attack count as one. */
+  /** The number of attackers. A distributed attack counts as one. */
   readonly attackers: number;
 }
 
