@@ -98,9 +98,29 @@ function partsOf(page) {
   return found.sort((a, b) => a.line - b.line);
 }
 
+/** The packages beside tidegate that a command installs. @param {Part} part @returns {string[]} */
+function installedBy({ kind, text }) {
+  if (kind !== "command" || !/^(npm install|bun add) /.test(text)) return [];
+  const words = text.split(/ +/).slice(2);
+  return words.filter((word) => !word.startsWith("-") && !word.includes("tidegate"));
+}
+
+/** A minute of a server's log in the combined format: two clients, one of which tries to log in. */
+function accessLog() {
+  const lines = Array.from({ length: 60 }, (_, second) => {
+    const instant = `26/Nov/2026:10:00:${String(second).padStart(2, "0")} +0000`;
+    return ["203.0.113.7", "198.51.100.9"].map((client, index) => {
+      const line = index === 0 ? "POST /login?next=/" : "GET /api/items";
+      return `${client} - - [${instant}] "${line} HTTP/1.1" ${index === 0 ? 401 : 200} 120 "-" "-"\n`;
+    }).join("");
+  });
+  return lines.join("");
+}
+
 /** @param {string} top @param {string} published @returns {Promise<Runtime[]>} */
 async function makeRuntimes(top, published) {
-  const names = [...new Set(parts.filter(({ kind }) => kind === "snippet").flatMap(importedBy))];
+  const imported = parts.filter(({ kind }) => kind === "snippet").flatMap(importedBy);
+  const names = [...new Set([...imported, ...parts.flatMap(installedBy)])];
   const folders = ["node", "bun", "deno"].map((name) => join(top, name));
   for (const folder of folders) {
     mkdirSync(folder);
@@ -115,9 +135,7 @@ async function makeRuntimes(top, published) {
   await must(deno, ["npm", "install", "--loglevel=error", ...beside]);
   const config = { nodeModulesDir: "manual", imports: importsFrom(published) };
   writeFileSync(join(deno, "deno.json"), JSON.stringify(config));
-  const simulate = "node_modules/.bin/tidegate simulate attack --duration 1m";
-  const { output: log } = await must(node, simulate.split(" "));
-  for (const folder of folders) writeFileSync(join(folder, "access.log"), log);
+  for (const folder of folders) writeFileSync(join(folder, "access.log"), accessLog());
   const onDeno = ["deno", "run", "-A", "--quiet", "--no-check", "--no-lock"];
   return [
     {
