@@ -133,16 +133,17 @@ function requireLimiter(entry: Entry<Limiter | AsyncLimiter>): LimiterInternals 
   throw typeError(ACTION, "each entry must have a limiter", limiter);
 }
 
-/** Whether an entry is an object with no other names than those of options that it gives. */
-function isUsual(entry: Entry<unknown>): boolean {
+/**
+ * Whether an entry is an object without names that are no option. Counting names is not enough,
+ * because a getter of a class hides its name.
+ */
+function isUsual(entry: unknown): boolean {
   if (typeof entry !== "object" || entry === null) return false;
-  const { limiter, key, cost, charge } = entry;
-  if (limiter === undefined || key === undefined) return false;
-  // To count names is a quarter of the work of looking each of them up.
-  let names = cost === undefined ? 2 : 3;
-  if (charge !== undefined) names++;
-  for (const _ in entry) names--;
-  return names === 0;
+  for (const name in entry) {
+    // To compare names is faster than to look each of them up.
+    if (name !== "limiter" && name !== "key" && name !== "cost" && name !== "charge") return false;
+  }
+  return true;
 }
 
 function operationOf(

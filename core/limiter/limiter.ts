@@ -309,9 +309,9 @@ export function limiterOn(
   const older = olderOptions(replaces).filter((it) => it.algorithm.id !== algorithm.id);
   const family = (store as StoreBase).open({ prefix, algorithm, older });
   // Where nobody can consume, the call says so, and not the limiter as it is made.
-  const take: BoundVerb<number, Decision>["call"] = holdsPermits(algorithm)
-    ? () => requireNoPermits("consume", algorithm) as never
-    : family.bind(consume).call;
+  const taking = holdsPermits(algorithm)
+    ? { call: () => requireNoPermits("consume", algorithm) as never }
+    : family.bind(consume);
   const queues = queuesOf(store);
   const decided = decisionCallback(options);
 
@@ -397,7 +397,7 @@ export function limiterOn(
       if (!isUsual || cost >>> 0 !== cost) {
         checkCall("consume", key, cost);
       }
-      const answer = take(key, cost, clock === undefined ? undefined : instant());
+      const answer = taking.call(key, cost, clock === undefined ? undefined : instant());
       return decided === undefined ? answer : reported(answer, key, cost);
     },
     peek(key: string, cost = 1): MaybePromise<Decision> {

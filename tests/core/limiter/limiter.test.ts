@@ -10,14 +10,17 @@ import {
   fixedWindow,
   gcra,
   leakyQueue,
+  type Limiter,
   limiter,
   memoryStore,
   RateLimitedError,
   slidingWindow,
+  type SyncStore,
   tokenBucket,
 } from "../../../mod.ts";
 import { outcome, settledOf } from "../../support/outcomes.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
+import type { BoundVerb, Verb } from "../../../core/store.ts";
 import { attempt } from "../../../core/verbs/attempt.ts";
 
 const rate = { limit: 10, period: 1_000 };
@@ -84,7 +87,47 @@ describe("limiter", () => {
     made.refund("a");
     assert.equal(reads, 3);
   });
+
+  test("runs on a store whose bound verbs need `this`", () => {
+    const inner = memoryStore();
+    const store: SyncStore = {
+      ...inner,
+      open(spec) {
+        const family = inner.open(spec);
+        return {
+          ...family,
+          bind<Argument, Answer>(verb: Verb<Argument, Answer>) {
+            return new OwnBoundVerb(family.bind(verb));
+          },
+        };
+      },
+    };
+    const made: Limiter = limiter(gcra(rate), { store, prefix: "own", clock: () => 5_000 });
+    assert.equal(made.consume("a", 3).remaining, 7);
+    assert.equal(made.refund("a", 2).remaining, 9);
+    assert.equal(made.peek("a", 0).remaining, 9);
+  });
 });
+
+/** A bound verb as a class of somebody's own writes it. */
+class OwnBoundVerb<Argument, Answer> implements BoundVerb<Argument, Answer, "sync"> {
+  readonly #inner: BoundVerb<Argument, Answer, "sync">;
+  constructor(inner: BoundVerb<Argument, Answer, "sync">) {
+    this.#inner = inner;
+  }
+  get family() {
+    return this.#inner.family;
+  }
+  get verb() {
+    return this.#inner.verb;
+  }
+  get steps() {
+    return this.#inner.steps;
+  }
+  call(key: string, argument: Argument, now: number | undefined): Answer {
+    return this.#inner.call(key, argument, now);
+  }
+}
 
 describe("consumeAll", () => {
   const store = memoryStore();

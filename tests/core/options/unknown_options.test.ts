@@ -97,6 +97,36 @@ for (const [action, name, meant, call] of CALLS) {
   });
 }
 
+test("an entry is refused for an unknown option also where a class gives the others", () => {
+  const one = limiter(gcra(rate));
+  class Entry {
+    readonly key = "key";
+    readonly Cost = 5;
+    get limiter() {
+      return one;
+    }
+  }
+  const hidden = Object.defineProperty({ key: "key", Cost: 5 }, "limiter", { value: one });
+  for (const entry of [new Entry(), hidden as Entry]) {
+    assert.throws(() => consumeAll([entry]), {
+      message: 'Cannot consume all because there is no option "Cost": did you mean cost?',
+    });
+  }
+});
+
+test("the cost of an entry is read once", () => {
+  let reads = 0;
+  const entry = {
+    limiter: limiter(gcra(rate)),
+    key: "key",
+    get cost() {
+      return ++reads;
+    },
+  };
+  consumeAll([entry]);
+  assert.equal(reads, 1);
+});
+
 test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a limiter", () => {
   const one = limiter(gcra(rate));
   for (
