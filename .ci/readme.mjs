@@ -111,7 +111,9 @@ function accessLog() {
     const instant = `26/Nov/2026:10:00:${String(second).padStart(2, "0")} +0000`;
     return ["203.0.113.7", "198.51.100.9"].map((client, index) => {
       const line = index === 0 ? "POST /login?next=/" : "GET /api/items";
-      return `${client} - - [${instant}] "${line} HTTP/1.1" ${index === 0 ? 401 : 200} 120 "-" "-"\n`;
+      return `${client} - - [${instant}] "${line} HTTP/1.1" ${
+        index === 0 ? 401 : 200
+      } 120 "-" "-"\n`;
     }).join("");
   });
   return lines.join("");
