@@ -15,17 +15,19 @@ export interface AwaitedServer {
 }
 
 /**
- * Waits for a reply for at most `deadline` milliseconds, or for twice as long if `onFirstSilence`
- * handles the end of the first half. A later reply is dropped.
+ * Waits for a reply for at most `deadline` milliseconds. The first silence of a server only opens its
+ * breaker, and its reply may take as long again, because a server that stalls for a moment still
+ * answers, and the batch is not lost. A later reply is dropped.
  *
  * @param failureOf Turns the rejection of the reply into an error.
+ * @param server The server, if the reply is that to a batch.
  * @returns The reply, or the reason why there is none.
  */
 export function replyWithin<Reply>(
   reply: Promise<Reply>,
   deadline: number,
   failureOf: (error: unknown) => BatchFailure,
-  onFirstSilence?: (error: Error) => void,
+  server?: AwaitedServer,
 ): Promise<Reply | BatchFailure> {
   return new Promise((resolve) => {
     let waited = 0;
@@ -34,44 +36,25 @@ export function replyWithin<Reply>(
     function onDeadline(): void {
       waited += deadline;
       const error = new Error(`No reply within ${waited} ms`);
-      if (waited > deadline || onFirstSilence === undefined) {
+      if (waited > deadline || server === undefined) {
         return resolve({ kind: "silent", applied: "no", error });
       }
       stop = patientTimer(deadline, onDeadline);
-      onFirstSilence(error);
+      // One silence of the server is a silence for every batch under way.
+      if (!server.silent) recordFailure(server.breaker, error);
+      server.silent = true;
     }
 
     reply.then((value) => {
       stop();
+      if (server?.silent === true && waited <= deadline) {
+        server.silent = false;
+        recordSuccess(server.breaker);
+      }
       resolve(value);
     }, (error) => {
       stop();
       resolve(failureOf(error));
     });
   });
-}
-
-/**
- * Waits for the reply to a batch. The first silence only opens the breaker, because a server that
- * stalls for a moment still answers, and the batch is not lost.
- *
- * @param isReply Tells a reply from a failure.
- */
-export async function awaitReply<Reply>(
-  server: AwaitedServer,
-  reply: Promise<Reply>,
-  deadline: number,
-  failureOf: (error: unknown) => BatchFailure,
-  isReply: (came: Reply | BatchFailure) => came is Reply,
-): Promise<Reply | BatchFailure> {
-  const came = await replyWithin(reply, deadline, failureOf, (error) => {
-    // One silence of the server is a silence for every batch under way.
-    if (!server.silent) recordFailure(server.breaker, error);
-    server.silent = true;
-  });
-  if (server.silent && isReply(came)) {
-    server.silent = false;
-    recordSuccess(server.breaker);
-  }
-  return came;
 }

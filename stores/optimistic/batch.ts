@@ -142,7 +142,7 @@ export function decideBatch(
 ): readonly Job[] {
   const { jobs, cells } = batch;
   // Calls that were given up meanwhile must not be charged.
-  const isLeftOut = (job: Job) => job.settled || waiting.has(job);
+  const isLeftOut = (job: Job) => job.settled || waiting.size > 0 && waiting.has(job);
   const asked = jobs.some(isLeftOut) ? jobs.filter((job) => !isLeftOut(job)) : jobs;
   return encodeAll(batch, stepAll(asked, cells, time, counters), time.now);
 }
@@ -158,31 +158,31 @@ export function stepAll(
   time: BatchTime,
   counters: EngineCounters,
 ): readonly Job[] {
-  const failed = new Set<Job>();
+  let failed: Set<Job> | undefined;
   for (const job of jobs) {
     try {
       job.answer = step(job, cells, time, counters);
       if (job.several !== undefined) tieCells(cellsOf(job, cells));
     } catch (error) {
-      failed.add(job);
+      (failed ??= new Set()).add(job);
       // A driver may have calls decided twice, and a failed call must not be charged the second time.
       job.settled = true;
       job.reject(error as Error);
     }
   }
-  return failed.size === 0 ? jobs : jobs.filter((job) => !failed.has(job));
+  return failed === undefined ? jobs : jobs.filter((job) => !failed.has(job));
 }
 
 function encodeAll({ cells }: Batch, stepped: readonly Job[], now: number): readonly Job[] {
-  const faults = new Map<Cell, Error>();
+  let faults: Map<Cell, Error> | undefined;
   for (const cell of cells.all) {
     try {
       encodeCell(cell, now);
     } catch (error) {
-      faults.set(rootOf(cell), error as Error);
+      (faults ??= new Map()).set(rootOf(cell), error as Error);
     }
   }
-  if (faults.size === 0) return stepped;
+  if (faults === undefined) return stepped;
   for (const cell of cells.all) if (faults.has(rootOf(cell))) discardChanges(cell);
   return stepped.filter((job) => {
     const fault = faults.get(rootCellOf(job));

@@ -118,14 +118,7 @@ function startTimer(state: BatcherState, milliseconds: number): void {
     if (oldest === Infinity) return;
     const left = oldest + state.server.context.timeout - performance.now();
     startTimer(state, Math.max(1, Math.ceil(left)));
-  });
-}
-
-/** Stops the timer if no call is left, because it would keep the process alive for nothing. */
-function stopIdleTimer(state: BatcherState): void {
-  if (state.queue.size > 0 || state.inFlight.batches.length > 0) return;
-  state.timer?.();
-  state.timer = undefined;
+  }, false);
 }
 
 /** Fails late calls. Returns the instant since which the oldest other call has been under way. */
@@ -210,10 +203,7 @@ async function next(state: BatcherState): Promise<void> {
     (maySend(state) ? await connectOrFail(state) : undefined);
   state.starting = false;
   // Callers whose calls failed for lack of a connection may have called again by now.
-  if (node === undefined) {
-    stopIdleTimer(state);
-    return start(state);
-  }
+  if (node === undefined) return start(state);
   const refreshing = inFlight.batches.length === 0 ? node.refresh?.() : undefined;
   if (refreshing !== undefined) {
     state.starting = true;
@@ -236,7 +226,6 @@ async function next(state: BatcherState): Promise<void> {
   batchFinished(inFlight, batch);
   const { waiting } = state;
   handleReturn(state);
-  stopIdleTimer(state);
   if (state.lostRaces > 0) {
     // If every call waits for a claim of others, rest first.
     if (waiting > 0 && queue.size <= waiting) await rest(state);

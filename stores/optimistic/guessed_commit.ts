@@ -5,7 +5,7 @@
  */
 
 import type { CompareAndSet, DriverCell, DriverCommit, DriverError } from "../driver.ts";
-import { type AwaitedServer, awaitReply } from "./await_reply.ts";
+import { type AwaitedServer, replyWithin } from "./await_reply.ts";
 import { decideBatch, rootCellOf } from "./batch.ts";
 import { asError, type BatchFailure } from "./batch_failure.ts";
 import { type Cell, isReplaced, rememberCell, rootOf } from "./cell.ts";
@@ -91,7 +91,7 @@ async function commitCall(
   const groups = groupsOf(cells);
   const abort = new AbortController();
   const reply = commitTimed(driver, groups.map(cellsOf), abort.signal, context);
-  const came = await awaitReply(server, reply, context.deadline, failureOf, isCommit);
+  const came = await replyWithin(reply, context.deadline, failureOf, server);
   if (isCommit(came)) {
     reportCommit(jobs, groups, came, callbacks, context);
     return undefined;

@@ -130,18 +130,15 @@ export function handleReturn(state: Outcomes): void {
   if (state.mustReconnect) dropConnection(server);
   state.mustReconnect = false;
   state.failing = false;
-  state.lostRaces = state.toRetry.length > 0 ? state.lostRaces + 1 : 0;
+  const jobs = drainRetries(state);
+  if (jobs.length === 0) {
+    state.lostRaces = 0;
+    return;
+  }
+  state.lostRaces++;
   const latest = performance.now() - server.context.timeout;
-  const [late, young] = partition(drainRetries(state), ({ since }) => since <= latest);
-  for (const job of late) failContended(server, job);
-  retry(state, young, (job) => failContended(server, job));
-}
-
-function partition<Item>(
-  items: readonly Item[],
-  isFirst: (item: Item) => boolean,
-): readonly [Item[], Item[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
+  for (const job of jobs) if (job.since <= latest) failContended(server, job);
+  retry(state, jobs, (job) => failContended(server, job));
 }
 
 /** Handles a failed batch. If several batches fail, only the first failure goes to the breaker. */

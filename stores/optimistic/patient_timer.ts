@@ -6,15 +6,26 @@ const PARTS = 4;
  * counts once, however late its timer is. So a process that was held up does not blame the server: in
  * the remaining parts it reads the replies that came in time.
  *
+ * @param keepsAlive Whether it keeps the process alive.
  * @returns A function that stops the timer.
  */
-export function patientTimer(milliseconds: number, callback: () => void): () => void {
+export function patientTimer(
+  milliseconds: number,
+  callback: () => void,
+  keepsAlive = true,
+): () => void {
   let left = PARTS;
   const part = Math.ceil(milliseconds / PARTS);
-  let timer = setTimeout(turn, part);
+  let timer = wait();
+
+  function wait(): ReturnType<typeof setTimeout> {
+    const waiting = setTimeout(turn, part);
+    if (!keepsAlive) (waiting as { unref?(): void }).unref?.();
+    return waiting;
+  }
 
   function turn(): void {
-    if (--left > 0) timer = setTimeout(turn, part);
+    if (--left > 0) timer = wait();
     else callback();
   }
 

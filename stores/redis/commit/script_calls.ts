@@ -11,7 +11,6 @@ import { type CommitCall, commitCallsOf } from "../../optimistic/commit_calls.ts
 import type { Command } from "../clients/connection.ts";
 import type { CommitNode } from "./commit_node.ts";
 import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
-import { timeOf } from "../connections/time_of.ts";
 import { connectionLost } from "../../optimistic/batch_failure.ts";
 import { failureOfReply } from "../failures/reply_failure.ts";
 import type { StoreContext } from "../store_context.ts";
@@ -94,13 +93,8 @@ async function callScripts(
   const again = [...second];
   return first.map((reply) => isUnknownScript(reply) ? again.shift() : reply);
 
-  async function send(commands: readonly Command[]): Promise<RoundTrip> {
-    const sent = performance.now();
-    const replies = await countedRoundTrip(node, commands, context);
-    if (!hasReplies(replies)) return replies;
-    const [reply] = replies;
-    if (!(reply instanceof Error)) context.clock.sample(timeOf(reply), sent, performance.now());
-    return replies;
+  function send(commands: readonly Command[]): Promise<RoundTrip> {
+    return countedRoundTrip(node, commands, context, ([reply]) => reply);
   }
 }
 

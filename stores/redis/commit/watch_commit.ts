@@ -40,11 +40,11 @@ export async function watchCommit(
   context: StoreContext,
 ): Promise<void> {
   const claiming = claimCommands(batch, context);
-  const sent = performance.now();
   const trip = await countedRoundTrip(
     node,
     [...claiming, ...loadCommands(node, batch)],
     context,
+    (replies) => replies.at(-1),
   );
   node.watching = true;
   callbacks.onLoaded();
@@ -57,7 +57,6 @@ export async function watchCommit(
   }
 
   const cells = batch.cells.all;
-  context.clock.sample(timeOf(replies.at(-1)), sent, performance.now());
   const claims = new Map<Cell, string>();
   const now = load(cells, replies, claims, context);
   const claimed = claimedJobs(batch, claims, timeOf(replies.at(-1)), context.owner);

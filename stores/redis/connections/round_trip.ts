@@ -4,10 +4,11 @@
  */
 
 import type { Command, Connection } from "../clients/connection.ts";
-import { type AwaitedServer, awaitReply, replyWithin } from "../../optimistic/await_reply.ts";
+import { type AwaitedServer, replyWithin } from "../../optimistic/await_reply.ts";
 import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 import { countRoundTrip } from "../statistics.ts";
 import type { StoreContext } from "../store_context.ts";
+import { timeOf } from "./time_of.ts";
 
 /** The replies to commands sent in one write, or the failure. */
 export type RoundTrip = readonly unknown[] | BatchFailure;
@@ -37,15 +38,23 @@ export interface RoundTripNode extends AwaitedServer {
   readonly connection: Connection;
 }
 
-/** A round trip of a batch, which counts in the store's statistics. */
+/**
+ * A round trip of a batch, which counts in the store's statistics.
+ *
+ * @param timeIn Finds the server's time in the replies.
+ */
 export async function countedRoundTrip(
   node: RoundTripNode,
   commands: readonly Command[],
-  { deadline, counters }: StoreContext,
+  { deadline, counters, clock }: StoreContext,
+  timeIn?: (replies: readonly unknown[]) => unknown,
 ): Promise<RoundTrip> {
   const sent = performance.now();
-  const trip = await awaitReply(node, node.connection.send(commands), deadline, lost, hasReplies);
-  countRoundTrip(counters, commands.length, (performance.now() - sent) / 1_000);
+  const trip = await replyWithin(node.connection.send(commands), deadline, lost, node);
+  const received = performance.now();
+  countRoundTrip(counters, commands.length, (received - sent) / 1_000);
+  const time = hasReplies(trip) ? timeIn?.(trip) : undefined;
+  if (Array.isArray(time)) clock.sample(timeOf(time), sent, received);
   return trip;
 }
 

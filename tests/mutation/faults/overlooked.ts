@@ -152,7 +152,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A policy answers calls that wait when a store is closed":
       'server.context.{~~closeJobs(drainQueue(queue))~>failJobs(drainQueue(queue), "no", asError(0))~~};',
     "A store whose calls are answered keeps its process alive":
-      "  handleReturn(state);\n{~~  stopIdleTimer(state);\n~>~~}",
+      "  }{~~, false~>~~});\n}\n\n/** Fails late calls.",
     "A probe makes no attempt beside one that gets no answer":
       "{~~if (state.starting && breaker.failures > 0) connectTo(state.server).catch(() => {});\n  ~>~~}start(state);",
     "A store that is closed while it connects reports an outage":
