@@ -20,28 +20,30 @@ import {
   type StateLayout,
   visitNodes,
 } from "./block_layout.ts";
-import { MAX_ENTRIES, TORN } from "./stored_timeline.ts";
+import { TORN } from "./stored_timeline.ts";
 
 /** Units of UTF-16 in a node. */
 const UNITS_PER_NODE = 2 * (NODE - 2);
-/** The longest text, which is that of a log with the most entries. */
-const LONGEST = 32 * MAX_ENTRIES;
 
 /** The layout of an algorithm's states, with and without notes. */
 export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): NotedLayout {
   const { memory } = nodes;
-  const { ints, blocks } = memory;
+  const { ints, blocks, lastNode } = memory;
   const { codec } = algorithm;
+  // A text may fill all nodes. A greater length was read while another thread overwrote the block.
+  const longest = UNITS_PER_NODE * lastNode;
   const firstAt = (block: number) => blocks + block * BLOCK + ROOT_CELL;
   const lengthAt = (block: number) => blocks + block * BLOCK + CELLS;
 
   function read(block: number): string {
     const length = ints[lengthAt(block)]!;
-    if (!(length >= 0 && length <= LONGEST)) throw TORN;
+    if (!(length >= 0 && length <= longest)) throw TORN;
     const units: number[] = [];
     let text = "";
     let node = ints[firstAt(block)]!;
     for (let start = 0; start < length; start += UNITS_PER_NODE) {
+      // The last node of a chain names node 0, which stands for none.
+      if (node === 0) throw TORN;
       const at = nodes.at(node);
       units.length = 0;
       for (let word = 0; 2 * word < Math.min(UNITS_PER_NODE, length - start); word++) {
