@@ -24,15 +24,15 @@ export type AllState = readonly unknown[];
  * Several limits on one key, all or nothing: a call is admitted when every one admits it, and is
  * charged to all of them or to none. The order does not matter to the verdict.
  *
- * The decision's `parts` holds each one's own, in order. When the call is refused, a part's
- * `allowed` is its own verdict, so that one sees which limits stood in the way. No two policies have
- * one name: those that would are numbered.
+ * The decision's `parts` holds the decision of each part, in order. When the call is refused, a
+ * part's `allowed` is its own verdict, which shows the limits that refused. Policies whose names
+ * are equal are numbered.
  *
- * Every call takes as long as those of its parts together. Source: J. Carlson, "Rate limiting
- * with Redis, part 2": check all, then count.
+ * A call takes as long as the calls of all parts together. Source: J. Carlson, "Rate limiting with
+ * Redis, part 2": check all, then count.
  *
  * @param algorithms At least one, of any kind.
- * @throws {TypeError} If there are no algorithms, or one of the arguments is not an algorithm.
+ * @throws {TypeError} If there are no algorithms, or an argument is not an algorithm.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
   });
 }
 
-/** The policies of the parts, no two with one name. */
+/** The policies of the parts, each with a name of its own. */
 function distinctPolicies(algorithms: readonly Algorithm[]): Policy[] {
   const policies = algorithms.flatMap(({ policies }) => policies);
   const names = distinctNames(policies);
@@ -96,7 +96,7 @@ function distinctPolicies(algorithms: readonly Algorithm[]): Policy[] {
   );
 }
 
-/** The formulas of the parts as one; `undefined` if one has none. */
+/** The formulas of the parts as one formula; `undefined` if a part has no formula. */
 function formulaOf(algorithms: readonly Algorithm[]): Formula | undefined {
   const formulas: Formula[] = [];
   for (const { internals } of algorithms) {
@@ -106,9 +106,9 @@ function formulaOf(algorithms: readonly Algorithm[]): Formula | undefined {
 }
 
 /**
- * The state transition of all parts together: what they take, or what they charge.
+ * The state transition of all parts together, for a call that takes or for one that charges.
  *
- * @param refuses Whether a part that a cost leaves unchanged has refused it.
+ * @param refuses Whether a part refused the cost, given that the cost left its state unchanged.
  */
 export function takeAll(
   takes: readonly SplitReducer<unknown>["take"][],
@@ -142,7 +142,7 @@ function allReducer(
     take: takeAll(
       parts.map(({ take }) => take),
       initial,
-      // An unchanged state is a refusal, or of an algorithm that keeps nothing.
+      // The state is unchanged if the part refused, or if its algorithm keeps nothing.
       (index, state, now, cost) => !parts[index]!.decide(state, state, now, cost).allowed,
     ),
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
@@ -151,7 +151,7 @@ function allReducer(
   };
 }
 
-/** Each part's decision; when one refuses, the others are answered by a look. */
+/** Each part's decision. When a part refuses, the others answer as they would for a look. */
 function decideParts(
   parts: readonly SplitReducer<unknown>[],
   states: AllState,
@@ -183,7 +183,10 @@ function decideParts(
 function allCodec(parts: readonly Algorithm[], initial: AllState): Codec<AllState> {
   const codecs = parts.map((part) => part.codec);
 
-  /** The states, as `initial` itself if no part holds use; `undefined` if one is of no known shape. */
+  /**
+   * The states, or `initial` itself if no part holds use; `undefined` if a state has an unknown
+   * shape.
+   */
   function statesOf(states: readonly unknown[] | undefined): AllState | undefined {
     if (states === undefined || states.includes(undefined)) return undefined;
     return states.every((state, index) => state === initial[index]) ? initial : states;
@@ -220,7 +223,9 @@ export function encodeAll(codecs: readonly TextCodec[], states: AllState): strin
   return text;
 }
 
-/** The states of `a1 3:abc 2:de`; `undefined` if there are others, or one is of no known shape. */
+/**
+ * The states of `a1 3:abc 2:de`; `undefined` if their number is wrong, or one has an unknown shape.
+ */
 export function decodeAll(
   codecs: readonly TextCodec[],
   initial: AllState,
@@ -264,7 +269,7 @@ function readParts(
   return index === end ? states : undefined;
 }
 
-/** A codec whose states are all of one word needs no word that says so. */
+/** A codec whose states all take one word needs no word for their length. */
 function lengthWords(codec: Codec<unknown>): 0 | 1 {
   return codec.maxWords === 1 ? 0 : 1;
 }

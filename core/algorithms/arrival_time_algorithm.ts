@@ -27,7 +27,9 @@ export interface ArrivalTimeOptions extends Rate {
   readonly id: readonly [factory: string, ...options: readonly number[]];
   /** Units that a fresh key admits at one instant. */
   readonly capacity: number;
-  /** Units of them that may wait for their start after they were admitted; 0 if none does. */
+  /**
+   * The part of the capacity that may wait for its start after it was admitted; 0 if no unit waits.
+   */
   readonly queue: number;
 }
 
@@ -43,7 +45,7 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
 }
 
 /**
- * Builds what `burstAlgorithm` does, and leakyQueue.
+ * Builds leakyQueue and the algorithms of `burstAlgorithm`.
  *
  * @throws {RangeError} If burst * period / gcd(limit, period) is 2^53 or more, or a full bucket
  * takes so long to drain that the instant is past 2^53.
@@ -74,7 +76,7 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   });
 }
 
-/** The arithmetic of arrival times, by a scale of instants. */
+/** The arithmetic of arrival times on a scale of instants. */
 export function arrivalArithmetic<Instant>(
   scale: Ticks<Instant>,
   interval: number,

@@ -1,7 +1,7 @@
 /*
  * Blocks by hand, around any algorithm. A key that is not blocked has just the state of the inner
- * algorithm; a blocked one has that state beside the end of its block. So a block changes nothing
- * in the state that it covers, and once it ends, or is taken back, that state counts again.
+ * algorithm. A blocked key has that state and the end of its block. So a block changes nothing in
+ * the state that it covers, and when the block ends, that state counts again.
  */
 
 import type { Algorithm, Blocks, Permits, SplitReducer } from "../algorithm.ts";
@@ -29,25 +29,26 @@ interface BlockedState<State = unknown> {
 }
 
 /**
- * An algorithm whose keys can be blocked by hand: `limiter.block(key, duration)` refuses every call on
- * a key for that long, and `limiter.unblock(key)` takes it back.
+ * An algorithm whose keys can be blocked by hand: `limiter.block(key, duration)` refuses every call
+ * on a key for that long, and `limiter.unblock(key)` ends that block.
  *
  * A key that was never blocked is decided and stored as it is without `blockable`. While a key is
  * blocked, `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond
  * after the block at which the algorithm admits the cost. Earlier use of the key ends when it would
- * have ended; `refund` and `charge` change that use, not the block. Once the block is over, or
- * taken back, the key is as if there had been none. The stored keys differ from those of the
- * algorithm without it: `replaces` carries use over. A receipt of `reserve` gives back what counts
- * under the block.
+ * have ended without the block; `refund` and `charge` change that use, not the block. Once the
+ * block is over, or was ended, the key is as if it had never been blocked. The stored keys differ
+ * from those of the algorithm without `blockable`: `replaces` carries use over. A receipt of
+ * `reserve` gives back the units that still count under the block.
  *
- * The first part of an `all` becomes blockable, which refuses for all of them.
+ * In an `all` the first part becomes blockable, because one part that refuses is enough.
  *
- * Every call takes as long as without it, and up to three times as long on a blocked key. In memory a
- * state of one number is an object beside its slot; on Redis a transition is compared and set, not
- * scripted. A shared store keeps a log or a window of it as words, so only up to some 500 entries.
+ * Every call takes as long as without `blockable`, and up to three times as long on a blocked key.
+ * In memory a state of one number is an object beside its slot; on Redis a transition is compared
+ * and set, not scripted. A shared store keeps a blockable log or window as words, so it holds only
+ * some 500 entries.
  *
- * @param algorithm The algorithm; one that is blockable is returned as it is.
- * @throws {TypeError} If it is no algorithm.
+ * @param algorithm The algorithm. A blockable algorithm is returned as it is.
+ * @throws {TypeError} If the argument is not an algorithm.
  *
  * @example
  * ```ts
@@ -105,7 +106,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
   return Object.freeze(made);
 }
 
-/** A block, beside the state that it covers. */
+/** The bytes of a block, without the state that it covers. */
 const BLOCK_BYTES = 44;
 
 /** Whether a state has a block, over or not. */
@@ -134,8 +135,8 @@ function blocksOf<State>(inner: Algorithm<State>): Blocks<State | BlockedState<S
 }
 
 /**
- * The state of a key that was blocked, after a call on what is covered; the block is left out once it
- * is over. Only a call that takes units is refused where it changes nothing.
+ * The state of a blocked key after a call on the covered state; the block is left out once it is
+ * over. If nothing changes, a call that takes units was refused; other calls were not.
  */
 function afterCall<State>(
   initial: State,
@@ -150,7 +151,9 @@ function afterCall<State>(
   return isOver ? next : { blockedUntil, covered: next };
 }
 
-/** Permits of a key that may be blocked: a block refuses new ones, and leaves those that are held. */
+/**
+ * Permits of a key that may be blocked: a block refuses new permits and leaves held permits alone.
+ */
 function permitsUnder<State>(
   permits: Permits<State>,
   initial: State,
@@ -173,7 +176,7 @@ function permitsUnder<State>(
   };
 }
 
-/** Receipts of a key that may be blocked: those of the state that the block covers. */
+/** Receipts of a key that may be blocked. They belong to the state that the block covers. */
 function receiptsUnder<State>(
   receipts: Receipts<State>,
   initial: State,
@@ -212,7 +215,10 @@ function blockableReducer<State>(
   const under = (blocked: BlockedState<State>, next: State, now: number, mayClear: boolean): Own =>
     afterCall(initial, blocked, next, now, mayClear);
 
-  /** The decision about a blocked key: that of its last millisecond, as seen from `now`. */
+  /**
+   * The decision about a blocked key: the decision at the last millisecond of the block, as seen
+   * from `now`.
+   */
   function decideBlocked(
     { blockedUntil, covered }: BlockedState<State>,
     now: number,
@@ -262,9 +268,9 @@ function blockedDecision(
 }
 
 /**
- * The codec of a state with a block or without: text `b1`, the end of the block and the text of the
- * state that it covers; words those of that state, filled up to the most of them, how many they are
- * unless they are always one, and the end of the block.
+ * The codec of a state with a block or without. Text: `b1`, the end of the block and the text of
+ * the covered state. Words: the words of the covered state, padded to their largest number; their
+ * number, unless it is always one; and the end of the block.
  */
 function blockableCodec<State>(inner: Codec<State>): Codec<State | BlockedState<State>> {
   const { maxWords: most } = inner;

@@ -48,18 +48,23 @@ export interface Accounting<State> {
   add(state: State, now: number, units: number): State;
   /** The state after giving back `units`, 1 or more, newest first; `initial` if no use is left. */
   giveBack(state: State, now: number, units: number): State;
-  /** Whole units that one call could take now; below 0, those beyond the capacity. */
+  /**
+   * Whole units that one call could take now; if negative, the units in use beyond the capacity.
+   */
   free(state: State, now: number): number;
   /**
-   * Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. Leave it out if all
-   * use ends at once: a cost that is not free then waits until the state is fresh.
+   * Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is admitted now. Leave
+   * `wait` out if all use ends at once: a cost that is not free then waits until the state is
+   * fresh.
    */
   wait?(state: State, now: number, cost: number): number;
-  /** Milliseconds until the state is fresh, that is, behaves like `initial`; 0 if it does now. */
+  /**
+   * Milliseconds until the state is fresh, that is, behaves like `initial`; 0 if it is fresh now.
+   */
   reset(state: State, now: number): number;
   /** Milliseconds that a call admitted in this state waits for its start; rounded up. */
   delay?(state: State, now: number): number;
-  /** Makes room in a state that cannot hold more entries, before a charge adds to it. */
+  /** Makes room in a full state before a charge adds an entry. */
   compact?(state: State, now: number): State;
   /** How the units of one call are given back. */
   readonly returns?: Returns<State>;
@@ -77,23 +82,30 @@ export interface Arithmetic<State> {
 
 /** The parts of an algorithm. */
 export interface Parts<State> extends Arithmetic<State>, Rate {
-  /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
+  /** The factory's name and all of its options: `["gcra", 100, 60_000, 20]`. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
-  /** The numbers behind the arithmetic, if there is nothing else behind it. */
+  /** The numbers that define the arithmetic, if numbers alone define it. */
   readonly formula?: Formula;
-  /** For windows that differ in length: the length of the one at an instant. */
+  /** For windows that differ in length: the length of the window at an instant. */
   readonly periodAt?: (now: number) => number;
   /** For a window over a timeline: how many sub-buckets it covers. */
   readonly span?: number;
-  /** A state that depends on no store's memory, where a store may pass a view. */
+  /**
+   * A copy of the state that does not depend on a store's memory; needed where stores may pass
+   * views.
+   */
   detach?(state: State): State;
-  /** About how many bytes a state takes in the engine's memory, where states differ in size. */
+  /**
+   * Roughly how many bytes a state takes in the engine's memory, for states that differ in size.
+   */
   bytes?(state: State): number;
-  /** The use that a state holds, the oldest first, where the instants matter. */
+  /** The use that a state holds, oldest first, for algorithms where the instants of use matter. */
   uses?(state: State, now: number): readonly UnitsAt[];
-  /** How permits are held, where units are given back by whoever took them. */
+  /**
+   * How permits are held, for algorithms whose units are given back by the caller that took them.
+   */
   readonly permits?: Permits<State>;
-  /** For an arrival time in one number: its units. */
+  /** For an arrival time kept as one number: the units of that number. */
   readonly arrival?: ArrivalRate | undefined;
 }
 
@@ -141,8 +153,8 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),
       ...(parts.uses && { uses: parts.uses }),
-      // Locks and permits may last longer than what calls for all units lead to, and so may the windows of
-      // a calendar.
+      // Taking all units leads to the furthest state, except with locks, permits and calendar
+      // windows, which may last longer.
       ...((parts.formula ?? parts.span) !== undefined && periodAt === undefined && {
         furthest: (now: number) => accounting.add(initial, now, capacity),
       }),
@@ -154,12 +166,12 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   });
 }
 
-/** The name of a policy that was not given one: `100-in-60s`. */
+/** The name of a policy without a given name: `100-in-60s`. */
 function nameOf(limit: number, period: number): string {
   return `${limit}-in-${period % 1_000 === 0 ? `${period / 1_000}s` : `${period}ms`}`;
 }
 
-/** The reducers of a split one, with their arguments checked. */
+/** The reducers made of a split reducer, with their arguments checked. */
 export function reducersOf<State>(
   split: SplitReducer<State>,
 ): Pick<Algorithm<State>, "step" | "charge"> {
@@ -180,7 +192,7 @@ export function reducersOf<State>(
   };
 }
 
-/** The half that takes: what is free, and nothing otherwise. */
+/** The half that takes: the whole cost if it is free, otherwise nothing. */
 export function takeBy<State>(
   { add, giveBack, free }: Pick<Accounting<State>, "add" | "giveBack" | "free">,
 ): SplitReducer<State>["take"] {
@@ -219,7 +231,7 @@ function splitBy<State>(
   };
 }
 
-/** The charge of a cost above 0: all of it, but a key never owes more than the maximum debt. */
+/** Charges a cost above 0 in full, except that a key never owes more than the maximum debt. */
 export function chargeBy<State>(
   maxDebt: number,
   { add, free, compact }: Accounting<State>,

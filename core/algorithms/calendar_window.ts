@@ -1,6 +1,6 @@
 /*
- * The calendar window: quotas as contracts state them, so many a day or a month, from midnight to
- * midnight in the customer's time zone.
+ * The calendar window: quotas as contracts state them: so many units a day or a month, from
+ * midnight to midnight in the customer's time zone.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -41,7 +41,7 @@ export interface CalendarWindowOptions {
   readonly name?: string | undefined;
 }
 
-/** The length of a window that policies state where no instant is known: a month's is 30 days. */
+/** The length that policies state for a window while no instant is known: 30 days for a month. */
 const PERIODS: Readonly<Record<CalendarUnit, number>> = {
   hour: 3_600_000,
   day: 86_400_000,
@@ -62,11 +62,11 @@ const LAST_END = (LAST_INSTANT + 400 * PERIODS.day) / 1_000;
  * A window begins at the first instant of its local date (or hour), and ends where the next one
  * begins. Days thus have 23 to 25 hours where clocks change, months 28 to 31 days. A day without a
  * midnight begins when its clocks do, a day that a zone skipped has no window, and an hour that
- * clocks show twice is one window. `retryAfter`, `nextAfter` and `resetAfter` count to that edge, to
- * the millisecond. The period of the policy is the usual length (30 days for a month, 365 for a
- * year); `periodAt` has that of a window.
+ * clocks show twice is one window. `retryAfter`, `nextAfter` and `resetAfter` count to the end of
+ * the window, to the millisecond. The period of the policy is the usual length (30 days for a
+ * month, 365 for a year); `periodAt` gives the length of a particular window.
  *
- * The state is the end of the window and the units used, so that hosts whose time zone data differ
+ * The state is the end of the window and the units used, so hosts with different time zone data
  * agree within a window, and a clock that steps back into an earlier window counts on in the later
  * one. Around the end of a window up to 2 * limit units may pass, as with `fixedWindow`.
  *
@@ -130,7 +130,7 @@ function readOptions(options: CalendarWindowOptions) {
   return { limit, every, zone, weekStart, calendar };
 }
 
-/** The windows of a calendar; a place is the second at which a window ends. */
+/** The windows of a calendar. A window's place is the second at which it ends. */
 function windowsBy(calendar: Calendar): Windows {
   return {
     current: (now, place) => now < place * 1_000 ? place : calendar(now).end / 1_000,

@@ -9,10 +9,10 @@ import { makeDecision } from "../make_decision.ts";
 /**
  * The decision of several limits together.
  *
- * `remaining` is the smallest, and `limit` belongs to the first part with that; `retryAfter`,
- * `resetAfter`, `delay` and `debt` are the largest. `nextAfter` is the largest of the parts with
- * the least remaining, because one more unit is free only once all of those have grown; it is 0 at
- * capacity.
+ * `remaining` is the smallest of the parts', and `limit` is the limit of the first part with that
+ * `remaining`. `retryAfter`, `resetAfter`, `delay` and `debt` are the largest of the parts'.
+ * `nextAfter` is the largest among the parts with the least remaining, because one more unit is
+ * free only once all of these parts have grown; it is 0 at capacity.
  *
  * @param parts At least one.
  * @param capacity The largest cost that all of them could admit when fresh.

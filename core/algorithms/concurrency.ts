@@ -1,6 +1,6 @@
 /*
  * Concurrency: how many units are in use at once. Units are permits, each with a known holder: a
- * holder gives back its own, and the permits of a holder that died expire.
+ * holder gives back its own permits, and the permits of a dead holder expire.
  */
 
 import type { Algorithm, Share } from "../algorithm.ts";
@@ -30,18 +30,18 @@ import {
 export interface ConcurrencyOptions {
   /**
    * Units that may be in use at once; an integer from 0 to 1,000,000. 0 refuses everything. Above
-   * 1,000 the store is to be wrapped in `lease` of `tidegate/stores`.
+   * 1,000 the store must be wrapped in `lease` of `tidegate/stores`.
    */
   readonly limit: number;
   /**
-   * How long a permit is held without being renewed, after which its holder counts as dead: whole
-   * milliseconds of at least 10, or text such as `"30s"`. Limiters renew permits three times as
-   * often.
+   * How long a permit is held without being renewed. After that its holder counts as dead: whole
+   * milliseconds of at least 10, or text such as `"30s"`. Limiters renew a permit every third of
+   * that time.
    */
   readonly ttl: Period;
   /**
-   * The longest time for which a permit is renewed, so that one that is never released ends some
-   * day; at least `ttl`. Default `"1h"`, or `ttl` if that is longer.
+   * The longest time for which a permit is renewed, so that a permit which is never released ends
+   * some day; at least `ttl`. Default `"1h"`, or `ttl` if that is longer.
    */
   readonly maxHold?: Period | undefined;
   /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
@@ -56,11 +56,11 @@ const MOST_SINGLE = 1_000;
 const MOST_SHARES = 341;
 /** The shortest time to live: a timer runs for a third of it. */
 const MIN_TTL = 10;
-/** An array, beside its numbers. */
+/** The bytes of an array, without its numbers. */
 const PERMITS_BYTES = 48;
 const HOUR = 3_600_000;
 const NO_SHARE: Share = { units: 0, number: 0 };
-/** The id of a permit that nobody can release: a look asks whether it would be held. */
+/** The id of a permit that nobody can release. A look asks whether this permit would be held. */
 const NOBODY = 0;
 
 /**
@@ -68,19 +68,19 @@ const NOBODY = 0;
  * which come back when they are released, or `ttl` after they were last renewed.
  *
  * Units are permits with an identity. Releasing one twice, too late or after it was lost frees no
- * unit of anybody else, and a permit that has expired is never revived. `consume`, `acquire`,
- * `charge` and `refund` throw a `TypeError`, because nobody could release what they take; `peek`
- * shows what is free.
+ * unit of another holder, and a permit that has expired is never revived. `consume`, `acquire`,
+ * `charge` and `refund` throw a `TypeError`, because nobody could release the units that they take;
+ * `peek` shows what is free.
  *
  * `retryAfter` is the earliest millisecond at which enough permits expire if nobody releases or
- * renews any, `resetAfter` the last expiry. A holder that goes on after its permit has expired, or
- * a clock that jumps ahead, breaks the limit, and nothing can prevent that: heed the permit's
- * `signal`.
+ * renews any, and `resetAfter` counts to the last expiry. A holder that goes on after its permit
+ * has expired, or a clock that jumps ahead, breaks the limit, and nothing can prevent that: heed
+ * the permit's `signal`.
  *
  * In `all` with other algorithms a refusal takes nothing from any of them, and a release gives back
  * only the permit. A changed limit takes over nothing (`replaces`): permits stay with the options
- * under which they were given, so for a while there may be as many under the old limit and the new
- * one together. The bare reducer's `step` takes a permit that nobody can release.
+ * under which they were given, so for a while the old limit and the new limit both apply, each to
+ * its own permits. The bare reducer's `step` takes a permit that nobody can release.
  *
  * Each call takes O(limit), and so does a state: 3 words and some 27 characters for each permit. In
  * the shared store the limit is at most 341. On a store that is wrapped in `lease`, a process has

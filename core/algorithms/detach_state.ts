@@ -2,8 +2,9 @@ import type { Algorithm } from "../algorithm.ts";
 import { isNoted, withNotes } from "../receipts/noted.ts";
 
 /**
- * A copy of a state that stays valid after the store has answered. A store may pass states that are
- * views of memory which others write. Only timelines can be such views, so only they are copied.
+ * A copy of a state that stays valid after the store has answered. A store may pass a state that is
+ * a view of memory which other code writes. Only timelines can be such views, so only timelines are
+ * copied.
  */
 export function detachState(algorithm: Algorithm, state: unknown): unknown {
   const { parts, detach } = algorithm.internals ?? {};

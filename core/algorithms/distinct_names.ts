@@ -1,6 +1,6 @@
 import type { Policy } from "../algorithm.ts";
 
-/** The names of policies, no two the same: a second `100-in-60s` is `100-in-60s-2`. */
+/** The names of policies, made distinct: a second `100-in-60s` is `100-in-60s-2`. */
 export function distinctNames(policies: readonly Policy[]): readonly string[] {
   const taken = new Set<string>();
   return policies.map(({ name }) => {

@@ -5,7 +5,10 @@
 
 import type { Algorithm } from "../algorithm.ts";
 
-/** The fields of every algorithm, without `internals`: those do not hold for a wrapper. */
+/**
+ * The fields of every algorithm, without `internals`, because the internals of an algorithm do not
+ * hold for its wrapper.
+ */
 export function fieldsOf(algorithm: Algorithm): Omit<Algorithm, "internals"> {
   const { name, id, policies, capacity, initial, step, charge, codec } = algorithm;
   return { name, id, policies, capacity, initial, step, charge, codec };

@@ -1,5 +1,5 @@
 /*
- * The fixed window: the simplest limit, and the one whose reset is easiest to explain to users. Its
+ * The fixed window: the simplest limit, with the reset that is easiest to explain to users. Its
  * arithmetic is exported because the Redis store compiles it to Lua.
  */
 
@@ -23,31 +23,34 @@ export type FixedWindowState = number | WideUse;
 export interface FixedWindowOptions extends RateOptions {
   /**
    * Where windows lie: `"epoch"` (default) at multiples of the period since the Unix epoch; a
-   * number shifts them by that many milliseconds (days in a time zone); `"first"` opens one at the
-   * first admitted call, and again after it has ended or all of its use was given back.
+   * number shifts them by that many milliseconds (days in a time zone); `"first"` opens a window at
+   * the first admitted call, and the next one at the first call after that window has ended or all
+   * of its use was given back.
    */
   readonly anchor?: "epoch" | "first" | number | undefined;
 }
 
 /**
- * Where windows lie. A number, its place, identifies a window: its index if windows follow one
- * another, otherwise its first millisecond.
+ * Where windows lie. A number identifies a window, its place: the window's index if windows follow
+ * one another, otherwise its first millisecond.
  */
 export interface Windows {
-  /** The window that a call at `now` falls in, if its key was last used in the one at `place`. */
+  /**
+   * The window that a call at `now` falls in, if the key was last used in the window at `place`.
+   */
   current(now: number, place: number): number;
   /** The first millisecond after the window. */
   end(place: number): number;
-  /** The largest place, that of the last instant. */
+  /** The largest place: the place of the last instant. */
   readonly last: number;
 }
 
 /**
  * The fixed window: up to `limit` units in each window of one period, counted from 0 in the next.
  *
- * It admits `cost` when the window's count + cost <= limit. Its known weakness: around the end of
- * a window up to 2 * limit units pass within one period, and refused callers all come back at the
- * same instant; `gcra`, `slidingLog` and `slidingCounter` have neither weakness. If the clock steps
+ * It admits `cost` when the window's count + cost <= limit. Its known weakness: around the end of a
+ * window up to 2 * limit units pass within one period, and all refused callers come back at the
+ * same instant. `gcra`, `slidingLog` and `slidingCounter` have neither weakness. If the clock steps
  * back into an earlier window, calls go on counting in the later one. The state is one number where
  * that is exact.
  *
@@ -92,7 +95,7 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm {
   });
 }
 
-/** A window's arithmetic: where windows lie, and how the use of one is kept. */
+/** The arithmetic of windows: where they lie, and how the use of a window is kept. */
 export function windowArithmetic<Use>(
   limit: number,
   windows: Windows,
@@ -142,7 +145,7 @@ function windowAccounting<Use>(
   };
 }
 
-/** Windows one after the other; a place is the index of a window, from 0. */
+/** Windows one after the other. A window's place is its index, from 0. */
 export function inRow(period: number, shift: number): Windows {
   const offset = (period - shift) % period;
   const indexOf = (now: number) => Math.floor((now + offset) / period);
@@ -156,7 +159,7 @@ export function inRow(period: number, shift: number): Windows {
   };
 }
 
-/** Windows that open with a call; a place is the first millisecond of a window. */
+/** Windows that open with a call. A window's place is its first millisecond. */
 export function opened(period: number): Windows {
   return {
     current: (now, place) => now < place + period ? place : now,

@@ -12,8 +12,8 @@ import type { BurstOptions } from "../options/rate_options.ts";
  *
  * It admits `cost` when max(TAT, now) + cost * T - now <= burst * T, with the theoretical arrival
  * time TAT and the emission interval T, and then moves the TAT on by cost * T. In any span d it
- * admits at most burst + limit * d / period units. The state is one number. The algorithm to start
- * with: it has no window at whose edge twice the limit passes, and spreads calls by itself.
+ * admits at most burst + limit * d / period units. The state is one number. Start with this
+ * algorithm: it has no window edge at which twice the limit passes, and spreads calls by itself.
  *
  * The same arithmetic as `leakyBucket` and `tokenBucket`.
  *

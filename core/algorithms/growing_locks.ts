@@ -1,6 +1,6 @@
 /*
- * The accounting of a lockout whose locks grow: a lock that begins within some time of the last one
- * is the next longer one. After a lock, the key's state keeps the number of its locks, its strikes.
+ * The accounting of a lockout whose locks grow: a lock that begins soon after the last lock is
+ * longer than it. After a lock, the key's state keeps the number of its locks, its strikes.
  */
 
 import { countsAfter, isCount } from "../arithmetic/counts.ts";
@@ -12,13 +12,15 @@ import { LAST_INSTANT } from "../options/checks.ts";
 export interface GrowingLockState {
   /** The instant of the first try; 0 without tries. */
   readonly opened: number;
-  /** Tries since then; when they reached the limit, the key was locked. */
+  /** Tries since then. The key was locked when they reached the limit. */
   readonly tries: number;
   /** Locks that are remembered, the current one included. */
   readonly strikes: number;
-  /** When the last of them ends, or ended; 0 without strikes. */
+  /** When the last lock ends or ended; 0 without strikes. */
   readonly until: number;
-  /** In a lock: when the one before ended, for a refund that undoes the lock; 0 otherwise. */
+  /**
+   * During a lock: when the previous lock ended, for a refund that undoes the lock; 0 otherwise.
+   */
   readonly before: number;
 }
 
@@ -26,9 +28,9 @@ export interface GrowingLockState {
 export interface GrowingLocks {
   readonly limit: number;
   readonly period: number;
-  /** Milliseconds of the first lock, the second and so on; the last one is repeated. */
+  /** The milliseconds of the first lock, the second lock and so on; the last entry is repeated. */
   readonly locks: readonly number[];
-  /** For how long after its end a lock counts. */
+  /** How long a lock still counts after its end. */
   readonly forget: number;
   /** The most tries that a key is charged with. */
   readonly most: number;
@@ -53,7 +55,7 @@ export function growingAccounting(
     return { opened: 0, tries: 0, strikes, until, before: 0 };
   }
 
-  /** The state as a call at `now` finds it. */
+  /** The state that a call at `now` finds. */
   function current(state: GrowingLockState, now: number): GrowingLockState {
     const { opened, tries, strikes, until } = state;
     const isLocked = tries >= limit;
@@ -63,7 +65,7 @@ export function growingAccounting(
     return { opened, tries, strikes: 0, until: 0, before: 0 };
   }
 
-  /** The state without the lock that its tries had filled. */
+  /** The state without the lock that its tries caused. */
   function unlocked(state: GrowingLockState): GrowingLockState {
     if (state.tries < limit) return state;
     return { ...state, strikes: state.strikes - 1, until: state.before, before: 0 };
@@ -118,7 +120,7 @@ export function growingAccounting(
 
 /**
  * Text: `l2`, the first try's instant, the tries, the strikes, when the last lock ends and when the
- * one before it ended.
+ * lock before it ended.
  */
 export function growingCodec(
   { limit, period, locks, most }: GrowingLocks,
@@ -126,7 +128,7 @@ export function growingCodec(
   const longest = Math.max(...locks);
   const lastEnd = LAST_INSTANT + period + longest;
 
-  /** The state of five numbers; `undefined` if no step can have made it. */
+  /** The state made of five numbers; `undefined` if no step can have made it. */
   function stateOf(numbers: readonly number[]): GrowingLockState | undefined {
     const [opened = 0, tries = 0, strikes = 0, until = 0, before = 0] = numbers;
     if (!numbers.every(isCount) || numbers.length > 5 || tries > most) return undefined;

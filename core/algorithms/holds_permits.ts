@@ -7,10 +7,11 @@ export function holdsPermits({ internals }: Algorithm): boolean {
 }
 
 /**
- * Requires an algorithm without permits: units of permits are held, and released by their holder.
+ * Requires an algorithm without permits. Units of permits cannot be taken: they are held, and
+ * released by their holder.
  *
  * @param verb The name of the call, for the error.
- * @throws {TypeError} If it has permits; the message names `hold`.
+ * @throws {TypeError} If the algorithm has permits; the message names `hold`.
  */
 export function requireNoPermits(verb: string, algorithm: Algorithm): void {
   if (!holdsPermits(algorithm)) return;

@@ -10,9 +10,9 @@ import type { BurstOptions } from "../options/rate_options.ts";
  * The leaky bucket as a meter: calls fill it, it drains at `limit` per `period`, and a call that
  * would make it overflow is refused. It polices; `leakyQueue` shapes.
  *
- * It admits `cost` when level + cost <= burst. In any span d it admits at most
- * burst + limit * d / period units. The same arithmetic as `gcra`, whose TAT is now plus the time
- * the bucket takes to drain; the state is one number.
+ * It admits `cost` when level + cost <= burst. In any span d it admits at most burst + limit * d /
+ * period units. The arithmetic is the same as `gcra`'s: its TAT is now plus the time that the
+ * bucket takes to drain. The state is one number.
  *
  * Every call takes constant time. Source: J. Turner, "New Directions in Communications", IEEE
  * Communications Magazine 24.10 (1986).

@@ -19,14 +19,14 @@ export interface LeakyQueueOptions extends RateOptions {
 /**
  * The leaky bucket as a queue: calls start one emission interval (period / limit) apart, first
  * come, first served, and a call that finds `queue` others waiting is refused. It shapes;
- * `leakyBucket` polices. With a `burst`, so many units start at once when the key was idle, and only
- * those after them wait: nginx has that as `burst=20 delay=8`, which is a `burst` of 9 (its first
- * call counts for none) and a `queue` of 12.
+ * `leakyBucket` polices. With a `burst`, so many units of an idle key start at once, and only later
+ * units wait. nginx writes that as `burst=20 delay=8`, which is a `burst` of 9 (nginx does not
+ * count the first call) and a `queue` of 12.
  *
  * `decision.delay` says how long an admitted call waits for its start, rounded up to whole
  * milliseconds; `limiter.acquire` waits it out. A cost of c takes c places and starts at the first
- * of them. The state is one number, when the next call would start, and the arithmetic is that of
- * `gcra` with a burst of queue + burst.
+ * of them. The state is one number, when the next call would start, and the arithmetic is the same
+ * as `gcra`'s with a burst of queue + burst.
  *
  * Every call takes constant time. Source: A. Tanenbaum, "Computer Networks", on traffic
  * shaping.

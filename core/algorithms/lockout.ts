@@ -31,20 +31,23 @@ export interface LockoutState {
 
 /** The options of `lockout`. */
 export interface LockoutOptions extends RateOptions {
-  /** For how long the key is locked: milliseconds, or text such as `"15m"`. */
+  /** How long the key is locked: milliseconds, or text such as `"15m"`. */
   readonly lock: Period;
 }
 
 /** The options of a `lockout` whose locks grow. */
 export interface GrowingLockoutOptions extends RateOptions {
-  /** For how long the key is locked: at first, again, and so on; the last one is repeated. */
+  /**
+   * How long the key is locked the first time, the second time and so on; the last entry is
+   * repeated.
+   */
   readonly lock: readonly Period[];
-  /** For how long after its end a lock makes the next one longer. */
+  /** How long after its end a lock still makes the next lock longer. */
   readonly forget: Period;
 }
 
 /**
- * The lockout, for logins and codes: `limit` tries in a period, the last of which locks the key.
+ * The lockout, for logins and codes: `limit` tries in a period. The last of them locks the key.
  *
  * The first try opens a window of `period`; it ends, and the key is fresh, if fewer than `limit`
  * tries were taken by then. The try that reaches the limit is still admitted, and locks the key for
@@ -52,17 +55,17 @@ export interface GrowingLockoutOptions extends RateOptions {
  * does not prolong the lock, so an attacker who keeps trying cannot lock the owner of an account
  * out for good.
  *
- * Take a try before checking the password, and give all of them back by `reset` if it was right.
- * `refund` gives back one, and so unlocks the key; `charge` takes tries beyond the limit, so
+ * Take a try before checking the password, and give all tries back by `reset` if it was right.
+ * `refund` gives one try back, and so unlocks the key; `charge` takes tries beyond the limit, so
  * `charge(key, limit)` locks a key at once. A key is charged with at most a billion tries. If the
  * clock steps back to a time before the window, tries still count in that window. In any span
  * shorter than both `period` and `lock`, fewer than 2 * limit tries are admitted.
  *
- * With a list of locks they grow: the first lock is the first of the list, and a lock that begins
- * within `forget` of the end of the last one is the next longer one. Once a lock is over, the tries
- * are counted from 0, but the key is fresh, as `resetAfter` says, only when its locks are
- * forgotten. `refund` undoes a lock as above; units beyond the tries forgive a lock for each
- * `limit` of them.
+ * With a list of locks, locks grow: the first lock lasts as long as the first entry of the list,
+ * and a lock that begins within `forget` of the end of the last lock lasts as long as the next
+ * entry. Once a lock is over, tries are counted from 0, but the key is fresh (see `resetAfter`)
+ * only when its locks are forgotten. `refund` undoes a lock as above; each `limit` units beyond the
+ * tries forgive one lock.
  *
  * Every call takes constant time; the state is three numbers, or five with a list. Source: OWASP, "Authentication
  * Cheat Sheet", on account lockout: its threshold, observation window and lockout duration.
@@ -98,7 +101,7 @@ export interface GrowingLockoutOptions extends RateOptions {
  * ```
  */
 export function lockout(options: GrowingLockoutOptions): Algorithm;
-/** The same with one length for every lock. */
+/** The lockout with one length for every lock. */
 export function lockout(options: LockoutOptions): Algorithm;
 export function lockout(
   options: LockoutOptions | GrowingLockoutOptions,
@@ -127,7 +130,7 @@ export function lockout(
     accounting: lockoutAccounting(rate, lock),
     codec: lockoutCodec(rate, most),
     uses({ opened, tries, locked }, now) {
-      // The newest try is the one that locks.
+      // The newest try locks the key.
       const newest = { at: locked < 0 ? now : locked, units: 1, locks: locked >= 0 };
       if (tries > 1) return [{ at: opened, units: tries - 1 }, newest];
       return [{ ...newest, at: opened }];
@@ -174,7 +177,7 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
   /** When the key is fresh again. */
   const end = ({ opened, locked }: LockoutState) => locked < 0 ? opened + period : locked + lock;
 
-  /** The state as a call at `now` finds it. */
+  /** The state that a call at `now` finds. */
   function current(state: LockoutState, now: number): LockoutState {
     return state.tries > 0 && now < end(state) ? state : FRESH;
   }
@@ -211,9 +214,11 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
   };
 }
 
-/** Text: `l1`, the first try's instant, the tries, and when they locked the key if they did. */
+/**
+ * Text: `l1`, the first try's instant, the tries, and when they locked the key, if they locked it.
+ */
 function lockoutCodec({ limit, period }: Rate, most: number): Codec<LockoutState> {
-  /** The state of three numbers; `undefined` if no step can have made it. */
+  /** The state made of three numbers; `undefined` if no step can have made it. */
   function stateOf(opened: number, tries: number, locked: number): LockoutState | undefined {
     if (tries === 0) return opened === 0 && locked === -1 ? FRESH : undefined;
     if (!isCount(opened) || opened > LAST_INSTANT || !isCount(tries) || tries > most) {

@@ -8,11 +8,12 @@ import type { Algorithm } from "../algorithm.ts";
 const known = new WeakMap<Algorithm, boolean>();
 
 /**
- * Whether an admitted call may have to wait for its start, as those of `leakyQueue` do. Its units
- * are then a place in a queue, and only the newest place can be given back.
+ * Whether an admitted call may have to wait for its start, as calls of `leakyQueue` do. The units
+ * of such a call are a place in a queue, and only the newest place can be given back.
  *
- * The reducer is pure, so it is tried: if the rest of the capacity is taken, does the last unit wait? Each part
- * of an `all` is tried by itself, because another part may refuse the second call.
+ * The reducer is pure, so this function simply tries it: once the rest of the capacity is taken,
+ * does the last unit wait? It tries each part of an `all` by itself, because another part may
+ * refuse the second call.
  */
 export function mayDelay(algorithm: Algorithm): boolean {
   const before = known.get(algorithm);

@@ -1,15 +1,16 @@
 /*
- * The permits of a key: three numbers each, the id of its holder, the instant at which it expires and
- * its units, in the order in which they expire. A permit is held until, and not at, that instant.
+ * The permits of a key: three numbers each, the id of its holder, the instant at which it expires
+ * and its units, in the order in which they expire. A permit is held until that instant, but no
+ * longer at it.
  *
- * A process may hold many units by one entry, its share, and change their number by numbered
+ * A process may hold many units in one entry, its share, and change their number by numbered
  * messages. The number of the last message is in the upper bits of the third number, above the
- * units, and 0 for a plain permit. It has 32 bits; after the largest, the numbers go on from 2,
- * because 1 begins a share.
+ * units; it is 0 for a plain permit. It has 32 bits. After the largest number, messages are
+ * numbered from 2 again, because 1 begins a share.
  *
- * Expired permits count in the invariant that all units together are at most the limit, and each
- * write drops them: a clock that steps back would otherwise revive them beside those that took
- * their place.
+ * Each write drops expired permits, and the invariant that all units together are at most the limit
+ * counts expired permits, too. Otherwise a clock that steps back would revive permits whose units
+ * others have taken since.
  */
 
 import type { Share } from "../algorithm.ts";
@@ -26,11 +27,14 @@ export const NO_PERMITS: PermitList = Object.freeze([]);
 const WIDTH = 3;
 /** The most units of a permit or a share. */
 const MOST_UNITS = 2 ** 20;
-/** The largest number of a message that stands in a list. */
+/** The largest message number that a list can hold. */
 const MOST_NUMBER = 2 ** 32 - 1;
-/** How many messages later a number is used again. */
+/** After how many messages a number is used again. */
 const ROUND = MOST_NUMBER - 1;
-/** The factor of a number, which stands above the units. */
+/**
+ * The factor of a message number in a sum with units: the number takes the high digits, the units
+ * the low ones.
+ */
 const NUMBERED = 2 * MOST_UNITS;
 
 function unitsOf(counted: number): number {
@@ -43,14 +47,14 @@ export function shareAt(permits: PermitList, place: number): Share {
   return { units: unitsOf(counted), number: Math.floor(counted / NUMBERED) };
 }
 
-/** A message's number as it stands in a list. */
+/** A message's number as a list holds it. */
 function standingNumber(number: number): number {
   return number <= MOST_NUMBER ? number : 2 + (number - 2) % ROUND;
 }
 
 /**
- * Whether a message comes after the one that has set a share. A message that is late by half a round,
- * or 2^31 messages, would count as a new one; a share ends long before.
+ * Whether a message is newer than the message that set a share. A message that is late by half a
+ * round (2^31 messages) would count as new, but a share ends long before that.
  */
 export function isNewer(number: number, share: Share): boolean {
   if (number === 1 || share.number === 0) return share.number === 0;
@@ -58,7 +62,7 @@ export function isNewer(number: number, share: Share): boolean {
   return ahead > 0 && ahead <= ROUND / 2;
 }
 
-/** The permits that are held, with this one as a holder's share from now on. */
+/** The held permits, with this share as the holder's share from now on. */
 export function setShare(
   permits: PermitList,
   now: number,
@@ -93,7 +97,7 @@ export function findPermit(permits: PermitList, now: number, id: number): number
   return -1;
 }
 
-/** Milliseconds until at most so many units are held. */
+/** Milliseconds until at most `most` units are held. */
 export function waitForUnits(permits: PermitList, now: number, most: number): number {
   let units = unitsHeld(permits, now);
   let at = firstHeld(permits, now);
@@ -110,7 +114,7 @@ export function waitForAll(permits: PermitList, now: number): number {
   return permits.length === 0 ? 0 : Math.max(0, permits.at(-2)! - now);
 }
 
-/** The permits that are held, and one more. */
+/** The held permits and one more. */
 export function addPermit(
   permits: PermitList,
   now: number,
@@ -121,7 +125,7 @@ export function addPermit(
   return keepHeld(permits, now, -1, [id, expires, units]);
 }
 
-/** The permits that are held, with a later expiry of the one at a place. */
+/** The held permits, with a later expiry of the permit at a place. */
 export function extendPermit(
   permits: PermitList,
   now: number,
@@ -132,12 +136,12 @@ export function extendPermit(
   return keepHeld(permits, now, place, [permits[place]!, expires, permits[place + 2]!]);
 }
 
-/** The permits that are held, without the one at a place. */
+/** The held permits, without the permit at a place. */
 export function dropPermit(permits: PermitList, now: number, place: number): PermitList {
   return keepHeld(permits, now, place, NO_PERMITS);
 }
 
-/** The permits that are held, without the one at a place, and with one more if it is given. */
+/** The held permits, without the permit at a place, and with one more if it is given. */
 function keepHeld(
   permits: PermitList,
   now: number,
@@ -165,9 +169,9 @@ function firstHeld(permits: PermitList, now: number): number {
 }
 
 /**
- * Words: three for each permit, and one that is 0 for none. Text: `p1`, then `id@expires*units` of each
- * permit, the id to the base 36; one unit is not written. After a share's units stands `#` and its
- * number.
+ * Words: three for each permit, and one that is 0 for none. Text: `p1`, then `id@expires*units` of
+ * each permit, the id in base 36; a single unit is not written. A share's units are followed by `#`
+ * and its number.
  *
  * @param limit The most units of all permits.
  * @param most The most permits.

@@ -1,6 +1,7 @@
 /*
- * A limit of 0, which configurations use to switch a client off: nothing is ever admitted, so nothing
- * is ever kept. Every factory makes the same algorithm of it, because there is no rate to count by.
+ * A limit of 0, which configurations use to switch a client off: nothing is ever admitted, so
+ * nothing is ever kept. Every factory then makes the same algorithm, because there is no rate to
+ * count by.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -10,7 +11,7 @@ import { type Accounting, buildAlgorithm, type Parts } from "./build_algorithm.t
 
 /**
  * Builds the algorithm that refuses every cost above 0, with a `retryAfter` of `Infinity`. A charge
- * takes nothing: there is no capacity against which a debt could drain.
+ * takes nothing, because without a capacity a debt could never drain.
  *
  * @param initial The only state that a key has.
  */

@@ -1,8 +1,7 @@
 /*
- * A share of a limit, for any algorithm: the same reducer, for which each unit counts 1 / share
- * times. An algorithm that admits 100 units a minute admits 25 if each counts four times. It does
- * not matter whether it is a window, a log, a bucket or several of them, and rounding up errs on
- * the safe side.
+ * A share of a limit, for any algorithm: the same reducer, with each unit counted 1 / share times.
+ * An algorithm that admits 100 units a minute admits 25 if each counts four times. This works for
+ * windows, logs, buckets and combinations of them, and rounding up errs on the safe side.
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
@@ -17,7 +16,7 @@ import type { Receipts } from "../receipts/returns.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /**
- * The algorithm that admits a share of what another one admits.
+ * The algorithm that admits a share of the units that another algorithm admits.
  *
  * @param algorithm The algorithm; its capacity times the share must be at least 1.
  * @param share More than 0, at most 1.
@@ -52,9 +51,9 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
 interface UnitScale {
   /** A cost in units of the whole limit. */
   counted(cost: number): number;
-  /** The largest cost that counts no more than so many units. */
+  /** The largest cost that counts as at most so many units. */
   unitsIn(units: number): number;
-  /** The smallest cost that counts no fewer than so many units. */
+  /** The smallest cost that counts as at least so many units. */
   unitsFor(units: number): number;
   /** The limit that a decision of the share shows for a limit of so many units. */
   limitOf(limit: number): number;

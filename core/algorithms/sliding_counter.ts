@@ -13,24 +13,27 @@ import type { Returns } from "../receipts/returns.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 
-/** The state of `slidingCounter`: the counts of the last window with use and of the one before. */
+/**
+ * The state of `slidingCounter`: the counts of the last window with use and of the window before.
+ */
 export interface SlidingCounterState {
-  /** The window's index since the Unix epoch: the latest one that holds use. */
+  /** The index, since the Unix epoch, of the latest window that holds use. */
   readonly window: number;
-  /** Units admitted in the window before. */
+  /** Units admitted in the window before `window`. */
   readonly previous: number;
-  /** Units admitted in the window: at least 1, except for a fresh key. */
+  /** Units admitted in `window`: at least 1, except for a fresh key. */
   readonly current: number;
 }
 
 /**
  * The sliding window counter: the count of the last fixed window fades out as the current one goes
- * on, as if its calls had come evenly.
+ * on, as if its calls had been spread evenly.
  *
  * It admits `cost` when previous * (1 - elapsed / period) + current + cost <= limit, not rounded;
  * windows lie at multiples of the period since the Unix epoch. It admits less than 2 * limit units
- * in any span of one period, and much closer to `limit` in practice: Cloudflare found 0.003 % of
- * 400 million requests decided otherwise than by a log. Three numbers per key, whatever the limit.
+ * in any span of one period, and much closer to `limit` in practice: Cloudflare found that of 400
+ * million requests 0.003 % were decided differently than by a log. Three numbers per key, whatever
+ * the limit.
  *
  * Every call takes constant time. Source: J. Desgats, "How we built rate limiting capable of
  * scaling to millions of domains", Cloudflare (2017).
@@ -104,7 +107,10 @@ function counterAccounting(limit: number, period: number): Accounting<SlidingCou
   return { ...accounting, returns: counterReturns(period, accounting.giveBack) };
 }
 
-/** A receipt names its window, whose count is the current one or, a window later, the fading one. */
+/**
+ * A receipt names its window. The window's count is the current count or, a window later, the
+ * fading count.
+ */
 function counterReturns(
   period: number,
   giveBack: Accounting<SlidingCounterState>["giveBack"],
@@ -126,7 +132,7 @@ function counterReturns(
   };
 }
 
-/** The counts at `now`; before the window of the state, those of that window. */
+/** The counts at `now`. If `now` is before the state's window, the counts in that window. */
 function countsAt(state: SlidingCounterState, now: number, period: number): SlidingCounterState {
   const window = Math.floor(now / period);
   if (window <= state.window) return state;
@@ -138,13 +144,13 @@ function faded({ window, previous }: SlidingCounterState, now: number, period: n
   return Math.ceil(previous * left(window, now, period) / period);
 }
 
-/** Milliseconds of the window that are still to come at `now`, 1 to period. */
+/** Milliseconds from `now` to the end of the window, 1 to period. */
 function left(window: number, now: number, period: number): number {
   const elapsed = now - window * period;
   return elapsed > 0 ? period - elapsed : period;
 }
 
-/** The first millisecond at which at most `units` of all counted units are left. */
+/** The first millisecond at which at most `units` of the counted units are left. */
 function fadedTo(state: SlidingCounterState, units: number, period: number): number {
   const { window, previous, current } = state;
   return units >= current
@@ -159,7 +165,7 @@ function roomAt(window: number, previous: number, room: number, period: number):
 }
 
 function counterCodec(most: number): Codec<SlidingCounterState> {
-  /** The state of three counts; `undefined` if no step can have made it. */
+  /** The state made of three counts; `undefined` if no step can have made it. */
   function stateOf(window: number, previous: number, current: number) {
     if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
     if (previous > most || current > most) return undefined;

@@ -11,12 +11,12 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
  * The sliding window log: up to `limit` units in any span of one period, to the millisecond.
  *
  * It admits `cost` when the units admitted in (now - period, now], plus `cost`, are at most
- * `limit`: the strictest of all, at the price of a state that keeps every millisecond with a call,
- * at most min(limit, period in ms) of them. For large limits choose `slidingWindow`. A clock that
- * steps back decides and writes at the latest time that the state holds.
+ * `limit`: the strictest of all algorithms. The price is a state that keeps every millisecond with
+ * a call, at most min(limit, period in ms) of them. For large limits choose `slidingWindow`. A
+ * clock that steps back decides and writes at the latest time that the state holds.
  *
- * Each call takes O(log m) for m milliseconds with calls; the reducer is that of
- * `slidingWindow` with a precision of 1 ms.
+ * Each call takes O(log m) for m milliseconds with calls; the reducer is the same as
+ * `slidingWindow`'s with a precision of 1 ms.
  *
  * @param options `limit` in units, `period` in milliseconds or as text.
  * @throws {TypeError} If an option is of the wrong type.

@@ -11,7 +11,7 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
 
 /** The options of `slidingWindow`. */
 export interface SlidingWindowOptions extends RateOptions {
-  /** The length of a sub-bucket: divides the period into at most 65,536 of them. */
+  /** The length of a sub-bucket. It divides the period into at most 65,536 sub-buckets. */
   readonly precision: Period;
 }
 

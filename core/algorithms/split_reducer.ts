@@ -1,13 +1,13 @@
 /*
- * Gives every algorithm a reducer in two halves, state and decision. Stores decide by the halves,
- * and an algorithm written elsewhere brings only `step` and `charge`.
+ * Gives every algorithm a reducer in two halves, state and decision. Stores call the halves, but an
+ * algorithm written elsewhere has only `step` and `charge`.
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
 
 /**
- * The split reducer of any algorithm. If it brings none, `step` is called once for the state and
- * again for the decision; both calls agree because a reducer is pure.
+ * The split reducer of any algorithm. For an algorithm without a split reducer, `step` is called
+ * once for the state and again for the decision; both calls agree because a reducer is pure.
  */
 export function splitReducer<State>(algorithm: Algorithm<State>): SplitReducer<State> {
   if (algorithm.internals?.halves !== undefined) return algorithm.internals.halves;
@@ -19,8 +19,8 @@ export function splitReducer<State>(algorithm: Algorithm<State>): SplitReducer<S
 }
 
 /**
- * The same algorithm for states that remember no receipts: a call that takes, charges or gives back units
- * leaves such a state as it found it.
+ * The same algorithm for states that remember no receipts: a call that takes, charges or gives back
+ * units adds no receipts to such a state.
  */
 export function withoutReceipts(algorithm: Algorithm): Algorithm {
   const { internals } = algorithm;

@@ -1,6 +1,6 @@
 /*
- * How many bytes a state takes in the memory of an engine, beside the object that holds it in a store.
- * Engines do not say, so these are averages of what V8 was seen to take.
+ * How many bytes a state takes in the memory of an engine, without the object that holds it in a
+ * store. Engines do not report sizes, so these are averages measured on V8.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -8,7 +8,7 @@ import type { Algorithm } from "../algorithm.ts";
 /** How many bytes the states of an algorithm take. */
 export type StateBytes = number | ((state: unknown) => number);
 
-/** An object, and a number in it that does not fit 31 bits. */
+/** The bytes of an object, and of a number in it that does not fit 31 bits. */
 const OBJECT_BYTES = 24;
 const NUMBER_BYTES = 20;
 /** States of at most so many words are counted as if they always took them all. */
@@ -26,13 +26,13 @@ export function stateBytes({ codec, internals }: Algorithm): StateBytes {
     try {
       return OBJECT_BYTES + NUMBER_BYTES * codec.write(state, words, 0);
     } catch {
-      // For a codec that is not ours, the most that it may take.
+      // A codec that is not ours counts with the most words that it may take.
       return OBJECT_BYTES + NUMBER_BYTES * maxWords;
     }
   };
 }
 
-/** An array of states. */
+/** The bytes of an array of states. */
 const TUPLE_BYTES = 140;
 
 /** How many bytes the states of the parts of `all` take together. */

@@ -17,9 +17,9 @@ import {
 import type { Rate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
-/** A window made of sub-buckets of `precision` ms each, which divides its period. */
+/** A window made of sub-buckets of `precision` ms each; `precision` divides the period. */
 export interface TimelineOptions extends Rate {
-  /** The factory's name, and what `id` says of its options. */
+  /** The factory's name, and its options that are part of `id`. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
   readonly precision: number;
 }
@@ -120,13 +120,13 @@ function withoutUnits(timeline: Timeline, bucket: number, units: number, oldest:
   return rest;
 }
 
-/** How many more buckets than the limit may hold units that were charged. */
+/** How many buckets beyond the limit may hold charged units. */
 const SPARE_ENTRIES = 16;
 
 /**
- * The most buckets of a history that hold units. Each unit of a key that owes nothing may have one of
- * its own; of one in debt there are a few more, and what is charged beyond moves the newest of them
- * on, so that they leave no earlier than they should.
+ * The most buckets of a history that hold units. Without debt, each unit may have a bucket of its
+ * own. A key in debt has a few more buckets. Further charges then move the newest bucket forward,
+ * so that no unit leaves earlier than it should.
  */
 export function mostEntries(span: number, limit: number): number {
   return Math.min(span, limit + SPARE_ENTRIES);
@@ -134,7 +134,8 @@ export function mostEntries(span: number, limit: number): number {
 
 /** Whether `count` buckets, from `oldest` on, hold units. */
 function holdsEntries(timeline: Timeline, oldest: number, count: number): boolean {
-  // Each holds one at least. Only a key in debt holds so many units, so no other is walked through.
+  // Each bucket holds at least one unit. Only a key in debt holds so many units, so the walk below
+  // is limited to keys in debt.
   if (timeline.since(oldest) < count) return false;
   let bucket = timeline.newest;
   let entries = 0;
@@ -149,8 +150,8 @@ const NO_BUCKETS = -1;
 
 /**
  * Words and text hold the live buckets by gaps, newest first: the number and the units of the
- * newest, then for each older one how far its number is below that of the one after it, and its
- * units.
+ * newest bucket, then for each older bucket the difference between its number and the number of the
+ * next newer bucket, and its units.
  */
 function timelineCodec(most: number, entries: number, span: number): Codec<Timeline> {
   const maxWords = 2 * entries;
@@ -205,7 +206,7 @@ function fromGaps(gaps: readonly number[], most: number, span: number): Timeline
   return isLive ? timelineOf(buckets.reverse()) : undefined;
 }
 
-/** Gaps as text: the units of an older bucket are left out where they are 1. */
+/** Gaps as text. For an older bucket, units of 1 are left out. */
 function gapsText(gaps: readonly number[]): string {
   let text = gaps.length === 0 ? "w1" : `w1 ${gaps[0]} ${gaps[1]}`;
   for (let index = 2; index < gaps.length; index += 2) {
@@ -215,7 +216,10 @@ function gapsText(gaps: readonly number[]): string {
   return text;
 }
 
-/** The gaps of a text; `undefined` if it is of another version, `NaN` where it holds no count. */
+/**
+ * The gaps of a text; `undefined` if the text has another version, `NaN` in place of each word that
+ * is not a count.
+ */
 function gapsOfText(text: string): readonly number[] | undefined {
   const [version, newest, units, ...older] = text.split(" ");
   if (version !== "w1") return undefined;

@@ -33,9 +33,9 @@ const ACTION = "create tokenBucket";
  * `period`; a call takes as many tokens as it costs, or is refused.
  *
  * It admits `cost` when tokens >= cost. Greedy refill admits at most burst + limit * d / period
- * units in any span d; interval refill at most burst, and limit more for each multiple of the
- * period in the span. The same arithmetic as `gcra`: tokens = burst - (TAT - now) / T. The state
- * is one number.
+ * units in any span d; interval refill admits at most burst units, and limit more for each multiple
+ * of the period in the span. The same arithmetic as `gcra`: tokens = burst - (TAT - now) / T. The
+ * state is one number.
  *
  * Every call takes constant time. Source: RFC 2697, section 3 (greedy refill in small steps).
  *
