@@ -7,16 +7,16 @@
 
 /** The most callers that leave, or are admitted, in one turn of the event loop. */
 export const MAX_PER_TURN = 250;
-/** The callers that may leave before it is checked whether the turn is still the same. */
+/** How many callers may leave before the next check whether the turn is still the same. */
 const FREE_LEAVES = 32;
 
-/** How callers leave, and what calls back in a later turn. */
+/** How callers leave, and how to continue in a later turn. */
 export interface AbortHandling<Caller> {
   leave(callers: readonly Caller[], reason: unknown): void;
   later(wake: () => void): void;
 }
 
-/** The callers that wait with a signal, by that signal. */
+/** The callers that wait with a signal, grouped by signal. */
 export interface AbortGroups<Caller> {
   /** Adds a caller; the signal must not be aborted yet. */
   add(signal: AbortSignal, caller: Caller): void;
@@ -35,11 +35,11 @@ export function abortGroups<Caller>({ leave, later }: AbortHandling<Caller>): Ab
   const groups = new WeakMap<AbortSignal, Group<Caller>>();
   /** The groups whose signals were aborted and whose callers are yet to leave. */
   const aborted = new Set<Group<Caller>>();
-  /** How many callers have left, in this turn as far as is known. */
+  /** How many callers have left in this turn, as far as is known. */
   let left = 0;
   let isWaiting = false;
 
-  /** Lets callers of a group leave, as many as may in this turn. */
+  /** Lets as many callers of a group leave as this turn allows. */
   function leaveFrom(group: Group<Caller>): void {
     const slice: Caller[] = [];
     for (const caller of group.callers) {

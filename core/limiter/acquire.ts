@@ -28,7 +28,7 @@ export interface AcquireOptions {
   readonly cost?: number | undefined;
   /** The longest wait: milliseconds of at least 0, or text such as `"1s"`; default `Infinity`. */
   readonly maxWait?: Period | undefined;
-  /** Ends the wait: one that still queues has taken nothing. */
+  /** Ends the wait. A call that is still in the queue has taken nothing. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -37,20 +37,20 @@ export const ACQUIRE_OPTIONS: OptionNames<AcquireOptions> = {
   cost: (action, _option, cost) => checkCost(action, cost as number, 0),
   maxWait: (action, option, time) => void readLongestWait(action, option, time as Period),
   signal(action, option, signal) {
-    // Not by its class: one of another realm will do.
+    // Not checked by class, because a signal of another realm works, too.
     if (typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === "function") return;
     throw typeError(action, `${option} must be an AbortSignal`, signal);
   },
 };
 
-/** An admitted call, and what gives its units back. */
+/** An admitted call, and the function that gives its units back. */
 export interface Acquired {
   readonly decision: Decision;
   /** Gives the units back; `undefined` if there are none. */
   readonly undo: Undo | undefined;
 }
 
-/** Waits for one's turn and takes, as `Limiter.acquire` says; reports the verdict. */
+/** Waits for the caller's turn and takes, as `Limiter.acquire` says; reports the verdict. */
 export async function acquire(
   limiter: QueueLimiter,
   key: string,
@@ -59,7 +59,7 @@ export async function acquire(
   return (await admitted(limiter, key, false, options)).decision;
 }
 
-/** The same for a caller that may give the units back. */
+/** `acquire` for a caller that may give the units back. */
 export async function acquireOrUndo(
   limiter: QueueLimiter,
   key: string,
@@ -96,7 +96,7 @@ async function admitted(
   }
 }
 
-/** Waits, if the cost can be admitted at all and not too many wait already. */
+/** Waits, if the cost can be admitted at all and not too many callers wait already. */
 async function admission(request: WaitRequest): Promise<Attempt> {
   const { algorithm: { capacity }, maxWaiting } = request.limiter;
   if (request.cost > capacity) {
@@ -107,7 +107,7 @@ async function admission(request: WaitRequest): Promise<Attempt> {
   const admitted = isPromise(waited) ? await waited : waited;
   if (admitted !== undefined) return admitted;
   const seen = await look(request);
-  // Waiting callers come first, however many units there are now; so the answer is never "at once".
+  // Waiting callers come first, however many units are free now, so the answer is never "at once".
   const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter) };
   throw rateLimited(request, refused, `at most ${maxWaiting} may wait`);
 }

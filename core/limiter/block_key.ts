@@ -17,15 +17,15 @@ export interface BlockOptions {
   readonly reason?: string | undefined;
 }
 
-/** A block as `onBlock` receives it, beside the key and the decision that it left. */
+/** A block as `onBlock` receives it, together with the key and the decision after the block. */
 export interface BlockNote {
-  /** Milliseconds of the block, as they were asked for; 0 of an `unblock`. */
+  /** The requested milliseconds of the block; 0 for an `unblock`. */
   readonly duration: number;
   /** The reason that was given. */
   readonly reason: string | undefined;
 }
 
-/** The callbacks of a limiter that blocks concern. */
+/** The callbacks of a limiter that are called for blocks. */
 interface BlockCallbacks {
   readonly onBlock?: ((decision: Decision, key: string, note: BlockNote) => void) | undefined;
   readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
@@ -33,7 +33,7 @@ interface BlockCallbacks {
 
 type Call = (verb: Verb<number, Decision>, key: string, argument: number) => MaybePromise<Decision>;
 
-/** The blocks of a limiter, whose store may answer either way. */
+/** The blocks of a limiter whose store may answer at once or by promises. */
 export interface BlockDesk {
   /** The limiter's `block`. */
   block(key: string, duration: Period, options?: BlockOptions): MaybePromise<Decision>;

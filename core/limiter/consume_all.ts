@@ -20,7 +20,7 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 
 /**
- * One key of several.
+ * One key of a `consumeAll`.
  *
  * @typeParam OfLimiter `Limiter` or `AsyncLimiter`.
  */
@@ -31,7 +31,9 @@ export interface Entry<OfLimiter> {
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
-  /** Whether to charge them, beyond the limit if need be, as `charge` does; default `false`. */
+  /**
+   * Whether to charge the units, beyond the limit if need be, as `charge` does; default `false`.
+   */
   readonly charge?: boolean | undefined;
 }
 
@@ -40,13 +42,13 @@ const ACTION = "consume all";
 /**
  * Takes from several keys of one store at one instant, all or nothing: a user and an address, an
  * account and a project. It answers as `all` does, with each entry's decision in `parts`. An entry
- * that charges is never refused itself, and charges nothing if another one is.
+ * that charges is never refused itself, and charges nothing if another entry is refused.
  *
  * @param entries At least one; all on one store and one clock, no stored key twice.
  * @returns The decision; a promise of it on a store that answers by promises.
- * @throws {TypeError} If there is no entry, or entries are of several stores or clocks, or one
- * stored key comes twice, or a key is no non-empty string.
- * @throws {RangeError} If a cost is no integer of at least 0.
+ * @throws {TypeError} If there is no entry, if entries differ in their store or clock, if a stored
+ * key comes twice, or if a key is not a non-empty string.
+ * @throws {RangeError} If a cost is not an integer of at least 0.
  *
  * @example
  * ```ts
@@ -67,9 +69,9 @@ const ACTION = "consume all";
  * ```
  */
 export function consumeAll(entries: readonly Entry<Limiter>[]): Decision;
-/** The same on a store that answers by promises. */
+/** `consumeAll` on a store that answers by promises. */
 export function consumeAll(entries: readonly Entry<AsyncLimiter>[]): Promise<Decision>;
-/** The same on a store of either kind. */
+/** `consumeAll` on a store of either kind. */
 export function consumeAll(
   entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision>;
@@ -97,7 +99,7 @@ export function consumeAll(
   return decision as Decision | Promise<Decision>;
 }
 
-/** The decision of all together, after each limiter has heard of its own. */
+/** The decision of all entries together, after each limiter has reported its own decision. */
 function reported(
   limiters: readonly LimiterInternals[],
   operations: readonly UnitsOperation[],
@@ -134,13 +136,13 @@ function requireLimiter(entry: Entry<Limiter | AsyncLimiter>): LimiterInternals 
 }
 
 /**
- * Whether an entry is an object without names that are no option. Counting names is not enough,
- * because a getter of a class hides its name.
+ * Whether an entry is an object whose names are all options. Counting names is not enough, because
+ * a getter of a class hides its name.
  */
 function isUsual(entry: unknown): boolean {
   if (typeof entry !== "object" || entry === null) return false;
   for (const name in entry) {
-    // To compare names is faster than to look each of them up.
+    // Comparing names is faster than looking each of them up.
     if (name !== "limiter" && name !== "key" && name !== "cost" && name !== "charge") return false;
   }
   return true;

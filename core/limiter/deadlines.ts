@@ -12,7 +12,7 @@ export interface Due {
 /** Callers by their deadlines. */
 export interface Deadlines<Caller extends Due> {
   heap: Caller[];
-  /** How many of them still wait. */
+  /** How many of the callers still wait. */
   live: number;
 }
 
@@ -37,7 +37,10 @@ export function pushDeadline<Caller extends Due>(
   heap[place] = caller;
 }
 
-/** The caller with the earliest deadline, of those that still wait; those that have left are dropped. */
+/**
+ * The caller with the earliest deadline among the callers that still wait; callers that have left
+ * are dropped.
+ */
 export function earliest<Caller extends Due>(
   { heap }: Deadlines<Caller>,
   waits: (caller: Caller) => boolean,
@@ -46,7 +49,7 @@ export function earliest<Caller extends Due>(
   return heap[0];
 }
 
-/** Drops those that have left, once they are the greater part. */
+/** Drops the callers that have left, once they are the majority. */
 export function sweep<Caller extends Due>(
   deadlines: Deadlines<Caller>,
   waits: (caller: Caller) => boolean,

@@ -8,7 +8,7 @@ import { typeError } from "../options/checks.ts";
 import type { BlockDesk, OpenBlocks } from "./block_key.ts";
 import type { OpenPermits, PermitDesk } from "./permit_desk.ts";
 
-/** The openers of such methods of a limiter. */
+/** The openers of methods that not every limiter has. */
 interface Desks {
   readonly blocks?: OpenBlocks;
   readonly permits?: OpenPermits;
@@ -16,12 +16,12 @@ interface Desks {
 
 const desks = new WeakMap<Algorithm, Desks>();
 
-/** Registers how limiters of an algorithm open the methods that not all algorithms have. */
+/** Registers how limiters of an algorithm open methods that other algorithms lack. */
 export function bringDesks(algorithm: object, own: Desks): void {
   desks.set(algorithm as Algorithm, own);
 }
 
-/** The blocks of a limiter; those of an algorithm that is not blockable throw a `TypeError`. */
+/** The blocks of a limiter. If its algorithm is not blockable, they throw a `TypeError`. */
 export function blockDesk(algorithm: Algorithm, ...given: Parameters<OpenBlocks>): BlockDesk {
   const open = deskOf(algorithm, "blocks");
   if (open !== undefined) return open(...given);
@@ -31,7 +31,7 @@ export function blockDesk(algorithm: Algorithm, ...given: Parameters<OpenBlocks>
   return { block: refuse("block"), unblock: refuse("unblock") };
 }
 
-/** The permits of a limiter; those of an algorithm without any throw a `TypeError`. */
+/** The permits of a limiter. If its algorithm has none, they throw a `TypeError`. */
 export function permitDesk(...given: Parameters<OpenPermits>): PermitDesk {
   const [{ algorithm }] = given;
   const open = deskOf(algorithm, "permits");
@@ -43,7 +43,7 @@ export function permitDesk(...given: Parameters<OpenPermits>): PermitDesk {
   return { hold, withPermit: () => Promise.resolve().then(hold) };
 }
 
-/** The opener that an algorithm brings, or the first algorithm within it that brings one. */
+/** The opener of an algorithm, or of the first algorithm within it that has an opener. */
 function deskOf<Name extends keyof Desks>(algorithm: Algorithm, name: Name): Desks[Name] {
   const own = desks.get(algorithm)?.[name];
   if (own !== undefined) return own;

@@ -16,7 +16,7 @@ import {
   type WaitRequest,
 } from "./waiting_queue.ts";
 
-/** Fails all who wait on a store that was closed, and all who come later. */
+/** Fails all callers that wait on a closed store, and all callers that come later. */
 export function endQueues(queues: WaitingQueues): void {
   queues.isClosed = true;
   for (const queue of [...queues.byName.values()]) {

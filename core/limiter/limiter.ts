@@ -41,38 +41,40 @@ import { wakeQueue } from "./wait_in_queue.ts";
 /** The options of a limiter, whatever its store. */
 export interface LimiterOptions {
   /**
-   * The beginning of the limiter's keys in the store. Required with a store, because two limiters that
-   * share counters by accident are the commonest fault there is.
+   * The beginning of the limiter's keys in the store. Required with a store, because the commonest
+   * fault is that two limiters share counters by accident.
    */
   readonly prefix?: string | undefined;
-  /** Where `now` comes from; without it the store's own time. */
+  /** The source of `now`; default is the store's own time. */
   readonly clock?: Clock | undefined;
   /**
-   * Called with every verdict that a caller is given, `peek` apart; for metrics. It may be
-   * asynchronous: nobody waits for it. Its failure changes no verdict, and goes to `onFailure`.
+   * Called with every verdict that a caller receives, except from `peek`; for metrics. It may be
+   * asynchronous, because no call waits for it. Its failure changes no verdict, and goes to
+   * `onFailure`.
    */
   readonly onDecision?:
     | ((decision: Decision, key: string, cost: number) => void)
     | undefined;
-  /** Called after a `block` or an `unblock`, with the decision that it left; for audit logs. */
+  /** Called after a `block` or an `unblock`, with the decision after it; for audit logs. */
   readonly onBlock?:
     | ((decision: Decision, key: string, note: BlockNote) => void)
     | undefined;
   /**
-   * Called with what `onDecision` or `onBlock` throws, or rejects with, and the key of the call;
-   * without it the first failure is printed.
+   * Called with an error that `onDecision` or `onBlock` threw or rejected with, and the key of the
+   * call. By default the first failure is printed.
    */
   readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
   /**
-   * The options that this limiter's took the place of, so that a changed limit forgets nothing; or
-   * several of them, the newest first. Those that equal its own are left out.
+   * The older options that this limiter's options replace, so that a changed limit forgets nothing;
+   * or a list of older options, the newest first. Options that equal the limiter's own are left
+   * out.
    */
   readonly replaces?: OlderOptions | readonly OlderOptions[] | undefined;
   /** The most callers that may wait in `acquire`; a positive integer; default 10,000. */
   readonly maxWaiting?: number | undefined;
 }
 
-/** The options of a limiter on a store that is given. */
+/** The options of a limiter on a given store. */
 export interface StoreLimiterOptions extends LimiterOptions {
   /** The store, of either kind. */
   readonly store: Store;
@@ -81,8 +83,8 @@ export interface StoreLimiterOptions extends LimiterOptions {
 }
 
 /**
- * The options of a limiter on a store that answers at once; without a store it has a memory store
- * of its own.
+ * The options of a limiter on a store that answers at once. Without a store the limiter has a
+ * memory store of its own.
  */
 export type SyncLimiterOptions =
   | LimiterOptions & { readonly store?: undefined }
@@ -106,45 +108,46 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * Decides and takes.
    *
    * @param key The key whose units are taken: a non-empty string.
-   * @param cost Units to take, an integer of at least 0; default 1. 0 looks.
-   * @throws {TypeError} If the key is no non-empty string, or the cost no number.
-   * @throws {RangeError} If the cost is no integer of at least 0.
+   * @param cost Units to take, an integer of at least 0; default 1. 0 looks, and takes nothing.
+   * @throws {TypeError} If the key is not a non-empty string, or the cost is not a number.
+   * @throws {RangeError} If the cost is not an integer of at least 0.
    */
   consume(key: string, cost?: number): Answer;
   /** Answers as `consume` would, and changes nothing. The balance is `peek(key, 0)`. */
   peek(key: string, cost?: number): Answer;
   /**
-   * Gives units back that were just taken, the newest first: an integer of at least 1; default 1. For
-   * units given back later use a receipt: this takes whatever the key holds by then, which may be
-   * units of later calls, and so admits more than the limit.
+   * Gives back units that were just taken, the newest first: an integer of at least 1; default 1.
+   * To give units back later, use a receipt: without a receipt, `refund` removes whatever units the
+   * key holds by then. These may belong to later calls, and then more than the limit is admitted.
    */
   refund(key: string, cost?: number): Answer;
   /**
-   * Gives units of a receipt back, as far as they still count: what drained, or was in a window that
-   * is over, is not given back, so that nobody else's units are. A receipt gives back each unit once,
-   * as long as the key remembers it (the 16 that were settled last, for as long as units count).
+   * Gives back the units of a receipt that still count. Units that have drained, or belong to a
+   * window that is over, are not given back, so that no other call loses its units. A receipt gives
+   * back each unit once, as long as the key remembers the receipt (the 16 receipts that were
+   * settled last, for as long as their units count).
    *
    * @param key The key of the receipt.
    * @param receipt The receipt of `reserve`.
-   * @param units An integer of at least 1; all of the receipt's without it.
-   * @throws {TypeError} If the key is no non-empty string, or the receipt none.
-   * @throws {RangeError} If the units are no integer of at least 1.
+   * @param units An integer of at least 1; default: all units of the receipt.
+   * @throws {TypeError} If the key is not a non-empty string, or the receipt is not a receipt.
+   * @throws {RangeError} If the units are not an integer of at least 1.
    */
   refund(key: string, receipt: Receipt, units?: number): As<Answer, Settlement>;
   /**
-   * Takes as `consume` does, and answers a receipt with which these very units are settled later: an
-   * estimate whose real cost is known only afterwards, a job that may fail.
+   * Takes as `consume` does, and returns a receipt with which exactly these units can be settled
+   * later: for an estimate whose real cost is known only afterwards, or a job that may fail.
    *
-   * With a `ttl` the units are given back by themselves after that time unless the receipt was settled
-   * before, and `retryAfter` says so beforehand. That is for limits over days and months: units of
-   * a second or a minute are soon free again anyhow. A key remembers 64 such receipts; the units of
-   * another call are charged without a time to live, and its `receipt.expires` is `false`.
+   * With a `ttl` the units come back automatically after that time unless the receipt was settled
+   * before, and `retryAfter` takes that into account. Use it for limits over days and months; units
+   * of a second or a minute are soon free again anyway. A key remembers 64 such receipts. The units
+   * of any further call are charged without a time to live, and its `receipt.expires` is `false`.
    *
    * @param key The key whose units are taken: a non-empty string.
    * @param cost Units to take, an integer of at least 0; default 1.
    * @param options `ttl` in milliseconds or as text.
-   * @throws {TypeError} If the key is no non-empty string, or the cost no number.
-   * @throws {RangeError} If the cost is no integer of at least 0, or the `ttl` out of range.
+   * @throws {TypeError} If the key is not a non-empty string, or the cost is not a number.
+   * @throws {RangeError} If the cost is not an integer of at least 0, or the `ttl` is out of range.
    *
    * @example
    * ```ts
@@ -165,60 +168,64 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
     options?: ReserveOptions,
   ): As<Answer, Reservation>;
   /**
-   * Settles a receipt, at most once: gives back what it took beyond `actual`, as `refund` does, or
-   * charges what was used beyond it, as `charge` does.
+   * Settles a receipt, at most once. If the receipt took more than `actual`, the difference is
+   * given back, as by `refund`. If it took less, the difference is charged, as by `charge`.
    *
    * @param key The key of the receipt.
    * @param receipt The receipt of `reserve`.
    * @param actual Units that were really used, an integer of at least 0.
-   * @throws {TypeError} If the key is no non-empty string, or the receipt none.
-   * @throws {RangeError} If `actual` is no integer of at least 0.
+   * @throws {TypeError} If the key is not a non-empty string, or the receipt is not a receipt.
+   * @throws {RangeError} If `actual` is not an integer of at least 0.
    */
   settle(key: string, receipt: Receipt, actual: number): As<Answer, Settlement>;
   /** Settles a receipt of a call that used nothing. */
   release(key: string, receipt: Receipt): As<Answer, Settlement>;
   /**
-   * Takes what was really used, beyond the limit if need be: for a cost that is known only afterwards,
-   * such as the tokens of an answer. It is always allowed. Where it takes more than was there, the key
-   * is in debt (`decision.debt`), and nothing is admitted until that has drained. Charging at once is
-   * charging in parts; `refund` gives back what was charged.
+   * Takes the units that were really used, beyond the limit if need be: for a cost that is known
+   * only afterwards, such as the tokens of an answer. It is always allowed. If it takes more than
+   * was free, the key is in debt (`decision.debt`), and nothing is admitted until the debt has
+   * drained. One charge has the same effect as several charges of the same sum; `refund` gives
+   * charged units back.
    *
    * @param key The key whose units are taken: a non-empty string.
    * @param cost Units that were used, an integer of at least 0; default 1.
-   * @returns The balance after it. A key owes no more than a bound that its algorithm states.
-   * @throws {TypeError} If the key is no non-empty string, or the cost no number.
-   * @throws {RangeError} If the cost is no integer of at least 0.
+   * @returns The balance after the charge. A key's debt has a bound that its algorithm states.
+   * @throws {TypeError} If the key is not a non-empty string, or the cost is not a number.
+   * @throws {RangeError} If the cost is not an integer of at least 0.
    */
   charge(key: string, cost?: number): Answer;
   /**
-   * Blocks a key by hand: every call that takes units of it is refused from now on for `duration`, and
-   * writes nothing. A longer block takes the place of a shorter one; a shorter one changes nothing.
-   * The algorithm must be `blockable(...)`, or an `all` with such a part.
+   * Blocks a key by hand: for `duration` from now on, every call that takes units of the key is
+   * refused, and writes nothing. A longer block replaces a shorter block; a shorter block changes
+   * nothing. The algorithm must be `blockable(...)`, or an `all` with such a part.
    *
    * @param key The key to block: a non-empty string.
-   * @param duration How long: whole milliseconds, or text such as `"1h"`.
+   * @param duration How long to block it: whole milliseconds, or text such as `"1h"`.
    * @param options `reason`, for `onBlock`: text of at most 200 characters. It is not stored.
-   * @returns The balance: `remaining` is 0, and `nextAfter` when something is admitted again.
-   * @throws {TypeError} If the key is no non-empty string, or keys of the algorithm cannot be blocked.
-   * @throws {RangeError} If the duration is out of range, or the reason too long.
+   * @returns The balance: `remaining` is 0, and `nextAfter` counts to the next admission.
+   * @throws {TypeError} If the key is not a non-empty string, or keys of the algorithm cannot be
+   *   blocked.
+   * @throws {RangeError} If the duration is out of range, or the reason is too long.
    */
   block(key: string, duration: Period, options?: BlockOptions): Answer;
   /**
-   * Ends a block that was made by hand. The key is as if there had been none: what it had used counts
-   * as far as it has not ended meanwhile. A lock of `lockout` stays: `reset` ends that, too.
+   * Ends a block that was made by hand. The key is then as if it had never been blocked: earlier
+   * use counts unless it has ended meanwhile. A lock of `lockout` stays: `reset` ends locks, too.
    *
-   * @throws {TypeError} If the key is no non-empty string, or keys of the algorithm cannot be blocked.
+   * @throws {TypeError} If the key is not a non-empty string, or keys of the algorithm cannot be
+   *   blocked.
    */
   unblock(key: string): Answer;
   /** Forgets the key, its block included. */
   reset(key: string): Done;
   /**
-   * Forgets every key under the limiter's prefix, whatever its algorithm: those of other limiters with
-   * the same prefix on the same store, and of options that this limiter had before, too. Prefixes that
-   * merely begin with it are left alone.
+   * Forgets every key under the limiter's prefix, whatever its algorithm. This includes keys of
+   * other limiters with the same prefix on the same store, and keys of options that this limiter
+   * had before. Longer prefixes that begin with this prefix are left alone.
    *
-   * Calls made meanwhile may count before it or after it. On memory it takes time linear in the
-   * keys of the prefix, in Redis in all keys of the database, a thousand at a time.
+   * Calls that run at the same time may count as before it or after it. In memory it takes time
+   * linear in the keys of the prefix. In Redis it takes time linear in all keys of the database, a
+   * thousand at a time.
    *
    * @throws {TypeError} If the store has no `deleteAll`.
    */
@@ -226,17 +233,18 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   /**
    * Waits its turn, then takes, then waits out the decision's `delay`.
    *
-   * First come, first served for each key in the thread: only the first one tries, nothing is
-   * taken for those who wait, and a large cost is not overtaken by small ones. `refund` and `reset`
-   * wake it, on the shared store those of other threads as well. An abort while queueing charges
-   * nothing; in the delay of a `leakyQueue` only the newest place is given back.
+   * Each key in the thread is first come, first served: only the first caller tries, nothing is
+   * taken for callers that wait, and small costs do not overtake a large one. `refund` and `reset`
+   * wake the first caller; on the shared store, calls in other threads wake it as well. An abort
+   * while queueing charges nothing; in the delay of a `leakyQueue` only the newest place is given
+   * back.
    *
    * A cost of 0 looks, and does not wait.
    *
-   * @throws {RateLimitedError} At once if the queue is longer than `maxWait`, the cost above the
-   * capacity or `maxWaiting` reached; later, if others were faster than projected, `consume` in this
-   * thread included, or another store answers that can never admit as much, such as a share of the
-   * limit.
+   * @throws {RateLimitedError} At once if the queue is longer than `maxWait`, the cost is above the
+   * capacity, or `maxWaiting` is reached. Later if other callers, including `consume` in this
+   * thread, were faster than projected, or if a store answers that can never admit so much, such as
+   * a fallback with a share of the limit.
    * @throws {StoreUnavailableError} If the store does not answer within `maxWait`, or is closed.
    * @throws The reason with which the signal was aborted.
    */
@@ -259,9 +267,12 @@ export type AsyncLimiter =
 
 /** The members of a limiter that only adapters and `consumeAll` use. */
 export interface LimiterInternals {
-  /** A verb on the limiter's keys. */
+  /** Binds a verb to the limiter's keys. */
   bind<Argument, Answer>(verb: Verb<Argument, Answer>): BoundVerb<Argument, Answer>;
-  /** Runs a verb on one of the keys; if it gives units back, whoever waits for the key tries again. */
+  /**
+   * Runs a verb on one of the keys. If it gives units back, the caller that waits for the key tries
+   * again.
+   */
   call<Argument, Answer>(
     verb: Verb<Argument, Answer>,
     key: string,
@@ -272,13 +283,16 @@ export interface LimiterInternals {
   readonly clock: Clock | undefined;
   report(decision: Decision, key: string, cost: number): void;
   readonly permits: PermitDesk;
-  /** `consume` for a caller that may give the units back. Checks nothing, and reports as `consume` does. */
+  /**
+   * `consume` for a caller that may give the units back. It checks nothing, and reports as
+   * `consume` does.
+   */
   take(key: string, cost: number): MaybePromise<Acquired>;
   /**
    * `acquire` for a caller that may give the units back.
    *
-   * @param afterUndo Whether an abort is reported only when nothing is charged any more: after a call on
-   * the store that is under way, and what gives its units back.
+   * @param afterUndo Whether an abort is reported only when nothing is charged any more: after a
+   * call under way on the store has ended and its units are given back.
    */
   acquireOrUndo(key: string, afterUndo: boolean, options: AcquireOptions): Promise<Acquired>;
 }
@@ -286,7 +300,7 @@ export interface LimiterInternals {
 const internals = new WeakMap<object, LimiterInternals>();
 const queuesOfStores = new WeakMap<Store, WaitingQueues>();
 
-/** The internals of a limiter; `undefined` of anything else. */
+/** The internals of a limiter; `undefined` for anything else. */
 export function internalsOf(limiter: object): LimiterInternals | undefined {
   return internals.get(limiter);
 }
@@ -308,7 +322,7 @@ export function limiterOn(
   const { clock, replaces, maxWaiting = 10_000 } = options;
   const older = olderOptions(replaces).filter((it) => it.algorithm.id !== algorithm.id);
   const family = (store as StoreBase).open({ prefix, algorithm, older });
-  // Where nobody can consume, the call says so, and not the limiter as it is made.
+  // If the algorithm has permits, it is `consume` that throws, not the making of the limiter.
   const taking = holdsPermits(algorithm)
     ? { call: () => requireNoPermits("consume", algorithm) as never }
     : family.bind(consume);
@@ -325,7 +339,7 @@ export function limiterOn(
     return decision;
   }
 
-  /** The answer, reported to `onDecision` when it is there. */
+  /** The answer, reported to `onDecision` as soon as it is known. */
   function reported(
     answer: MaybePromise<Decision>,
     key: string,
@@ -334,7 +348,10 @@ export function limiterOn(
     return decided === undefined ? answer : andThen(answer, (it) => report(it, key, cost));
   }
 
-  /** Runs a call that gives units back; when it has ended, whoever waits for the key tries again. */
+  /**
+   * Runs a call that gives units back. When it has ended, the caller that waits for the key tries
+   * again.
+   */
   function wakeAfter<Value>(call: () => MaybePromise<Value>, key: string): MaybePromise<Value> {
     return andFinally(call, () => queues.byName.size > 0 && wakeQueue(queues, family.nameOf(key)));
   }
@@ -349,7 +366,10 @@ export function limiterOn(
     return verb.kind === "free" ? freed(bound, key, argument, now) : bound.call(key, argument, now);
   }
 
-  /** Runs a call that gives units back: mostly nobody waits for them, and the answer is at hand. */
+  /**
+   * Runs a call that gives units back. It is fast where nobody waits for them and the answer is at
+   * hand, which is the usual case.
+   */
   function freed<Argument, Answer>(
     bound: BoundVerb<Argument, Answer>,
     key: string,
@@ -392,7 +412,8 @@ export function limiterOn(
     store,
     prefix,
     consume(key: string, cost = 1): MaybePromise<Decision> {
-      // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
+      // This is the hot path, so the common outcomes of the checks are here, the rest in separate
+      // functions.
       const isUsual = typeof key === "string" && key !== "" && typeof cost === "number";
       if (!isUsual || cost >>> 0 !== cost) {
         checkCall("consume", key, cost);
@@ -443,11 +464,11 @@ export function limiterOn(
       }),
     acquireOrUndo: (key, afterUndo, options) => acquireOrUndo(waiting, key, afterUndo, options),
   });
-  // The answers of a store that answers at once are at hand, those of others promises.
+  // If the store answers at once, the answers are values; otherwise they are promises.
   return made as Limiter | AsyncLimiter;
 }
 
-/** Calls `onDecision`, if there is one; its failures go to `onFailure`. */
+/** The function that calls `onDecision`, if there is one; its failures go to `onFailure`. */
 function decisionCallback(
   { onDecision, onFailure }: LimiterOptions,
 ): ((decision: Decision, key: string, cost: number) => void) | undefined {
@@ -472,7 +493,7 @@ function queuesOf(store: Store): WaitingQueues {
   return queues;
 }
 
-/** Forgets all keys of a prefix; then whoever waits tries again. */
+/** Forgets all keys of a prefix; then the callers that wait try again. */
 function deleteAll(store: Store, prefix: string, queues: WaitingQueues): MaybePromise<void> {
   if (store.deleteAll === undefined) {
     throw typeError("reset all keys", "its store must have deleteAll", store.deleteAll);

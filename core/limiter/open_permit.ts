@@ -14,16 +14,16 @@ import type { Held, Permit } from "./permit_desk.ts";
 import type { Renewals, Renewed } from "./renewals.ts";
 import type { QueueLimiter } from "./waiting_queue.ts";
 
-/** For how long permits of an algorithm are held. */
+/** How long permits of an algorithm are held. */
 export interface PermitTimes {
-  /** Milliseconds without renewal. */
+  /** Milliseconds that a permit lasts without renewal. */
   readonly ttl: number;
-  /** Milliseconds in all. */
+  /** Milliseconds that a permit lasts at most, with renewals. */
   readonly maxHold: number;
 }
 
 /**
- * The times of an algorithm's permits: the shortest of those of its parts.
+ * The times of an algorithm's permits; for an `all`, the shortest of the parts' times.
  *
  * @param lag Milliseconds that may lie between the renewal of a permit and the answer to its
  * holder.
@@ -56,7 +56,10 @@ export interface GivenPermit extends StoredPermit {
   readonly decision: Decision;
 }
 
-/** Releases a permit; answers whether it was held. Never fails: what is not released expires. */
+/**
+ * Releases a permit; answers whether it was held. It never fails, because a permit that is not
+ * released expires.
+ */
 export function releasePermit(
   limiter: QueueLimiter,
   { key, id, cost }: StoredPermit,
@@ -76,7 +79,7 @@ export function openPermit(given: GivenPermit): Permit {
   const { limiter, renewals, times: { ttl, maxHold }, key, id, cost, sentAt, decision } = given;
   const interval = Math.max(1, ttl / 3);
   const endsAt = sentAt + maxHold;
-  // A failure policy has given nothing that could be renewed.
+  // If a failure policy answered, there is no permit to renew.
   const isRenewed = decision.source !== "policy";
   let heldUntil = isRenewed ? sentAt + ttl : Infinity;
   let controller: AbortController | undefined;
@@ -107,7 +110,8 @@ export function openPermit(given: GivenPermit): Permit {
   function lose(why: string): void {
     renewals.drop(renewed);
     loss = lostError(key, why);
-    // If the store still holds it, others need not wait for its end.
+    // The store may still hold the permit. Releasing it spares other callers the wait for its
+    // expiry.
     released = releasePermit(limiter, given);
     controller?.abort(loss);
   }

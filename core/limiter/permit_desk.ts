@@ -20,15 +20,16 @@ export interface Permit<Mode extends StoreMode = StoreMode> {
    */
   readonly signal: AbortSignal;
   /**
-   * Gives the permit back. It never fails: what the store does not learn expires after `ttl`.
+   * Gives the permit back. It never fails: if the store does not learn of the release, the permit
+   * expires after `ttl`.
    *
    * @returns Whether it was held until now: `false` if it was lost or released before, or the store
    * could not be reached.
    */
   release(): Answered<Mode, boolean>;
-  /** Releases it at the end of a block, for `using`. */
+  /** Releases the permit at the end of a block, for `using`. */
   [Symbol.dispose](): void;
-  /** Releases it and waits for the store, for `await using`. */
+  /** Releases the permit and waits for the store, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -39,27 +40,27 @@ export interface Permit<Mode extends StoreMode = StoreMode> {
  * @typeParam Mode Whether the store answers at once.
  */
 export interface Held<Mode extends StoreMode = StoreMode> {
-  /** The verdict; in `all`, that of all limits together. */
+  /** The verdict; with `all`, the verdict of all limits together. */
   readonly decision: Decision;
   /** The permit; `undefined` if the call was refused. */
   readonly permit: Permit<Mode> | undefined;
   /** Releases the permit, if there is one, at the end of a block. */
   [Symbol.dispose](): void;
-  /** Releases it and waits for the store. */
+  /** Releases the permit, if there is one, and waits for the store. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The options of `hold` where it does not wait. */
+/** The options of a `hold` that does not wait. */
 export interface HoldOptions {
   /** Units to hold, an integer of at least 1; default 1. */
   readonly cost?: number | undefined;
   /** Without it the call does not wait. */
   readonly maxWait?: undefined;
-  /** Ends the call: it has taken nothing, then. */
+  /** Ends the call, which has then taken nothing. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The options of `hold` where it waits for a permit. */
+/** The options of a `hold` that waits for a permit. */
 export interface WaitingHoldOptions extends Omit<HoldOptions, "maxWait"> {
   /** The longest wait: milliseconds of at least 0, or text such as `"1s"`; may be `Infinity`. */
   readonly maxWait?: Period | undefined;
@@ -71,26 +72,27 @@ export interface PermitLimiter<Mode extends StoreMode> {
    * Holds a permit of `concurrency`, which renews itself until it is released.
    *
    * With `maxWait` the call waits its turn, first come, first served for each key in the thread. A
-   * release in the process wakes it, on the shared store one in any thread; where the store cannot
-   * tell, the first one tries again after 200 ms at the latest. It answers with a refusal when `maxWait` is over,
-   * or `maxWaiting` callers wait already.
+   * release in the process wakes it; on the shared store, a release in any thread does. If the
+   * store cannot tell of releases, the first caller tries again after 200 ms at the latest. The
+   * call answers with a refusal when `maxWait` is over, or `maxWaiting` callers wait already.
    *
    * @param key The key whose units are held: a non-empty string.
    * @throws {TypeError} If the algorithm has no permits, or an argument is of the wrong type.
    * @throws {RangeError} If an argument is out of range.
-   * @throws {StoreUnavailableError} If the store cannot decide; a permit that it holds all the same
-   * expires.
+   * @throws {StoreUnavailableError} If the store cannot decide. A permit that it has given
+   * nevertheless expires.
    * @throws The reason with which the signal was aborted.
    */
   hold(key: string, options?: HoldOptions): Answered<Mode, Held<Mode>>;
-  /** The same, waiting for a permit. */
+  /** Waits for a permit, and holds it. */
   hold(key: string, options: WaitingHoldOptions): Promise<Held<Mode>>;
   /**
-   * Holds a permit while `work` runs, and releases it when that has ended, well or not.
+   * Holds a permit while `work` runs, and releases it when `work` has ended, with or without an
+   * error.
    *
    * @param key The key whose units are held: a non-empty string.
    * @param work Its signal is aborted when the permit is lost, and when `options.signal` is.
-   * @param options As those of `hold`: without `maxWait` the call does not wait.
+   * @param options The options of `hold`: without `maxWait` the call does not wait.
    * @returns The answer of `work`.
    * @throws {RateLimitedError} If no permit is free in time.
    * @throws Any error of `hold` or of `work`.
@@ -103,20 +105,23 @@ export interface PermitLimiter<Mode extends StoreMode> {
 }
 
 /**
- * A permit that is asked for by others than `hold`, such as together with further limits: the argument of
- * the verb, and what opens the permit if all of them admit.
+ * A permit that is requested without `hold`, for instance together with further limits: the verb's
+ * argument, and the function that opens the permit if all limits admit.
  */
 export interface AskedPermit {
   readonly argument: PermitArgument;
-  /** The permit that the store has given: it is renewed from now on. */
+  /** Opens the permit that the store has given: from now on it is renewed. */
   open(decision: Decision): Permit;
 }
 
-/** The permits of a limiter, whose store may answer either way. */
+/** The permits of a limiter whose store may answer at once or by promises. */
 export interface PermitDesk {
-  /** Asks for a permit that the caller puts to the store; `undefined` where there are none. */
+  /**
+   * Makes the request for a permit that the caller sends to the store; `undefined` if the algorithm
+   * has no permits.
+   */
   readonly ask?: ((key: string, cost: number) => AskedPermit) | undefined;
-  /** The verb that holds it; `undefined` where there are none. */
+  /** The verb that holds a permit; `undefined` if the algorithm has no permits. */
   readonly verb?: PermitVerb | undefined;
   /** The limiter's `hold`. */
   hold(key: string, options?: WaitingHoldOptions): MaybePromise<Held>;

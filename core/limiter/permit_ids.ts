@@ -2,7 +2,10 @@
  * The ids of permits: 53 random bits, so that no two holders ever have the same one, in any process.
  */
 
-/** Ids made at once, because each call of the runtime's generator costs as much as a permit. */
+/**
+ * How many ids are made at once, because a call of the runtime's generator costs as much as a
+ * permit.
+ */
 const BATCH = 512;
 
 let words: ReturnType<typeof emptyWords> | undefined;

@@ -36,11 +36,11 @@ import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
 import { waitInQueue } from "./wait_in_queue.ts";
 import type { QueueLimiter, WaitRequest, WaitTarget } from "./waiting_queue.ts";
 
-/** Milliseconds until a refused caller asks again: the first time, and at most. */
+/** Milliseconds until a refused caller tries again: after the first refusal, and at most. */
 const FIRST_POLL = 25;
 const LAST_POLL = 200;
 
-/** The sight that a held permit gives the queue: nothing can be projected from it. */
+/** The state that a held permit shows the queue. Nothing can be projected from it. */
 const SIGHT = Object.freeze({ refusedState: undefined, at: 0, mark: undefined });
 /** Why a caller leaves the queue once its `maxWait` is over. */
 const TIME_IS_UP = Symbol("maxWait");
@@ -67,7 +67,7 @@ export const openPermits: OpenPermits = (limiter) => {
     return heldOf(decision, permit);
   }
 
-  /** Holds a permit at once, or none. */
+  /** Holds a permit at once, or not at all. */
   function holdNow(key: string, cost: number, signal: AbortSignal | undefined): MaybePromise<Held> {
     const id = newPermitId();
     const sentAt = limiter.passing();
@@ -156,7 +156,8 @@ function refused(key: string, cost: number, decision: Decision): RateLimitedErro
 }
 
 /**
- * Asks the store for a permit. If the call fails after the store may have given one, that is released.
+ * Asks the store for a permit. If the call fails although the store may have given a permit, that
+ * permit is released.
  */
 function takePermit(
   limiter: QueueLimiter,

@@ -36,7 +36,7 @@ import {
 } from "./waiting_queue.ts";
 
 /**
- * A store's clock has stepped back if it is more than so many milliseconds behind the projected
+ * A store's clock counts as stepped back if it is more milliseconds than this behind the projected
  * time.
  */
 const LARGEST_JITTER = 100;
@@ -44,13 +44,14 @@ const LARGEST_JITTER = 100;
 const MAX_PROJECTIONS = 1_000;
 /** The most refusals in one turn: an error costs as much as several projections. */
 const MAX_REFUSALS = 250;
-/** Projections that need no rest. */
+/** How many projections are free: no rest follows them. */
 const FREE_PROJECTIONS = 100;
-/** Projections that pay for a millisecond of rest. */
+/** How many projections cost a millisecond of rest. */
 const PROJECTIONS_A_MILLISECOND = 200;
 
 /**
- * Keeps what a refused head saw; forgets all projections if it has to wait for longer than projected.
+ * Keeps the state that a refused head saw; forgets all projections if the head has to wait for
+ * longer than projected.
  *
  * @param sight The head's view of the key; `undefined` if the limiter's own store did not answer.
  */
@@ -70,12 +71,16 @@ export function observeRefusal(
     else if (at < projected) queue.isPessimistic = true;
   }
   if (sight.refusedState === undefined) return forgetState(queue);
-  // Kept for as long as projections hold, so that the lags of a clock that stands still add up.
+  // The lead is kept as long as projections hold, so that the lag of a clock that stands still adds
+  // up.
   const ahead = queue.projectedTo === undefined ? sight.at - passing(waiter) : observed!.ahead;
   queue.observed = { ...sight.refusedState, limiter: waiter.limiter, ahead, isExact: true };
 }
 
-/** Refuses those whose time is up before the head may try again: nothing else is known. */
+/**
+ * Refuses the callers whose time is up before the head may try again. Without a state, nothing else
+ * is known.
+ */
 function refuseLate(queue: WaitingQueue, decision: Decision): void {
   forgetState(queue);
   while (true) {
@@ -86,7 +91,7 @@ function refuseLate(queue: WaitingQueue, decision: Decision): void {
 }
 
 /**
- * Refuses those who could not start in time, as far as can be projected.
+ * Refuses the callers that cannot start in time, as far as can be projected.
  *
  * @param again Called in a later turn if there is more to do.
  */
@@ -100,7 +105,7 @@ export function refuseByProjection(queue: WaitingQueue, again: () => void): void
   let refusals = 0;
   while (waiter !== undefined && projections < MAX_PROJECTIONS && refusals < MAX_REFUSALS) {
     const { observed } = queue;
-    // Without a state the head tries again, to see one.
+    // Without a state there is nothing to project from, so the head tries again.
     if (observed === undefined) return endSleep(queue);
     projections++;
     if (!project(queue, observed, waiter)) refusals++;
@@ -112,12 +117,12 @@ export function refuseByProjection(queue: WaitingQueue, again: () => void): void
   if (waiter !== undefined) restUntil(queue, waiter, again);
 }
 
-/** The first one that waits without a projection. */
+/** The first waiter without a projection. */
 function nextToProject({ projectedTo, waiting }: WaitingQueue): Waiter | undefined {
   return projectedTo === undefined ? waiting.first : projectedTo.next;
 }
 
-/** Projects a waiter from the one before it; returns `false` if that refused it. */
+/** Projects a waiter from the waiter before it; returns `false` if the projection refused it. */
 function project(queue: WaitingQueue, observed: ObservedState, waiter: Waiter): boolean {
   const { limiter: { algorithm }, cost } = waiter;
   const from = queue.projectedTo === undefined ? observed : queue.projectedTo.projection!;
@@ -150,7 +155,7 @@ function restUntil(queue: WaitingQueue, { limiter }: Waiter, again: () => void):
   });
 }
 
-/** Admits a call as soon as it can be, if nothing else happens before. */
+/** The earliest admission of a call if nothing else happens before. */
 function projectAdmission(
   algorithm: Algorithm,
   from: StateAt,

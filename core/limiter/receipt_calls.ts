@@ -25,10 +25,10 @@ export interface ReserveOptions {
   readonly ttl?: Period | undefined;
 }
 
-/** A value as a limiter answers it that answers decisions as `Answer`: at once, or by a promise. */
+/** A value as a limiter returns it whose decisions come as `Answer`: at once, or by a promise. */
 export type As<Answer, Value> = Answer extends Promise<unknown> ? Promise<Value> : Value;
 
-/** The part of their limiter that these calls need. */
+/** The part of a limiter that receipts need. */
 interface ReceiptLimiter {
   readonly names: StoreNames;
   call<Argument, Answer>(
@@ -41,7 +41,7 @@ interface ReceiptLimiter {
   checkCall(action: string, key: string, cost: number, least?: number): void;
 }
 
-/** The calls, whether the store answers at once or by promises. */
+/** The calls on receipts, for stores that answer at once or by promises. */
 interface ReceiptCalls {
   reserve(key: string, cost?: number, options?: ReserveOptions): MaybePromise<Reservation>;
   refund(key: string, receipt: Receipt, units?: number): MaybePromise<Settlement>;
@@ -49,7 +49,7 @@ interface ReceiptCalls {
   release(key: string, receipt: Receipt): MaybePromise<Settlement>;
 }
 
-/** The mark of a call that nothing can be given back of. */
+/** The mark of a call whose units cannot be given back. */
 const NO_MARK: Mark = Object.freeze({ at: 0, until: 0, expires: false, marks: Object.freeze([]) });
 
 /** The calls of a limiter that make receipts and settle them. */

@@ -22,17 +22,17 @@ export interface Renewed extends Due {
   deadline: number;
   /** Whether it is still to be renewed. */
   isHeld: boolean;
-  /** Does what is due, and sets the next deadline. */
+  /** Renews the permit, and sets the next deadline. */
   renew(now: number): void;
 }
 
-/** The permits that are held by one clock. */
+/** The permits that are renewed by one clock. */
 export interface Renewals {
   /** The time by which waits are measured, in milliseconds. */
   passing(): number;
   /** Renews a permit from now on. */
   add(permit: Renewed): void;
-  /** Drops one that is held no longer. */
+  /** Drops a permit that is no longer held. */
   drop(permit: Renewed): void;
 }
 

@@ -19,15 +19,15 @@ import {
 } from "./waiting_queue.ts";
 
 /**
- * The time in milliseconds that a store always has for an answer, so that a call which is sent just
- * before its caller's deadline is not given up at once.
+ * The milliseconds that a store always has for an answer, so that a call sent just before its
+ * caller's deadline is not given up at once.
  */
 export const MIN_ANSWER_TIME = 250;
 
 /** Continues a queue whose head has failed. */
 type Advance = (queue: WaitingQueue) => void;
 
-/** Has callers fail at their deadlines as long as the head's call is not answered. */
+/** Makes callers fail at their deadlines while the head's call is not answered. */
 export function scheduleFailures(queue: WaitingQueue, advance: Advance): void {
   const { call } = queue;
   if (call === undefined) return;
@@ -44,7 +44,7 @@ export function answered(queue: WaitingQueue, advance: Advance): void {
   scheduleFailures(queue, advance);
 }
 
-/** When the next caller fails, unless the store answers before. */
+/** The instant at which the next caller fails, unless the store answers before. */
 function nextDue({ deadlines, call, silentSince }: WaitingQueue): number | undefined {
   const first = earliest(deadlines, isWaiting);
   if (first === undefined) return undefined;
@@ -75,7 +75,7 @@ function wakeAt(queue: WaitingQueue, due: number, advance: Advance): void {
   });
 }
 
-/** Fails those whose time is up, as many as one turn may; then the queue goes on. */
+/** Fails the callers whose time is up, up to a bound for each turn; then the queue goes on. */
 function failDue(queue: WaitingQueue, advance: Advance): void {
   const { call, deadlines } = queue;
   if (call === undefined) return;

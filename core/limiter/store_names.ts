@@ -9,14 +9,17 @@ import { type Named, nameStore, storeName } from "../receipts/store_name.ts";
 import type { Store, StoreBase } from "../store.ts";
 import { newPermitId } from "./permit_ids.ts";
 
-/** The key of the name, in a family of its own. */
+/** The key under which the name is stored, in a family of its own. */
 const KEY = "store";
 
 /** The names of the stores that hold a limiter's units. */
 export interface StoreNames {
-  /** The name of the store that admitted a call; `undefined` if it does not answer. */
+  /** The name of the store that admitted a call; `undefined` if that store does not answer. */
   of(source: DecisionSource | undefined): MaybePromise<string | undefined>;
-  /** Whether a name is that of this store, whose data may have been deleted since it was looked up. */
+  /**
+   * Whether a name is still the store's name: its data may have been deleted since the name was
+   * looked up.
+   */
   isOf(name: string | undefined, source: DecisionSource | undefined): MaybePromise<boolean>;
   /** Forgets the names: the data was deleted. */
   forget(): void;
@@ -35,7 +38,7 @@ export function storeNames(
     const answer: MaybePromise<Named> = bind(nameStore)
       .call(KEY, { id: newPermitId(), source }, now());
     return andThen(answer, ({ decision, name }) => {
-      // While a store is away another one may have answered.
+      // While the store is unreachable, another store may have answered.
       if (name === undefined || decision.source !== source) return undefined;
       known.set(source, name.toString(36));
       return known.get(source);

@@ -17,10 +17,10 @@ export interface UndoLimiter {
 export type Undo = () => MaybePromise<unknown>;
 
 /**
- * Makes the function that gives back the units of a call of this process. It is called once, so the
- * key's state need not remember which units were given back.
+ * Makes the function that gives back the units of a call in this process. The function is called
+ * once, so the key's state need not remember which units were given back.
  *
- * @returns `undefined` if there are none.
+ * @returns `undefined` if there are no units to give back.
  */
 export function undoOf(
   limiter: UndoLimiter,

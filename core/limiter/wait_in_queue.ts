@@ -52,7 +52,7 @@ import {
 
 const abortsOfLimiters = new WeakMap<QueueLimiter, AbortGroups<Waiter>>();
 
-/** The callers of a limiter that wait with a signal, by that signal. */
+/** The callers of a limiter that wait with a signal, grouped by signal. */
 function abortsOf(limiter: QueueLimiter): AbortGroups<Waiter> {
   const known = abortsOfLimiters.get(limiter);
   if (known !== undefined) return known;
@@ -62,10 +62,10 @@ function abortsOf(limiter: QueueLimiter): AbortGroups<Waiter> {
 }
 
 /**
- * Waits for one's turn, takes, and waits out the delay. Where nobody waits and the store admits at
- * once, no queue is opened.
+ * Waits for the caller's turn, takes, and waits out the delay. If nobody waits and the store admits
+ * at once, no queue is opened.
  *
- * @returns The attempt that admitted it; `undefined` if too many wait.
+ * @returns The attempt that admitted the call; `undefined` if too many callers wait.
  * @throws {RateLimitedError} If the wait would be longer than `maxWait`.
  * @throws {StoreUnavailableError} If the store has not answered by then, or is closed.
  */
@@ -95,13 +95,13 @@ function isStarted({ decision, sight }: Attempt): boolean {
   return decision.allowed && (decision.delay === 0 || sight === undefined);
 }
 
-/** A call of the store that is sent already. */
+/** A call on the store that was sent already. */
 interface SentCall {
   readonly notice: HeadCall["notice"];
   readonly answer: MaybePromise<Attempt>;
 }
 
-/** Joins a queue; the first one has sent its call already. */
+/** Joins a queue; the first caller has sent its call already. */
 function enter(
   queue: WaitingQueue,
   request: WaitRequest,
@@ -184,8 +184,8 @@ function leaveLine(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
 }
 
 /**
- * Starts those whose delay has passed. Sends the head's next call, unless one is under way or the
- * head sleeps.
+ * Starts the callers whose delay has passed. Sends the head's next call, unless a call is under way
+ * or the head sleeps.
  */
 function advance(queue: WaitingQueue): void {
   startDelayed(queue);
@@ -199,7 +199,7 @@ function advance(queue: WaitingQueue): void {
   }
 }
 
-/** Sends the head's call, unless it is sent already, and does what follows from the answer. */
+/** Sends the head's call, unless it was sent already, and acts on the answer. */
 function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefined): void {
   const { limiter, key } = head;
   const call: HeadCall = {
@@ -228,7 +228,7 @@ function sendOrAdopt(queue: WaitingQueue, head: Waiter, sent: SentCall | undefin
   });
 }
 
-/** Does what follows from a decision; what it gives back may be answered later. */
+/** Acts on a decision. Giving units back may take until later. */
 function settle(
   queue: WaitingQueue,
   call: HeadCall,
@@ -236,7 +236,7 @@ function settle(
 ): MaybePromise<unknown> {
   const { waiter, waiter: { signal } } = call;
   const { decision, sight } = answer;
-  // If thousands leave, its turn to leave may not have come yet.
+  // If thousands of callers leave, this caller's turn to leave may not have come yet.
   if (signal?.aborted && isWaiting(waiter)) leaveLine(queue, waiter, signal.reason);
   if (queue.waiting.first !== waiter) return undo(waiter, answer);
   if (decision.allowed) {
@@ -247,7 +247,7 @@ function settle(
     const rule = "cost must be at most the capacity of the store that answered";
     return fail(waiter, rateLimited(waiter, decision, rule));
   }
-  // From the state of another store, which has a limit of its own, nothing can be projected.
+  // Nothing can be projected from the state of another store, because it has a limit of its own.
   const own = decision.source === undefined ? sight : undefined;
   observeRefusal(waiter, decision, own);
   countWaiting(queue);
@@ -257,13 +257,13 @@ function settle(
   if (own !== undefined) projectAll(queue);
 }
 
-/** Gives back what was taken for a head that had left while its call was under way. */
+/** Gives back the units that were taken for a head that left while its call was under way. */
 function undo(
   { limiter, key, cost, target }: Waiter,
   answer: Attempt,
 ): MaybePromise<unknown> {
   const { decision, sight } = answer;
-  // A failure policy answers without the state, and takes nothing.
+  // A failure policy answers without a state, and takes nothing.
   if (!decision.allowed || sight === undefined) return;
   if (target !== undefined) return target.giveBack();
   const giveBack = undoOf(limiter, key, cost, decision, sight.mark);
@@ -309,7 +309,10 @@ function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, admitted: Attempt)
   });
 }
 
-/** Gives back the places of those who have left, from the newest on; then fails the one who leaves. */
+/**
+ * Gives back the places of the callers that have left, starting with the newest; then fails the
+ * caller that leaves now.
+ */
 async function cancelStart(
   queue: WaitingQueue,
   waiter: Waiter,
@@ -319,7 +322,7 @@ async function cancelStart(
   waiter.cancelled = true;
   uncount(waiter);
   try {
-    // The first one at once: a call that comes right after the abort may have the place.
+    // The first place is given back at once, so that a call right after the abort can have it.
     let newest = queue.delayed.last;
     for (let undone = 1; newest?.cancelled; undone++) {
       remove(newest);

@@ -18,11 +18,11 @@ import { type Deadlines, deadlines, pushDeadline, sweep } from "./deadlines.ts";
 /** The part of a limiter that waiting needs. */
 export interface QueueLimiter {
   readonly algorithm: Algorithm;
-  /** The queues of its store. */
+  /** The queues of the limiter's store. */
   readonly queues: WaitingQueues;
-  /** The most of its callers that may wait. */
+  /** The most callers of the limiter that may wait. */
   readonly maxWaiting: number;
-  /** How many of them wait. */
+  /** How many of its callers wait. */
   waiting: number;
   /**
    * The time by which waits are measured, in milliseconds: the runtime's monotonic clock, or the
@@ -31,7 +31,9 @@ export interface QueueLimiter {
   passing(): number;
   /** Calls back after so many milliseconds have passed; returns a function that cancels the call. */
   after(milliseconds: number, wake: () => void): () => void;
-  /** Runs a verb on one of the limiter's keys; what gives units back wakes the key's queue. */
+  /**
+   * Runs a verb on one of the limiter's keys. A verb that gives units back wakes the key's queue.
+   */
   call<Argument, Answer>(
     verb: Verb<Argument, Answer>,
     key: string,
@@ -41,9 +43,9 @@ export interface QueueLimiter {
   nameOf(key: string): string;
   /** Reports a verdict to the limiter's `onDecision`. */
   report(decision: Decision, key: string, cost: number): Decision;
-  /** Its clock, if it has one of its own. */
+  /** The limiter's clock, if it has one. */
   readonly clock: Clock | undefined;
-  /** Whether every release wakes those who wait, in whatever thread or process it is made. */
+  /** Whether every release wakes waiting callers, whatever thread or process makes it. */
   readonly tellsReleases: boolean;
   /** Milliseconds that may lie between the renewal of a permit and the answer to its holder. */
   readonly renewalLag: number;
@@ -51,11 +53,11 @@ export interface QueueLimiter {
   refundNotice(key: string): RefundNotice | undefined;
 }
 
-/** The thing that a caller waits for, if that is not simply a number of units. */
+/** The thing that a caller waits for, if it is not simply a number of units. */
 export interface WaitTarget {
   /** Tries to take it. */
   take(): MaybePromise<Attempt>;
-  /** Gives it back, because its caller has left meanwhile. */
+  /** Gives it back, because the caller has left meanwhile. */
   giveBack(): MaybePromise<unknown>;
   /** The longest sleep in milliseconds after a refusal; may be `Infinity`. */
   longestSleep(): number;
@@ -89,15 +91,15 @@ export interface Waiter extends WaitRequest, Links<Waiter> {
   readonly queue: WaitingQueue;
   /** The instant at which its `maxWait` ends, by `passing()`; may be `Infinity`. */
   readonly deadline: number;
-  /** Whether it is one of the `waiting` of its limiter: it, or one before it, was refused. */
+  /** Whether its limiter's `waiting` counts it, because it or a caller before it was refused. */
   counted: boolean;
-  /** Its admission, and the state after it, if those before it are admitted first. */
+  /** Its admission, and the state after it, if the callers before it are admitted first. */
   projection: Projection | undefined;
-  /** Gives its place back; set once it is charged and waits for its start. */
+  /** Gives its place back. Set once the caller is charged and waits for its start. */
   giveBack: (() => MaybePromise<unknown>) | undefined;
-  /** Whether it has left its place, which could not be given back yet. */
+  /** Whether the caller has left a place that could not be given back yet. */
   cancelled: boolean;
-  /** Starts it; set once its delay has passed. */
+  /** Starts the caller. Set once its delay has passed. */
   start: (() => void) | undefined;
   /** Cancels its sleep until it starts. */
   wake(): void;
@@ -111,7 +113,7 @@ export interface Waiter extends WaitRequest, Links<Waiter> {
 export interface ObservedState extends StateAt {
   /** The limiter whose `passing()` reports the store's time. */
   readonly limiter: QueueLimiter;
-  /** How far the store's clock was ahead of that. */
+  /** How far the store's clock was ahead of that limiter's `passing()`. */
   readonly ahead: number;
   /** Whether this is the key's state, as far as is known; otherwise it may hold more use. */
   readonly isExact: boolean;
@@ -120,37 +122,39 @@ export interface ObservedState extends StateAt {
 /** A call of the head that is under way. */
 export interface HeadCall {
   readonly waiter: Waiter;
-  /** The notice of refunds to the key, made before it was sent. */
+  /** The notice of refunds to the key, made before the call was sent. */
   readonly notice: RefundNotice | undefined;
   /** Whether units were given back since it was sent: the head must not sleep on its answer. */
   outdated: boolean;
   /** When it was sent, by `passing()`; only if it was not answered at once. */
   sentAt: number;
-  /** Called when it has ended and has given back what it took for a caller that left. */
+  /** Called when the call has ended, and its units are given back if the caller has left. */
   onEnd(): void;
 }
 
 /** The callers that wait for one key. */
 export interface WaitingQueue {
-  /** Not charged; the first one is the head. */
+  /** Callers that are not charged; the first of them is the head. */
   readonly waiting: LinkedList<Waiter>;
-  /** Charged, and sleeping out their delay, in the order of their places. */
+  /** Callers that are charged and sleep out their delay, in the order of their places. */
   readonly delayed: LinkedList<Waiter>;
-  /** The first of `delayed` that has not left; only known once it was searched for. */
+  /** The first of `delayed` that has not left; known only after a search. */
   staying: Waiter | undefined;
   /** The callers of `waiting` that have a deadline. */
   readonly deadlines: Deadlines<Waiter>;
-  /** The state that the head's last refusal saw; undefined when it was not kept, or is out of date. */
+  /** The state at the head's last refusal; `undefined` if it was not kept, or is out of date. */
   observed: ObservedState | undefined;
-  /** The last of `waiting` that has a projection; so have all before it. */
+  /** The last of `waiting` that has a projection; all callers before it have one, too. */
   projectedTo: Waiter | undefined;
-  /** Whether some projections are later than the truth, because somebody has left. */
+  /** Whether some projections may be too late, because a caller has left. */
   isPessimistic: boolean;
-  /** Before this instant, by `passing()`, nobody is projected, because many just were. */
+  /** No caller is projected before this instant, by `passing()`, because many just were. */
   restUntil: number;
-  /** Cancels what ends that rest; only while callers wait for their projection. */
+  /** Cancels the timer that ends that rest; only while callers wait for their projection. */
   rest: (() => void) | undefined;
-  /** The head's call that is under way: nothing is projected from what it may be changing. */
+  /**
+   * The head's call that is under way. It may change the state, so nothing is projected meanwhile.
+   */
   call: HeadCall | undefined;
   /** When the first unanswered call was sent. */
   silentSince: number | undefined;
@@ -160,9 +164,9 @@ export interface WaitingQueue {
   silenceEnds: number;
   /** Cancels the head's sleep; only while it sleeps. */
   sleep: (() => void) | undefined;
-  /** Whether all who wait are being failed, because the store was closed. */
+  /** Whether all waiting callers are being failed, because the store was closed. */
   isEnding: boolean;
-  /** Forgets the queue, when nobody is in it. */
+  /** Forgets the queue; called when nobody is in it. */
   close(): void;
 }
 
@@ -223,7 +227,9 @@ export function isWaiting(waiter: Waiter): boolean {
   return waiter.list === waiter.queue.waiting;
 }
 
-/** Takes a waiter out of the queue, if it is in it. Those behind it are admitted earlier, then. */
+/**
+ * Takes a waiter out of the queue, if it is in it. The callers behind it are then admitted earlier.
+ */
 export function dequeue(waiter: Waiter): void {
   if (!isWaiting(waiter)) return;
   const { queue, projection } = waiter;
@@ -235,7 +241,9 @@ export function dequeue(waiter: Waiter): void {
   if (isAwaited) endSleep(queue);
 }
 
-/** Whether the next head would be refused for as long as the one that leaves was: it need not try. */
+/**
+ * Whether the next head would be refused for as long as the head that leaves: then it need not try.
+ */
 function sleepsAsLong({ limiter, cost }: Waiter, next: Waiter | undefined): boolean {
   return next?.limiter === limiter && next.cost >= cost && !mayDelay(limiter.algorithm);
 }
@@ -274,13 +282,13 @@ export function admitHead(head: Waiter, { decision, sight }: Attempt): boolean {
 }
 
 /**
- * Starts those whose delay has passed, except behind one that still sleeps: an answer that came late
- * makes its caller sleep for longer than those who came after it.
+ * Starts the callers whose delay has passed, except behind a caller that still sleeps: after a late
+ * answer a caller sleeps for longer than the callers after it.
  */
 export function startDelayed(queue: WaitingQueue): void {
   const { delayed } = queue;
   for (let first = firstStaying(queue); first?.start !== undefined; first = firstStaying(queue)) {
-    // Whoever is before it has left.
+    // All callers before `staying` have left.
     while (first.list === delayed) {
       const gone = delayed.first!;
       remove(gone);
@@ -299,7 +307,7 @@ function firstStaying(queue: WaitingQueue): Waiter | undefined {
   return waiter;
 }
 
-/** Counts a waiter among those of its limiter. */
+/** Counts a waiter in its limiter's `waiting`. */
 function count(waiter: Waiter): void {
   if (waiter.counted) return;
   waiter.counted = true;
@@ -313,14 +321,15 @@ export function uncount(waiter: Waiter): void {
   waiter.limiter.waiting--;
 }
 
-/** Whether a caller may wait: it does already, or its limiter has room for one more. */
+/** Whether a caller may wait: it is counted already, or its limiter has room for one more. */
 export function mayWait({ counted, limiter }: Waiter): boolean {
   return counted || limiter.waiting < limiter.maxWaiting;
 }
 
 /**
- * Counts all who wait, because their head was refused; callers for whom there is no room leave.
- * Before that refusal nobody is counted, because it is not known yet whether anybody has to wait.
+ * Counts all waiting callers, because their head was refused; callers for whom there is no room
+ * leave. Before that refusal no caller is counted, because it is not yet known whether any caller
+ * has to wait.
  */
 export function countWaiting({ waiting }: WaitingQueue): void {
   let waiter = waiting.last;
@@ -363,19 +372,19 @@ export function passing({ limiter }: { readonly limiter: QueueLimiter }): number
   return Math.floor(limiter.passing());
 }
 
-/** Forgets what projections are made of. */
+/** Forgets the state that projections start from. */
 export function forgetState(queue: WaitingQueue): void {
   forgetProjections(queue);
   queue.observed = undefined;
 }
 
-/** Forgets who is admitted when. */
+/** Forgets all projected admissions. */
 export function forgetProjections(queue: WaitingQueue): void {
   queue.projectedTo = undefined;
   queue.isPessimistic = false;
 }
 
-/** Ends the sleep of the head: it is to try again. */
+/** Ends the head's sleep, so that it tries again. */
 export function endSleep(queue: WaitingQueue): void {
   queue.sleep?.();
   queue.sleep = undefined;
