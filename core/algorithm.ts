@@ -1,6 +1,6 @@
 /*
- * The contract of an algorithm: a pure reducer with what stores need to keep its states. All that
- * this package decides is decided by one of these.
+ * The contract of an algorithm: a pure reducer, and the functions that stores need to keep its
+ * states. An algorithm makes every decision of this package.
  */
 
 import type { Codec } from "./codec.ts";
@@ -29,13 +29,14 @@ export interface Policy {
   readonly period: number;
   /** The largest cost that a fresh key admits at one instant: the algorithm's capacity. */
   readonly burst: number;
-  /** For windows by a calendar, which differ: the length of the one that an instant falls in. */
+  /** For calendar windows, which differ in length: the length of the window at an instant. */
   readonly periodAt?: ((now: number) => number) | undefined;
 }
 
 /**
- * A rate limiting algorithm with its options filled in: a pure reducer and what stores need to
- * keep its states. The factories (`gcra`, `fixedWindow`, ...) return it, and anyone can write one.
+ * A rate limiting algorithm with its options filled in: a pure reducer, and the functions that
+ * stores need to keep its states. The factories (`gcra`, `fixedWindow`, ...) return algorithms, and
+ * anyone can write one.
  *
  * @typeParam State The memory of a key: a number where it fits, otherwise a small flat
  * object of numbers, or an immutable timeline.
@@ -60,19 +61,19 @@ export interface Algorithm<State = unknown> {
   readonly name: string;
   /** The canonical text of the options: part of every stored key. */
   readonly id: string;
-  /** The numbers of each limit inside: one, or one for each part of `all`. */
+  /** The numbers of each limit inside: one policy, or one for each part of `all`. */
   readonly policies: readonly Policy[];
   /** The largest cost that a fresh key admits. */
   readonly capacity: number;
-  /** The fresh state: that of a key never used. */
+  /** The fresh state: the state of a key that was never used. */
   readonly initial: State;
   /**
    * The reducer: from a state, an instant and a cost to a decision and the state after it.
    *
    * It is pure. It reads no clock and touches no store, and may be called again with the same
-   * arguments after a lost race. A refusal, and a look (cost 0), return the state that was given,
-   * the same one by `===`, so that no store writes anything for them. A negative cost gives units
-   * back, the newest first. A step that leaves no use returns `initial`.
+   * arguments after a lost race. For a refusal, and for a look (cost 0), it returns the same state
+   * (`===`), so that no store writes anything. A negative cost gives units back, the newest first.
+   * A step that leaves no use returns `initial`.
    *
    * @param state The key's state; `initial` for a key never seen.
    * @param now Milliseconds since the Unix epoch, 0 to 2^42; a fraction is floored.
@@ -82,11 +83,12 @@ export interface Algorithm<State = unknown> {
    */
   step(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
   /**
-   * The second reducer: takes what was really used, even beyond the capacity. It is always allowed,
-   * and its decision is that of a look (cost 0) at the state after it: `debt` says how many units are
-   * owed, and `step` admits nothing until they have drained. Charged at once is charged in parts.
+   * The second reducer takes the units that were really used, even beyond the capacity. It is
+   * always allowed, and its decision is a look (cost 0) at the state after it: `debt` says how many
+   * units are owed, and `step` admits nothing until they have drained. One charge has the same
+   * effect as several charges of the same sum.
    *
-   * It is pure, as `step` is. Debt is cut at a bound that the algorithm states; units beyond it are
+   * It is pure, like `step`. Debt is cut at a bound that the algorithm states; units beyond it are
    * lost. A cost of 0 looks, and a negative one gives units back, both as `step` does.
    *
    * @param state The key's state; `initial` for a key never seen.
@@ -96,24 +98,25 @@ export interface Algorithm<State = unknown> {
    * @throws {RangeError} If `now` or `cost` is out of range; the state is unchanged.
    */
   charge(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
-  /** How a state is kept as words and as text. */
+  /** Converts states to words and text, and back. */
   readonly codec: Codec<State>;
   /** Members that only the stores of this package read. An algorithm without them works as well. */
   readonly internals?: AlgorithmInternals<State> | undefined;
 }
 
 /**
- * The arithmetic of an algorithm as data: the name of a function and the numbers that make it. `all`
- * has the formulas of its parts, and an algorithm whose step is its charge has `"charge"` and its own.
- * A store that has the same function somewhere else, as Redis has, can run the state transition there.
+ * The arithmetic of an algorithm as data: the name of a function and the numbers that make it. The
+ * formula of `all` contains the formulas of its parts. The formula of an algorithm whose step
+ * always charges is `"charge"` and its own formula. A store that has the same function elsewhere,
+ * as Redis does, can run the state transition there.
  */
 export type Formula = readonly (string | number | Formula)[];
 
-/** The units of arrival times, where instants are one number of whole ticks. */
+/** The units of arrival times whose instants are one number of whole ticks. */
 export interface ArrivalRate {
   /** The policy's limit. */
   readonly limit: number;
-  /** Ticks of a millisecond. */
+  /** Ticks in a millisecond. */
   readonly perMillisecond: number;
   /** The emission interval in ticks. */
   readonly interval: number;
@@ -121,7 +124,7 @@ export interface ArrivalRate {
   readonly capacity: number;
   /** The most units that may be in use. */
   readonly mostUse: number;
-  /** Units that may wait for their start after they were admitted; 0 if none does. */
+  /** Units that may wait for their start after they were admitted; 0 if no unit waits. */
   readonly queue: number;
 }
 
@@ -132,16 +135,16 @@ export interface ArrivalRate {
  */
 export interface AlgorithmInternals<State = unknown> {
   /**
-   * The reducers split in two, for stores that avoid building a pair for each call; `step` and
-   * `charge` give the same results without it.
+   * The reducers split in two, for stores that avoid building a pair for each call. Without it,
+   * `step` and `charge` give the same results.
    */
   readonly halves?: SplitReducer<State> | undefined;
   /**
-   * The same for states that remember no receipts, if others can: a store that keeps the two apart
-   * spares its calls the question.
+   * The split reducer for states that remember no receipts, if other states can. A store that keeps
+   * the two kinds apart need not check the kind at each call.
    */
   readonly plain?: SplitReducer<State> | undefined;
-  /** The computation of `take`, where numbers can say it. */
+  /** The computation of `take`, if numbers can describe it. */
   readonly formula?: Formula | undefined;
   /** For an arrival time in one number of whole ticks: its units. */
   readonly arrival?: ArrivalRate | undefined;
@@ -154,24 +157,27 @@ export interface AlgorithmInternals<State = unknown> {
   readonly slots?: number | undefined;
   /** For `concurrency`: how permits are held, renewed and released. */
   readonly permits?: Permits<State> | undefined;
-  /** The same state as a value, where a store may pass a view of memory that it reuses. */
+  /**
+   * The same state as a value of its own, because a store may pass a view of memory that it reuses.
+   */
   detach?(state: State): State;
   /**
-   * About how many bytes a state takes in the engine's memory. Without it a store takes that from the
-   * words that the codec writes, which costs a call as long as those are many.
+   * Roughly how many bytes a state takes in the engine's memory. Without it, a store estimates the
+   * size by having the codec write the state, which takes longer the more words there are.
    */
   bytes?(state: State): number;
   /**
-   * The use that a state holds, the oldest first: charged at their instants, these units make it again,
-   * also under another limit. Absent where a charge at `now` ends when the use itself would.
+   * The use that a state holds, oldest first. Charging these units at their instants rebuilds the
+   * state, also under another limit. Absent if a charge at `now` ends when the use itself would
+   * end.
    */
   uses?(state: State, now: number): readonly UnitsAt[];
   /**
-   * The state that is furthest from fresh of all that calls for free units lead to by an instant: that of
-   * a key without free units. Absent where another one may be further.
+   * The state that is furthest from fresh among the states that calls for free units can lead to by
+   * an instant: the state of a key without free units. Absent if another state may be further.
    */
   furthest?(now: number): State;
-  /** How the units of one call are given back. Without it a receipt gives back nothing. */
+  /** How the units of one call are given back. Without `receipts`, a receipt gives back nothing. */
   readonly receipts?: Receipts<State> | undefined;
   /** How states are blocked, if the algorithm is `blockable`. */
   readonly blocks?: Blocks<State> | undefined;
@@ -189,33 +195,37 @@ export interface Blocks<State = unknown> {
   covered(state: State): unknown;
   /** When the state's block ends; 0 if it has none. */
   until(state: State): number;
-  /** The state with a block to that instant; the same one if it has one that ends no earlier. */
+  /**
+   * The state with a block until that instant. The same state if it already has a block that ends
+   * no earlier.
+   */
   block(state: State, until: number): State;
 }
 
 /**
- * The transitions of permits, beside an algorithm's reducer: permits are named by their holders, so that
- * each can be renewed and released. All of it is pure; `now` is a whole number from 0 to 2^42.
+ * The transitions of permits, in addition to an algorithm's reducer. Holders name permits by ids,
+ * so that each permit can be renewed and released. All of it is pure; `now` is a whole number from
+ * 0 to 2^42.
  *
  * @typeParam State The memory of a key.
  */
 export interface Permits<State> {
   /** Milliseconds for which a permit is held unless it is renewed. */
   readonly ttl: number;
-  /** Milliseconds for which its holder renews it at most. */
+  /** Milliseconds for which the holder of a permit renews it at most. */
   readonly maxHold: number;
   /**
-   * The state in which an id holds a permit; the same one if too few units are free. An id that holds
-   * one already renews it.
+   * The state in which an id holds a permit; the same state if too few units are free. An id that
+   * already holds a permit renews it.
    */
   hold(state: State, now: number, cost: number, id: number): State;
-  /** The state in which an id's permit is held for longer; the same one if it is gone. */
+  /** The state in which an id's permit is renewed; the same state if the permit is gone. */
   renew(state: State, now: number, id: number): State;
-  /** The state without an id's permit; the same one if it is gone. */
+  /** The state without an id's permit; the same state if the permit is gone. */
   release(state: State, now: number, id: number): State;
   /** Whether an id holds a permit. */
   holds(state: State, now: number, id: number): boolean;
-  /** Whether each permit may stand by itself in a state; otherwise only shares of holders do. */
+  /** Whether a state may list each permit by itself; otherwise it lists only shares of holders. */
   readonly single: boolean;
   /** How processes hold shares of the units. */
   readonly shares?: Shares<State> | undefined;
@@ -224,14 +234,16 @@ export interface Permits<State> {
 }
 
 /**
- * The transitions of shares, of which processes give out permits by themselves. All of it is pure.
+ * The transitions of shares. A process gives out permits from its share by itself. All functions
+ * are pure.
  *
  * @typeParam State The memory of a key.
  */
 export interface Shares<State> {
   /**
-   * The state in which a holder's share is as large as it asks for, or as there are units; for a share
-   * of 0 it has none. The same one if the message is late, or the share is gone that it renews.
+   * The state in which a holder's share is as large as requested, or as large as the free units
+   * allow. A request of 0 removes the share. The same state if the message is late, or renews a
+   * share that is gone.
    */
   set(state: State, now: number, message: ShareMessage): State;
   /** The share of a holder, with the number of its last message; `undefined` if it has none. */
@@ -242,15 +254,21 @@ export interface Shares<State> {
 export interface Share {
   /** Its units. */
   readonly units: number;
-  /** The number of the message that has set it. */
+  /** The number of the message that set it. */
   readonly number: number;
 }
 
 /** A request for a share: absolute and numbered, so that messages may be lost, late or doubled. */
 export interface ShareMessage {
-  /** The holder: a whole number from 1 to 2^53 - 1 that no other one has, such as 53 random bits. */
+  /**
+   * The holder's id: a whole number from 1 to 2^53 - 1 that no other holder has, such as 53 random
+   * bits.
+   */
   readonly id: number;
-  /** 1, and one more for each further message; only the first one begins a share. */
+  /**
+   * 1 for the first message, and one more for each further message. Only the first message begins a
+   * share.
+   */
   readonly number: number;
   /** The units that it wants to have. */
   readonly units: number;
@@ -262,9 +280,9 @@ export interface UnitsAt {
   readonly at: number;
   /** The units. */
   readonly units: number;
-  /** Whether nothing is left until all use ends, however few units these are: a lock. */
+  /** Whether no unit is free until all use ends, however few units are in use: a lock. */
   readonly locks?: boolean;
-  /** The part of the units that still counts, where use fades: above 0; 1 without it. */
+  /** For use that fades, the part of the units that still counts: above 0; default 1. */
   readonly part?: number;
 }
 
@@ -279,10 +297,10 @@ export interface UnitsAt {
  * @typeParam State The memory of a key.
  */
 export interface SplitReducer<State> {
-  /** The state after the call: the same one if it is refused. */
+  /** The state after the call; the same state if the call is refused. */
   take(state: State, now: number, cost: number): State;
-  /** The answer to the call, of the state before it and the state after it. */
+  /** The answer to the call, made from the states before and after it. */
   decide(state: State, next: State, now: number, cost: number): Decision;
-  /** The state after taking `cost` beyond the limit if need be. */
+  /** The state after taking `cost`, beyond the limit if need be. */
   charge(state: State, now: number, cost: number): State;
 }

@@ -1,6 +1,7 @@
 /*
- * The part of the library that the applications (service, replay, command) use beside its public
- * entry points. It is no subpath; it would become one with an application that is a package of its own.
+ * The part of the library that the applications (service, replay, command) use in addition to its
+ * public entry points. It is not a subpath of the package. It would become one if an application
+ * became a package of its own.
  */
 
 export { splitReducer, withoutReceipts } from "./algorithms/split_reducer.ts";

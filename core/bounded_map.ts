@@ -1,6 +1,6 @@
 /*
- * Maps of keys that others choose are bounded: a plain `Map` keeps its entries in the order in which
- * they were set, so the oldest is the first.
+ * Maps whose keys come from outside need a bound. A plain `Map` keeps its entries in the order in
+ * which they were set, so the first entry is the oldest.
  */
 
 /** Sets an entry, as the newest one; above `most` entries the oldest is forgotten. */

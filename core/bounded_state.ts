@@ -1,37 +1,37 @@
 /*
- * States that no call can have led to yet, because the clock by which they were written was set
- * back since: by a failover to a server with a slow clock, or because it was wrong. If such a state
- * were taken as it is, its key would be refused until the clock has caught up.
+ * States that lie too far in the future, because the clock that wrote them has been set back since
+ * then: by a failover to a server with a slow clock, or by a correction. If a store used such a
+ * state unchanged, its key would be refused until the clock has caught up.
  *
- * Only a store whose processes all go by one clock can tell. If each goes by its own, a faster
- * clock may have written such a state.
+ * Only a store whose processes all use one clock can recognize such a state. If each process uses
+ * its own clock, a faster clock may have written the state.
  */
 
 import type { Algorithm } from "./algorithm.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
 import { isNoted, withNotes } from "./receipts/noted.ts";
 
-/** Milliseconds that processes may differ by in the time of one server. */
+/** The milliseconds by which processes may differ in their estimate of one server's time. */
 export const MOST_AHEAD = 5_000;
 
 /**
- * The most milliseconds that a state of an algorithm is from being fresh, unless it is in debt;
- * `Infinity` if that is not known. A state within it does not need the functions below.
+ * The most milliseconds until a state without debt is fresh; `Infinity` if that is not known. A
+ * state that is fresh sooner does not need the functions below.
  */
 export function longestReset(algorithm: Algorithm): number {
   const { parts, furthest } = algorithm.internals ?? {};
   if (parts !== undefined) return Math.max(...parts.map(longestReset));
   if (furthest === undefined) return Infinity;
-  // Longest of all at the beginning of a window, which is where the one before it ends.
+  // The wait is longest at the beginning of a window, which is the end of the window before it.
   const now = resetOf(algorithm, furthest(0), 0);
   return Math.max(now, resetOf(algorithm, furthest(now), now));
 }
 
 /**
- * Whether a state, or a part of it, is further ahead than free units can bring it: one in debt, or one
- * whose clock was set back.
+ * Whether a state, or a part of it, is further ahead than taking free units can bring it: because
+ * it is in debt, or because its clock was set back.
  *
- * @param by By more than so many milliseconds.
+ * @param by Ignores leads of at most so many milliseconds.
  */
 export function isAhead(algorithm: Algorithm, state: unknown, now: number, by: number): boolean {
   const plain = isNoted(state) ? state.state : state;
@@ -41,15 +41,15 @@ export function isAhead(algorithm: Algorithm, state: unknown, now: number, by: n
     return parts.some((part, index) => isAhead(part, states[index], now, by));
   }
   if (furthest === undefined) return false;
-  // A refill at intervals is nearer or further away.
+  // With a refill at intervals, the distance to the next refill varies.
   const longest = Math.max(longestReset(algorithm), resetOf(algorithm, furthest(now), now));
   return resetOf(algorithm, plain, now) > longest + by;
 }
 
 /**
- * Bounds a state that is not in debt to one that calls can have led to by now: a state that is too
- * far ahead becomes the furthest of these, that of a key without free units. Any other is returned
- * as it is.
+ * Bounds a state without debt to the states that calls can have led to by now. A state that is too
+ * far ahead becomes the furthest of these: the state of a key without free units. Any other state
+ * is returned as it is.
  */
 export function boundedState(algorithm: Algorithm, state: unknown, now: number): unknown {
   if (!isAhead(algorithm, state, now, MOST_AHEAD)) return state;

@@ -1,7 +1,7 @@
 /*
- * How a changed limit takes over what a key had used under its older options. Each part of an `all`
- * takes over from the part in its place. Where only the limit of a log, a window, a counter or a
- * lockout has changed, use keeps its instants: it ends when it would have ended.
+ * How a changed limit takes over the use of a key under older options. Each part of an `all` takes
+ * over from the part in its place. If only the limit of a log, a window, a counter or a lockout has
+ * changed, use keeps its instants: it ends when it would have ended before the change.
  */
 
 import type { Algorithm, UnitsAt } from "./algorithm.ts";
@@ -11,7 +11,8 @@ import { plainState } from "./receipts/noted.ts";
 import type { FamilySpec, ReplaceMode } from "./store.ts";
 
 /**
- * Whether one algorithm can take over from another: neither is an `all`, or both have like parts.
+ * Whether one algorithm can take over from another part by part: neither is an `all`, or their
+ * parts correspond.
  */
 export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
   const parts = one.internals?.parts;
@@ -21,7 +22,7 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
     parts.every((part, index) => haveLikeParts(part, others[index]!));
 }
 
-/** A state that a key takes over: under the new options, and which of the older ones it is from. */
+/** A state that a key takes over, and the older options that it comes from. */
 export interface TakenOver {
   /** The state under the new options. */
   readonly state: unknown;
@@ -30,8 +31,8 @@ export interface TakenOver {
 }
 
 /**
- * The state that a key without a state takes over from older options. It takes over from the first
- * of them under which the key holds use. Algorithms with permits neither take over nor pass on.
+ * The state that a key without a state takes over from older options: from the first older options
+ * under which the key holds use. Algorithms with permits neither take use over nor pass it on.
  *
  * @param heldUnder Finds the key's state under the older options with an index; `undefined` if it
  * has none there.
@@ -55,10 +56,10 @@ export function takeOver(
 }
 
 /**
- * The state under the new options that has as much use, and as much debt, as a state under older
- * ones.
+ * The state under the new options with as much use, and as much debt, as a state under older
+ * options.
  *
- * Where only one of the two is an `all`, the use of the whole is carried over.
+ * If only one of the two algorithms is an `all`, the use of the whole is carried over.
  */
 export function carryOver(
   older: Algorithm,
@@ -103,13 +104,19 @@ export function carryOver(
 
 const NO_USES: readonly UnitsAt[] = [];
 
-/** Whether use ends at the same instants under both: all that differs is the limit. */
+/**
+ * Whether use ends at the same instants under both algorithms, because they differ only in their
+ * limits.
+ */
 function keepInstants(older: Algorithm, algorithm: Algorithm): boolean {
   const besideLimit = ({ id }: Algorithm) => id.split("/").toSpliced(1, 1).join("/");
   return older.internals?.uses !== undefined && besideLimit(older) === besideLimit(algorithm);
 }
 
-/** Spreads units over the instants of earlier use, newest first, because the oldest drop out. */
+/**
+ * Spreads units over the instants of earlier use, starting with the newest, because the oldest use
+ * ends first.
+ */
 function divide(
   uses: readonly UnitsAt[],
   total: number,
@@ -129,7 +136,7 @@ function divide(
     taken += share;
     given += Math.ceil(share * part - 1e-9);
   }
-  // Units may be left: of a longer lock, or because of rounding up.
+  // Units may remain because of a longer lock, or because of rounding up.
   if (divided.length === 0) return [{ at: now, units: total }];
   divided[0]!.units += Math.max(0, total - given);
   return divided.reverse();

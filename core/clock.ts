@@ -2,7 +2,8 @@
  * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` returns them. `Date.now`
  * itself is one.
  *
- * A clock of another time, such as a test's, brings `after` as well, so that waiting follows it.
+ * A clock that does not follow real time, such as a test's clock, has `after` as well, so that
+ * waiting follows it.
  */
 export interface Clock {
   /** The time now. */
@@ -16,14 +17,17 @@ export interface Clock {
 }
 
 /**
- * The milliseconds by which waits and deadlines on a clock are measured: those of the clock itself
- * if it brings `after`, otherwise those of the runtime's monotonic clock.
+ * The clock in milliseconds that measures waits and deadlines: the given clock if it has `after`,
+ * otherwise the runtime's monotonic clock.
  */
 export function passingTime(clock: Clock | undefined): () => number {
   return clock?.after === undefined ? () => performance.now() : clock;
 }
 
-/** The longest that a timer holds: 2^31 - 1 ms, some 25 days. A longer one fires at once. */
+/**
+ * The longest delay of a timer: 2^31 - 1 ms, some 25 days. A timer with a longer delay fires at
+ * once.
+ */
 export const LONGEST_TIMER: number = 2 ** 31 - 1;
 
 /** Calls `wake` after so many milliseconds of real time; returns a function that cancels the call. */
@@ -32,7 +36,7 @@ export function afterRealTime(milliseconds: number, wake: () => void): () => voi
   const end = performance.now() + milliseconds;
   function sleep(): void {
     const left = end - performance.now();
-    // A timer may fire a little early, and a long sleep takes several.
+    // A timer may fire a little early, and a long sleep takes several timers.
     if (left <= 0) wake();
     else timer = setTimeout(sleep, Math.min(Math.ceil(left), LONGEST_TIMER));
   }
@@ -40,7 +44,7 @@ export function afterRealTime(milliseconds: number, wake: () => void): () => voi
   return () => clearTimeout(timer);
 }
 
-/** Lets the time of a clock pass: by its own `after`, or in real time. */
+/** The function that waits on a clock: the clock's own `after`, or a timer in real time. */
 export function timerOf(clock: Pick<Clock, "after"> | undefined): NonNullable<Clock["after"]> {
   return clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake);
 }

@@ -1,8 +1,8 @@
-/** Says once that a store was closed. */
+/** Announces once that a store was closed. */
 export interface CloseNotice {
   /** A store's `onClose`. */
   onClose(ended: () => void): void;
-  /** Calls all that were given; nothing if it was called before. */
+  /** Calls all functions that were given to `onClose`. A second call does nothing. */
   announce(): void;
 }
 

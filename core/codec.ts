@@ -2,10 +2,10 @@
  * How a state is kept outside of the reducer: as float64 words in a slot of shared memory, and as
  * short text in Redis.
  *
- * Both directions are inverse for every state that a step can return. The text is versioned (it
- * starts with a letter and a version number), canonical (two texts of one state are the same text)
- * and short enough to be read in redis-cli. It must not begin with NUL, nor contain U+FFFD. Words or text of an unknown shape read as `undefined`,
- * which a store treats as a fresh key.
+ * Reading inverts writing for every state that a step can return. The text is versioned (it starts
+ * with a letter and a version number), canonical (two texts of one state are the same text) and
+ * short enough to be read in redis-cli. It must not begin with NUL, nor contain U+FFFD. Words or
+ * text of an unknown shape read as `undefined`, which a store treats as a fresh key.
  *
  * @typeParam State The memory of a key.
  *
@@ -26,7 +26,7 @@ export interface Codec<State> {
   readonly maxWords: number;
   /** Writes the state at `offset` and returns how many words it took: 1 to `maxWords`. */
   write(state: State, words: Float64Array, offset: number): number;
-  /** Reads `count` words at `offset`; `undefined` if they are no state of this algorithm. */
+  /** Reads `count` words at `offset`; `undefined` if they are not a state of this algorithm. */
   read(words: Float64Array, offset: number, count: number): State | undefined;
   /** The state as canonical text. */
   encode(state: State): string;

@@ -2,7 +2,7 @@
  * The answer of a reducer: one flat object, always with the same fields in the same order, so that
  * every call site sees a single shape.
  *
- * All durations are whole milliseconds counted from the `now` of the call; none is an instant.
+ * All times are durations in whole milliseconds from the `now` of the call, never instants.
  *
  * @example
  * ```ts
@@ -24,30 +24,38 @@ export interface Decision {
   /** Whole units that one call could still take now, after this one; at least 0. */
   readonly remaining: number;
   /**
-   * Milliseconds until this same cost would be admitted if nothing else happens: 0 if allowed,
-   * `Infinity` if never, because the cost is above the capacity. At that millisecond it is admitted,
-   * one earlier it is not.
+   * Milliseconds until the same cost would be admitted if nothing else happens: 0 if it is allowed,
+   * `Infinity` if it can never be admitted because it is above the capacity. At that millisecond
+   * the cost is admitted; one millisecond earlier it is not.
    */
   readonly retryAfter: number;
   /** Milliseconds until `remaining` next grows; 0 at capacity. */
   readonly nextAfter: number;
-  /** Milliseconds until the key is fresh: also the time to live of its state. */
+  /** Milliseconds until the key is fresh. This is also the time to live of its state. */
   readonly resetAfter: number;
-  /** Milliseconds to wait before going ahead: 0 but for an admitted call of `leakyQueue`. */
+  /** Milliseconds to wait before going ahead: 0 except for an admitted call of `leakyQueue`. */
   readonly delay: number;
   /**
-   * Units beyond the capacity, 0 otherwise: what `charge` took of more than was there, and what a
-   * clock that stepped back sees of use to come. Until it has drained nothing is admitted.
+   * Units in use beyond the capacity; 0 if there are none. They come from `charge`, or from use
+   * that lies in the future because the clock stepped back. Nothing is admitted until the debt has
+   * drained.
    */
   readonly debt: number;
-  /** `undefined` when the limiter's own store answered; otherwise who did in its place. */
+  /**
+   * `undefined` if the limiter's own store answered; otherwise the source that answered in its
+   * place.
+   */
   readonly source: DecisionSource | undefined;
-  /** From `all` and `consumeAll`: each one's decision, in order; otherwise `undefined`. */
+  /**
+   * For `all` and `consumeAll`: the decision of each part or entry, in order; otherwise
+   * `undefined`.
+   */
   readonly parts: readonly Decision[] | undefined;
 }
 
 /**
- * The source, where it was not the limiter's own store: another store (`"fallback"`), or the failure
- * policy (`"policy"`), whose answers say nothing about the limit.
+ * The source of a decision that did not come from the limiter's own store: another store
+ * (`"fallback"`), or the failure policy (`"policy"`). Answers of the policy say nothing about the
+ * limit.
  */
 export type DecisionSource = "fallback" | "policy";

@@ -1,12 +1,13 @@
 /*
- * The errors that limiters and stores throw, beside those of wrong arguments: callers know
- * by class or name whether anything was charged.
+ * The errors that limiters and stores throw, apart from errors of wrong arguments. Their class or
+ * name tells callers whether anything was charged.
  */
 
 import type { Decision } from "./decision.ts";
 
 /**
- * `acquire` was refused: the cost can never be admitted, the wait would be too long, or too many wait.
+ * `acquire` was refused: the cost can never be admitted, the wait would be too long, or too many
+ * callers wait.
  *
  * @example
  * ```ts
@@ -27,7 +28,7 @@ export class RateLimitedError extends Error {
   /** The refusal; its `retryAfter` counts the calls that wait before this one. */
   readonly decision: Decision;
 
-  /** Makes the error of what could not be done and the refusal. */
+  /** Makes the error from a message that says what could not be done, and the refusal. */
   constructor(message: string, decision: Decision) {
     super(message);
     this.decision = decision;
@@ -41,14 +42,17 @@ export class StoreUnavailableError extends Error {
   /** Whether the call may have been charged: `"no"`, or `"unknown"` if it may have been. */
   readonly applied: "no" | "unknown";
 
-  /** Makes the error of what could not be done and whether it may have been done all the same. */
+  /**
+   * Makes the error from a message that says what could not be done, and whether it may have been
+   * done nevertheless.
+   */
   constructor(message: string, applied: "no" | "unknown", options?: ErrorOptions) {
     super(message, options);
     this.applied = applied;
   }
 }
 
-/** A store lost the race for a key as often as it may; nothing was charged. */
+/** A store lost the race for a key in every try that it has; nothing was charged. */
 export class ContentionError extends Error {
   /** The name of the class. */
   override readonly name = "ContentionError";
@@ -60,13 +64,16 @@ export class StoreFullError extends Error {
   override readonly name = "StoreFullError";
 }
 
-/** More calls wait for a store than it may keep waiting; nothing was charged. */
+/** More calls wait for a store than may wait; nothing was charged. */
 export class StoreOverloadedError extends Error {
   /** The name of the class. */
   override readonly name = "StoreOverloadedError";
 }
 
-/** Whether an error says that too many calls wait, by its name: no failure policy may admit them. */
+/**
+ * Whether an error says, by its name, that too many calls wait. No failure policy may admit such
+ * calls.
+ */
 export function isOverload(error: unknown): boolean {
   return (error as Partial<Error> | null | undefined)?.name === "StoreOverloadedError";
 }
@@ -79,8 +86,9 @@ const STORE_ERRORS: readonly unknown[] = [
 ];
 
 /**
- * Whether an error says that a store could not decide, which no caller is to blame for. By its name,
- * so that the errors of another copy of this package count, and those that crossed to another thread.
+ * Whether an error says that a store could not decide, which is not the caller's fault. It is
+ * recognized by name, so that errors of another copy of this package count, and errors that crossed
+ * to another thread.
  */
 export function isStoreError(error: unknown): boolean {
   return STORE_ERRORS.includes((error as Partial<Error> | null | undefined)?.name);

@@ -6,11 +6,11 @@
 import { isPromise } from "./maybe_promise.ts";
 
 /**
- * A caller's function, made safe to call: what it throws or rejects with is reported.
+ * A caller's function, made safe to call: its exceptions and rejections are reported.
  *
  * @param callback The caller's function.
- * @param report Given the error, and what the function was called with. It must not throw.
- * @returns The function, which answers `undefined` where it failed or is asynchronous.
+ * @param report Receives the error, and the arguments of the function. It must not throw.
+ * @returns The function, which returns `undefined` if it failed or is asynchronous.
  */
 export function guarded<Call extends readonly unknown[], Value>(
   callback: (...call: Call) => Value,

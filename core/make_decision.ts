@@ -34,7 +34,7 @@ export function makeDecision(
 /**
  * Shows the engine, before the first real decision, that the numeric fields may hold anything.
  *
- * V8 first assumes small integers. When an `Infinity` or a large duration then comes, it boxes the
+ * V8 first assumes small integers. When an `Infinity` or a large duration comes later, it boxes the
  * field and deprecates the old shape. Code compiled before that keeps making objects of the
  * deprecated shape and migrates each of them at run time: a decision takes 430 ns instead of 120
  * for as long as the process lives (measured on V8 13.6 and 15.0). V8 assumes nothing about a field

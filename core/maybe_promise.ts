@@ -1,13 +1,13 @@
 /*
  * A value, or a promise of it. Limiters and stores made of stores are written once for stores that
- * answer at once and for those that answer by promises; these functions are the only places that
- * know the two apart. A promise is whatever has a `then`: those of other realms and libraries count.
+ * answer at once and for those that answer by promises; only these functions tell the two apart. A
+ * promise is any object with a `then`, so promises of other realms and libraries count.
  */
 
 /** A value at hand, or a promise of it: no promise where the value is known. */
 export type MaybePromise<Value> = Value | PromiseLike<Value>;
 
-/** Whether a value is still to come. */
+/** Whether a value is a promise. */
 export function isPromise<Value>(value: MaybePromise<Value>): value is PromiseLike<Value> {
   return typeof (value as PromiseLike<Value> | undefined)?.then === "function";
 }
@@ -20,7 +20,7 @@ export function andThen<Value, Next>(
   return isPromise(value) ? value.then(then) : then(value);
 }
 
-/** The value of a call, or what `recover` makes of its error. */
+/** The value of a call, or the value that `recover` makes of its error. */
 export function orElse<Value>(
   call: () => MaybePromise<Value>,
   recover: (error: unknown) => MaybePromise<Value>,
@@ -33,7 +33,7 @@ export function orElse<Value>(
   }
 }
 
-/** The value of a call; `end` runs when the call has ended, well or not. */
+/** The value of a call; `end` runs when the call has ended, with or without an error. */
 export function andFinally<Value>(
   call: () => MaybePromise<Value>,
   end: () => void,
@@ -50,7 +50,7 @@ export function andFinally<Value>(
   return value;
 }
 
-/** All values: at once if none of them is a promise. */
+/** All values; at once if no value is a promise. */
 export function allOf<Value>(
   values: readonly MaybePromise<Value>[],
 ): MaybePromise<readonly Value[]> {

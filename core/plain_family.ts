@@ -15,7 +15,7 @@ import type {
 } from "./store.ts";
 import { storedKey } from "./stored_key.ts";
 
-/** The functions of such a store. */
+/** The functions that a store must have for `plainFamily`. */
 export interface PlainStore<Mode extends StoreMode> {
   /** The store's `run`. */
   readonly run: StoreBase<Mode>["run"];
@@ -24,10 +24,10 @@ export interface PlainStore<Mode extends StoreMode> {
 }
 
 /**
- * A family whose single calls are batches of one, and whose keys are named by `storedKey`: all that a
- * store of one's own needs of `open`.
+ * A family whose single calls are batches of one, and whose keys are named by `storedKey`. A custom
+ * store needs nothing else for its `open`.
  *
- * @param store How it runs operations, and forgets keys.
+ * @param store The store's functions that run operations and forget keys.
  * @param spec The spec that the family was opened with.
  *
  * @example A store in a map
@@ -87,7 +87,7 @@ export function plainFamily<Mode extends StoreMode>(
   return family;
 }
 
-/** The names under which a key may be stored: under the options of today, then older ones. */
+/** The names under which a key may be stored: with the current options, then with older options. */
 export function namesOf({ prefix, algorithm, older }: FamilySpec, key: string): readonly string[] {
   return [algorithm, ...older.map(({ algorithm }) => algorithm)]
     .map(({ id }) => storedKey(prefix, id, key));

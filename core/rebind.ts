@@ -14,7 +14,7 @@ export interface Rebind {
  * Binds verbs to the families of another store.
  *
  * @param store The other store.
- * @param specOf How a family is opened there; by default as it is here.
+ * @param specOf Makes the specification of a family on the other store; by default it is the same.
  */
 export function rebindTo(store: Store, specOf: (spec: FamilySpec) => FamilySpec = same): Rebind {
   const families = new WeakMap<Family, Family>();

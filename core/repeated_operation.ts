@@ -1,6 +1,8 @@
 import type { Operation } from "./store.ts";
 
-/** Up to this many operations, comparing each with each is faster than building text for their keys. */
+/**
+ * For up to this many operations, comparing each pair is faster than building text for the keys.
+ */
 const FEW = 8;
 
 /** The first operation whose key an earlier operation already uses; `undefined` if all keys differ. */

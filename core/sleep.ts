@@ -8,9 +8,9 @@ import { type Clock, timerOf } from "./clock.ts";
 /**
  * Waits for the given number of milliseconds of a clock, or until a signal is aborted.
  *
- * @param clock Waits by its `after` if it brings one, otherwise in real time.
+ * @param clock Its `after` does the waiting if it has one; otherwise the wait is in real time.
  * @param milliseconds 0 or more; may be longer than a timer can hold.
- * @param signal Ends the wait when aborted; if it already is, at once.
+ * @param signal Ends the wait when aborted; at once if it is aborted already.
  * @returns Whether the whole time has passed.
  */
 export function sleep(

@@ -4,9 +4,9 @@
  * steps back, this time goes on at the pace of the monotonic clock. When the wall clock steps
  * forwards, as after a machine was suspended, this time follows it.
  *
- * A call reads one clock, and nearly all calls see the millisecond of the call before. The monotonic
- * clock is read when the time seems to have gone back, and once a second, to have a point to go on
- * from.
+ * A call reads only the wall clock, and nearly all calls see the same millisecond as the call
+ * before. The monotonic clock is read when the time seems to have gone back, and once a second, so
+ * that there is a recent point to continue from.
  */
 
 /** The clocks of a machine, in milliseconds. */
@@ -26,37 +26,41 @@ export interface SteadyTime {
 }
 
 /**
- * The newest time of others that go by the same time, such as the threads of one store: nobody falls
- * behind them. Read and published once a second at most.
+ * The newest time of others that share the time, such as the threads of one store, so that no
+ * thread falls behind the others. It is read and published at most once a second.
  */
 export interface TimeOfOthers {
   /** The newest time that was published; 0 before the first. */
   newest(): number;
-  /** Tells them this one's. */
+  /** Publishes the time of this one. */
   tell(time: number): void;
 }
 
-/** How far the clocks may drift apart within a second: less is no step. */
+/**
+ * How many milliseconds the clocks may drift apart within a second. A smaller difference is not a
+ * step.
+ */
 const TOLERANCE = 100;
-/** How long the wall clock alone is read. */
+/** How many milliseconds may pass before the monotonic clock is read again. */
 const INTERVAL = 1_000;
 
 /**
  * Makes a steady time from two clocks.
  *
- * @param isOtherClock Whether the wall clock is now another one, which is followed wherever it
- * goes.
- * @param others Others that go by the same time, if there are any.
+ * @param isOtherClock Whether the wall clock was replaced by another clock. The time follows a new
+ * clock wherever it goes.
+ * @param others Others that share the time, if there are any.
  */
 export function steadyTime(
   { wall, monotonic }: MachineClocks,
   isOtherClock: () => boolean = () => false,
   others?: TimeOfOthers,
 ): SteadyTime {
-  // The last reading of the wall clock, the time then, the lead of the time over that clock, and when
-  // both clocks are read next. A call of the same millisecond writes none of them, so allocates none.
+  // The last reading of the wall clock, the time then, the lead of the time over that clock, and
+  // when both clocks are read next. A call in the same millisecond writes none of these variables,
+  // so it allocates nothing.
   let [shownAt, last, lead, due] = [NaN, 0, 0, 0];
-  /** The time and the monotonic clock as both were read; `undefined` before. */
+  /** The time and the monotonic clock at the last reading of both; `undefined` before the first. */
   let read: { readonly time: number; readonly at: number } | undefined;
   let steps = 0;
 
@@ -81,14 +85,14 @@ export function steadyTime(
     return time;
   }
 
-  /** The time, of what the wall clock shows and what has passed by the monotonic one. */
+  /** The time, computed from the wall clock and the time that has passed by the monotonic clock. */
   function steadied(shown: number, passed: number): number {
     const isBack = shown < last || shown < passed - TOLERANCE;
     if (isBack || shown > passed + TOLERANCE) steps++;
     return isBack ? Math.max(last, passed) : shown;
   }
 
-  /** The time as the wall clock shows another millisecond. */
+  /** The time, when the wall clock shows another millisecond than at the last call. */
   function advance(wallTime: number): number {
     shownAt = wallTime;
     const shown = wallTime + lead;

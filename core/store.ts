@@ -36,23 +36,24 @@ import type { Decision, DecisionSource } from "./decision.ts";
 export type VerbKind = "take" | "charge" | "free" | "look";
 
 /**
- * The transition of an algorithm that a verb makes: of `units` that are taken if they are free, given
- * back (`refund`), or taken in any case. A store that computes these itself, as Redis does by a script,
- * can run the verb; other verbs that free units have no transition, because they need notes.
+ * The transition of an algorithm that a verb makes: `units` are taken if they are free, given back
+ * (`refund`), or taken in any case. A store that computes transitions itself, as Redis does by a
+ * script, can run the verb. Other verbs that free units have no transition, because they need
+ * notes.
  */
 export type Transition = "take" | "giveBack" | "charge";
 
 /**
- * A verb on one algorithm: two pure functions of a state, and a third for neighbours in a batch.
- * `now` is a whole number from 0 to 2^42. They may be called again after a lost race.
+ * A verb on one algorithm: two pure functions of a state, and a third function for neighbours in a
+ * batch. `now` is a whole number from 0 to 2^42. They may be called again after a lost race.
  *
  * @typeParam Argument The argument of a call, such as its cost.
  * @typeParam Answer The answer to a call.
  */
 export interface Steps<Argument, Answer> {
   /**
-   * The state after the call: the same one (`===`) if nothing changes, `algorithm.initial` if no use is
-   * left. A store passes `algorithm.initial` for a key that it does not hold.
+   * The state after the call: the same state (`===`) if nothing changes, `algorithm.initial` if no
+   * use is left. A store passes `algorithm.initial` for a key that it does not hold.
    */
   next(state: unknown, now: number, argument: Argument): unknown;
   /**
@@ -61,14 +62,15 @@ export interface Steps<Argument, Answer> {
    */
   answer(state: unknown, next: unknown, now: number, argument: Argument): Answer;
   /**
-   * Both at once, for a verb whose halves share work: a store that never repeats a call, as the memory
-   * store, may call it instead of the two.
+   * `next` and `answer` at once, for a verb whose halves share work. A store that never repeats a
+   * call, such as the memory store, may call `step` instead of the two.
    */
   step?(state: unknown, now: number, argument: Argument): readonly [answer: Answer, next: unknown];
   /**
-   * For a verb that makes a transition of its algorithm: the answer, from the decision of that transition
-   * and the state after it. A store that computes both itself, as the memory store does for arrival times,
-   * may call it instead of the two; it keeps no timeline either.
+   * For a verb that makes a transition of its algorithm: the answer, made from the decision of that
+   * transition and the state after it. A store that computes decision and state itself, as the
+   * memory store does for arrival times, may call `answerTo` instead of `next` and `answer`. It
+   * must not keep a timeline either.
    */
   answerTo?(decision: Decision, next: unknown, now: number): Answer;
   /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
@@ -87,8 +89,8 @@ export interface Verb<Argument, Answer> {
   /** Its effect: caches, queues and commits depend on that. */
   readonly kind: VerbKind;
   /**
-   * Whether it names what it renews or gives back, as verbs of permits do: on a store that does not
-   * hold it, nothing happens, and the decision is not allowed.
+   * Whether it names the thing that it renews or gives back, as verbs of permits do. On a store
+   * that does not hold that thing, nothing happens, and the decision is not allowed.
    */
   readonly byId?: boolean | undefined;
   /** The units of a call, at least 0. */
@@ -102,8 +104,8 @@ export interface Verb<Argument, Answer> {
   /** The decision in an answer. */
   decisionOf(answer: Answer): Decision;
   /**
-   * The answer that contains a decision which did not come from `answer`: that of a failure policy, or
-   * one that a store above has changed.
+   * The answer that contains a decision which did not come from `answer`: the decision of a failure
+   * policy, or a decision that an outer store has changed.
    *
    * @param answer The answer that the decision was made of, if there is one.
    */
@@ -111,19 +113,20 @@ export interface Verb<Argument, Answer> {
   /** The algorithm's own transition that this verb makes; `undefined` if it makes another one. */
   transition(algorithm: Algorithm): Transition | undefined;
   /**
-   * For a verb on units that an earlier call took: who admitted that call, if not the limiter's own
-   * store. A store made of stores asks the one that holds the units. Other verbs lack it.
+   * For a verb on units that an earlier call took: the source that admitted that call, if it was
+   * not the limiter's own store. A store made of stores then asks the store that holds the units.
+   * Other verbs lack `sourceOf`.
    */
   sourceOf?(argument: Argument): DecisionSource | undefined;
 }
 
 /**
- * How a changed limit treats what a key had used: `"keep"` carries it over unit by unit,
+ * How a changed limit treats the earlier use of a key: `"keep"` carries it over unit by unit,
  * `"proportional"` as the same share of the new capacity, rounded up.
  */
 export type ReplaceMode = "keep" | "proportional";
 
-/** Options that others took the place of, and how use under them is carried over. */
+/** Options that newer options replaced, and how use under the older options is carried over. */
 export interface OlderOptions {
   /** The algorithm with the older options. */
   readonly algorithm: Algorithm;
@@ -138,9 +141,9 @@ export interface FamilySpec {
   /** The algorithm, whose id is part of its stored keys. */
   readonly algorithm: Algorithm;
   /**
-   * Older options, the newest first. A key that holds no state takes over from the first of them under
-   * which it holds use, before the call; that is written even if the call is then refused. A look
-   * writes nothing.
+   * Older options, the newest first. Before a call, a key that holds no state takes over from the
+   * first older options under which it holds use. The state that it took over is written even if
+   * the call is then refused. A look writes nothing.
    */
   readonly older: readonly OlderOptions[];
 }
@@ -156,7 +159,7 @@ export interface Family<Mode extends StoreMode = StoreMode> {
   /** The definition that it was opened with. */
   readonly spec: FamilySpec;
   /**
-   * Binds a verb to the family's keys. The same object each time.
+   * Binds a verb to the family's keys. Returns the same object each time.
    *
    * @throws {TypeError} If the algorithm has no such verb.
    */
@@ -166,21 +169,21 @@ export interface Family<Mode extends StoreMode = StoreMode> {
   /** The name under which a key is stored or shown. */
   nameOf(key: string): string;
   /**
-   * The notice of units that are given back to a key, from now on, in another thread or process. Absent
-   * where a store cannot tell.
+   * The notice of units that are given back to a key, from now on, in another thread or process.
+   * Absent if a store cannot tell.
    */
   refundNotice?(key: string): RefundNotice;
   /**
-   * Milliseconds that may lie between the renewal of a permit and the answer to its holder; 0
-   * without it. A holder relies on its permit for so much less than its time to live.
+   * Milliseconds that may lie between the renewal of a permit and the answer to its holder; default
+   * 0. A holder relies on its permit for so many milliseconds less than the time to live.
    */
   readonly renewalLag?: number | undefined;
 }
 
 /**
- * The notice of refunds to a key, a function: it calls `wake`, once and never before it returns, if units
- * were given back since the notice was made, or when the store is closed. It returns a function that
- * cancels the call.
+ * The notice of refunds to a key. It calls `wake` if units were given back since the notice was
+ * made, or when the store is closed: once, and never before the notice has returned. It returns a
+ * function that cancels the call.
  */
 export type RefundNotice = (wake: () => void) => () => void;
 
@@ -239,11 +242,12 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
   /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetAll` needs it. */
   deleteAll?(prefix: string): Answered<Mode, void>;
   /**
-   * Calls `ended` once the store is closed, at once if it is: whoever waits for a turn on it is then
-   * failed. Absent where a store cannot tell; such callers learn it from their next call.
+   * Calls `ended` once the store is closed, or at once if it is closed already; callers that wait
+   * for a turn on the store then fail. Absent if a store cannot tell. Waiting callers then learn it
+   * from their next call.
    */
   onClose?(ended: () => void): void;
-  /** Releases the resources of the store. A closed store answers no more. */
+  /** Releases the resources of the store. A closed store no longer answers. */
   close(): Answered<Mode, void>;
   /** Closes the store, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -255,5 +259,8 @@ export type SyncStore = StoreBase<"sync">;
 /** A store that answers by promises: Redis. */
 export type AsyncStore = StoreBase<"async">;
 
-/** A store of either kind. One job: to replace a key's state by a pure function of it, atomically. */
+/**
+ * A store of either kind. Its one job is to replace a key's state by a pure function of it,
+ * atomically.
+ */
 export type Store = SyncStore | AsyncStore;

@@ -22,7 +22,7 @@ export function storedKey(prefix: string, id: string, key: string): string {
   return `${escapedKey(prefix)}:{${escapedKey(key)}}:${id}`;
 }
 
-/** A prefix or a key as it is part of a stored key. */
+/** A prefix or a key, escaped for a stored key. */
 export function escapedKey(text: string): string {
   return /[%{}]/.test(text)
     ? text.replaceAll("%", "%25").replaceAll("{", "%7B").replaceAll("}", "%7D")

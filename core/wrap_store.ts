@@ -2,8 +2,8 @@
  * Stores made of stores. A wrapper opens a family of its own for each inner family, so that no call
  * bypasses it. It explicitly passes on whatever it does not define itself.
  *
- * Such stores answer as the inner one does, at once or by promises. They are written once, for both,
- * and typed as a store of either kind here.
+ * Such stores answer as the inner one does, at once or by promises. They are written once for both
+ * kinds, so here they have the type of a store of either kind.
  */
 
 import { bindOnce } from "./bind_once.ts";

@@ -11,9 +11,9 @@
  *   leakyQueue    the TAT less the intervals of a burst is when the next call starts; queue + burst
  *                 intervals is how far it may lie ahead
  *
- * They differ in what people see in them, not in a single decision but `delay`; so here is the
- * reducer of all four. The TAT needs no clamp for a clock that steps back: seen from an earlier
- * now it lies further ahead, and admits less.
+ * The four are different views of one computation: apart from `delay`, all of their decisions are
+ * equal, so one reducer serves all four. The TAT needs no clamp for a clock that steps back: seen
+ * from an earlier now it lies further ahead, and admits less.
  *
  * Sources: ITU-T I.371 annex A, the virtual scheduling algorithm; J. Turner, "New Directions in
  * Communications" (IEEE Communications Magazine 24.10, 1986), the leaky bucket as a meter.
@@ -24,7 +24,7 @@ import type { Returns } from "../receipts/returns.ts";
 import type { Ticks } from "./ticks.ts";
 
 /**
- * The accounting by a theoretical arrival time.
+ * The accounting that is based on a theoretical arrival time.
  *
  * @param scale How instants are counted.
  * @param interval The emission interval in ticks.
@@ -50,7 +50,8 @@ export function arrivalTime<Instant>(
   return {
     add: (tat, now, units) => later(tat, now, units * interval),
     giveBack(tat, now, units) {
-      // No more are ever in use, however far ahead a stepped-back clock sees them.
+      // No more units than `mostUse` are ever in use, however far ahead a clock that stepped back
+      // sees the TAT.
       const decrement = (units < mostUse ? units : mostUse) * interval;
       return decrement < ahead(tat, now) ? earlier(tat, decrement) : initial;
     },
@@ -61,7 +62,7 @@ export function arrivalTime<Instant>(
   };
 }
 
-/** Ticks given back are counted modulo this. */
+/** Ticks given back are counted modulo this number. */
 const BACK_CYCLE = 2 ** 53;
 
 /** The sum, modulo the cycle, of two numbers below it: their sum alone need not be exact. */
@@ -72,10 +73,10 @@ function cycled(back: number, ticks: number): number {
 /**
  * How the units of one call are given back. Units drain first in, first out, so those of a call are
  * gone when its TAT has come: a refund before that moves the TAT back, and with it the TAT of every
- * call after it. So the state counts the ticks that were ever given back, and a receipt knows how many
- * these were at its call. It cannot know whether they came before its own units or after them, and takes
- * the former: no more is given back than counts. The newest call's units stand before nobody's, and are
- * not counted.
+ * call after it. So the state counts all ticks that were ever given back, and a receipt keeps that
+ * count as of its call. A receipt cannot know whether ticks given back since then came before its
+ * own units or after them. It assumes before, so that it never gives back more than still counts.
+ * Giving back the newest call's units moves no other call's TAT, so those ticks are not counted.
  *
  * @param newestOnly Whether only the newest call's units can be given back: a place in a queue.
  */
@@ -112,7 +113,9 @@ function arrivalReturns<Instant>(
   };
 }
 
-/** The same, but a call waits for its start, as long as at most `queue` units wait. */
+/**
+ * The accounting of a queue: an admitted call waits for its start, and at most `queue` units wait.
+ */
 export function startTime<Instant>(
   accounting: Accounting<Instant>,
   queue: number,

@@ -2,12 +2,12 @@
  * The windows of a calendar: hours, days, weeks, months and years as the clocks of a zone show them.
  *
  * A window begins at the first instant at which clocks show its first moment or a later one. That
- * settles every odd day: one whose midnight is left out begins when clocks go on, one that is left
- * out altogether has no window, and clocks that step back over midnight do not return to the day
+ * settles every odd day. A day whose midnight is skipped begins right after the skip. A day that is
+ * skipped altogether has no window. Clocks that step back over midnight do not return to the day
  * before.
  *
  * Since 1970 no zone has been sixteen hours from UTC, nor changed its clocks twice within 32 hours:
- * two looks around an edge tell whether they change there.
+ * so two looks around the edge of a window show whether clocks change there.
  */
 
 import type { ZoneTime } from "./zone_time.ts";
@@ -30,14 +30,14 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 /** A twelfth of 365.2425 days. */
 const MEAN_MONTH = 2_629_746;
-/** No zone's clocks are further from UTC. */
+/** The seconds by which any zone's clocks differ from UTC at most. */
 const FARTHEST = 16 * HOUR;
 
 /** How windows of a unit follow one another, in seconds as clocks show them. */
 interface UnitSteps {
   /** The first second of the window that a second falls in, `windows` later. */
   begin(second: number, windows: number): number;
-  /** No window is shorter, unless clocks change. */
+  /** The seconds of the shortest window, unless clocks change. */
   readonly shortest: number;
 }
 
@@ -54,7 +54,7 @@ function monthSteps(months: number): UnitSteps {
   const beginOf = (index: number) => Date.UTC(1970, index * months, 1) / 1_000;
   return {
     begin(second, windows) {
-      // The mean length is at most one window off.
+      // An index computed from the mean length is at most one window off.
       let index = Math.floor(second / (months * MEAN_MONTH));
       while (beginOf(index) > second) index--;
       while (beginOf(index + 1) <= second) index++;
@@ -92,7 +92,7 @@ export function calendarOf(clocks: ZoneTime, unit: CalendarUnit, weekStart: numb
     let shown = begin(clocks(second), 0);
     let start = firstShown(clocks, shown);
     let end = firstShown(clocks, begin(shown, 1));
-    // Clocks that stepped back show a window that is over.
+    // Clocks that stepped back show a window that is already over.
     while (end <= second) {
       shown = begin(shown, 1);
       start = end;
@@ -102,7 +102,7 @@ export function calendarOf(clocks: ZoneTime, unit: CalendarUnit, weekStart: numb
   });
 }
 
-/** The first second at which clocks show a moment or a later one. */
+/** The first second at which clocks show the moment or a later moment. */
 function firstShown(clocks: ZoneTime, moment: number): number {
   const offsetAt = (second: number) => clocks(second) - second;
   const [from, to] = [moment - FARTHEST, moment + FARTHEST];
@@ -130,10 +130,10 @@ function changeBetween(
   return after;
 }
 
-/** Windows that are remembered: a replay goes through them once for each client. */
+/** How many windows are remembered, because a replay goes through them once for each client. */
 const REMEMBERED = 256;
 
-/** The same windows, looked up only when they are not among the last ones. */
+/** The same calendar, which looks a window up only if it is not remembered. */
 function remembering(shortest: number, find: Calendar): Calendar {
   const spans: CalendarSpan[] = [];
   let last: CalendarSpan = { start: 0, end: 0 };

@@ -7,8 +7,8 @@ export function isCount(value: number): boolean {
 const MAX_USE = 1_000_000_000;
 
 /**
- * The most units that charges may bring a key to: a billion, or as many as are exact, but never
- * fewer than its capacity.
+ * The most units in use after charges: a billion, or as many as are exact, but never fewer than the
+ * capacity.
  */
 export function mostUnits(capacity: number, exact: number): number {
   return Math.max(capacity, Math.min(MAX_USE, Math.floor(exact)));
@@ -22,8 +22,8 @@ export interface TextCursor {
 }
 
 /**
- * Reads a count in its canonical form, and moves behind it; `NaN` if there is none. By its letters,
- * because every state that comes from a server is read so.
+ * Reads a count in its canonical form, and moves behind it; `NaN` if there is none. It reads letter
+ * by letter for speed, because every state that comes from a server is read in this way.
  */
 export function readCount(cursor: TextCursor): number {
   const { text, at: start } = cursor;
@@ -40,12 +40,15 @@ export function readCount(cursor: TextCursor): number {
   return isCanonical && isCount(count) ? count : NaN;
 }
 
-/** Whether a letter comes next; moves behind it. */
+/** Whether a letter comes next; if so, moves behind it. */
 export function skipLetter(cursor: TextCursor, letter: number): boolean {
   return cursor.text.charCodeAt(cursor.at++) === letter;
 }
 
-/** The counts after the first word of a text; `undefined` if that is not `head`, or one is no count. */
+/**
+ * The counts after the first word of a text; `undefined` if the first word is not `head`, or
+ * another word is not a count.
+ */
 export function countsAfter(head: string, text: string): readonly number[] | undefined {
   if (!text.startsWith(head)) return undefined;
   const counts: number[] = [];

@@ -1,30 +1,36 @@
 /*
  * Two facts in one number: when a key is fresh, and how much of its capacity its last call left. A
- * store that is full needs the second to choose whom it forgets, and has no room for one more number
- * in each slot.
+ * full store needs the second fact to choose which key it forgets, and has no room for another
+ * number in each slot.
  *
- * Instants are whole. So the share that is left rides in the fraction below one: an instant of 1,000
- * is kept as 1,000 less a sixteenth if nothing is left, less nearly fifteen if nearly all is, and as
- * 1,000 itself if the key is in debt. No comparison with a whole instant sees the difference. An
+ * Instants are whole, so the fraction can carry the share that is left. An instant of 1,000 is kept
+ * as 1,000 minus 1/16 if nothing is left, as 1,000 minus nearly 15/16 if nearly all is left, and as
+ * 1,000 itself if the key is in debt. A comparison with a whole instant gives the same result. An
  * instant too large for a fraction reads as debt, which protects its key; no call comes so late.
  */
 
 import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 
-/** The fraction that a key without debt takes off when nothing is left. */
+/** The fraction that is subtracted for a key without debt that has nothing left. */
 const NOTHING_LEFT = 1 / 16;
-/** How much more it takes off for a whole capacity: what remains below 1 is never rounded to it. */
+/**
+ * How much more is subtracted if the whole capacity is left. The sum stays below 1, and is never
+ * rounded to 1.
+ */
 const ALL_LEFT = 14 / 16;
 
-/** How many levels of use there are: eight by eighths of the capacity, nothing left, and debt. */
+/**
+ * How many levels of use there are: eight for eighths of the capacity, one for nothing left, and
+ * one for debt.
+ */
 export const LEVELS = 10;
-/** The level of a key that has nothing left; debt is above it. */
+/** The level of a key that has nothing left; the level of debt is above it. */
 export const USED_UP = 8;
 
 /**
- * The most that a key takes off at each level: `level` eighths are in use, and the rest is left. A
- * fraction has ten bits at least, so that half a bit more is allowed for.
+ * The most that is subtracted for a key at each level: `level` eighths are in use, and the rest is
+ * left. A fraction has at least ten bits, so half a bit is added for rounding.
  */
 const MOST_OFF: readonly number[] = Array.from(
   { length: LEVELS },
@@ -35,7 +41,10 @@ const MOST_OFF: readonly number[] = Array.from(
 /** The fields of a decision that say how fresh its key is; every `Decision` has them. */
 type Leaving = Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
 
-/** The capacity of an algorithm, and those of its parts: read at each call, so in one shape for all. */
+/**
+ * The capacities of an algorithm and of its parts. Every call reads them, so they have one shape
+ * for all algorithms.
+ */
 export interface Capacities {
   readonly capacity: number;
   readonly parts: readonly Capacities[];
@@ -46,7 +55,7 @@ export function capacitiesOf({ capacity, internals }: Algorithm): Capacities {
   return { capacity, parts: (internals?.parts ?? []).map(capacitiesOf) };
 }
 
-/** Keeps the share that is left of a capacity with a whole instant, for a key without debt. */
+/** A whole instant combined with the share of the capacity that is left, for a key without debt. */
 export function withShareLeft(freshAt: number, remaining: number, capacity: number): number {
   return freshAt - (NOTHING_LEFT + ALL_LEFT * remaining / capacity);
 }
@@ -54,7 +63,7 @@ export function withShareLeft(freshAt: number, remaining: number, capacity: numb
 /**
  * When a key is fresh after a decision of an algorithm, with the share of its capacity left.
  *
- * @param kept For how long its state is to be kept: longer than until it is fresh if it has notes.
+ * @param kept How long its state is kept: with notes, longer than until it is fresh.
  */
 export function freshInstant(
   now: number,
@@ -72,7 +81,7 @@ export function freshInstant(
     : withoutShare(freshAt);
 }
 
-/** The least share that a part of `all` has left. */
+/** The smallest share that any part of `all` has left. */
 function leastShare(
   share: number,
   parts: readonly Leaving[],
@@ -90,19 +99,25 @@ function leastShare(
   return least;
 }
 
-/** An instant that protects its key: it is in debt, or somebody's own algorithm does not know. */
+/**
+ * An instant that protects its key, because the key is in debt, or because an algorithm written
+ * elsewhere may not know.
+ */
 function withoutShare(freshAt: number): number {
   return Number.isNaN(freshAt) ? Infinity : freshAt;
 }
 
 /**
- * Whether a call that left so much must be noted at once: the key is used up, or no longer is.
+ * Whether a call that left so much must be noted at once, because the key became used up, or no
+ * longer is.
  */
 export function leavesUsedUp(remaining: number, level: number): boolean {
   return remaining === 0 ? level !== USED_UP : level >= USED_UP;
 }
 
-/** The level of use that an instant carries, from 0, with more than seven eighths left, to 9. */
+/**
+ * The level of use that an instant carries: from 0 (more than seven eighths are left) to 9 (debt).
+ */
 export function levelOf(freshAt: number): number {
   const off = Math.ceil(freshAt) - freshAt;
   let level = 0;

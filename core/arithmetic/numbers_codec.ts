@@ -6,7 +6,8 @@
 import type { Codec } from "../codec.ts";
 
 /**
- * The codec of states that are up to three numbers: one word for each number, and text as given.
+ * The codec of states that consist of up to three numbers. It writes one word for each number; the
+ * caller supplies the text functions.
  *
  * @param maxWords How many numbers make up a state.
  * @param numbersOf The numbers of a state.

@@ -1,17 +1,17 @@
 /*
  * Instants finer than a millisecond, exactly.
  *
- * An emission interval is period / limit ms, seldom a whole number, and floats lose it: limit 14,
- * period 884,090 ms, burst 40 admits 39 in float milliseconds. With g = gcd(limit, period), counted
- * in ticks of 1 / (limit / g) ms everything is whole: a millisecond is limit / g ticks and an
- * emission interval period / g. An instant is then
+ * An emission interval is period / limit ms. This is seldom a whole number, and floats round it:
+ * limit 14, period 884,090 ms, burst 40 admits 39 in float milliseconds. With g = gcd(limit,
+ * period), everything is whole if counted in ticks of 1 / (limit / g) ms: a millisecond is limit /
+ * g ticks and an emission interval period / g. An instant is then
  *
  *   one number    ticks since the epoch, while limit / g * 2^42 + burst * period / g < 2^53;
  *   two numbers   whole milliseconds and the ticks beyond them, while burst * period / g < 2^53.
  *
- * Both have the same four functions, so that one reducer serves them. A clock may also move in
- * steps: a bucket refilled by `limit` at each multiple of the period is one whose clock stands
- * still in between and then jumps by `limit` ticks, a tick being a unit.
+ * Both forms have the same four functions, so one reducer serves both. A clock may also move in
+ * steps: for a bucket that is refilled by `limit` at each multiple of the period, a tick is a unit,
+ * and the clock stands still in between and then jumps by `limit` ticks.
  *
  * Dividing whole numbers below 2^53 and rounding the quotient up or down is exact in floats: a
  * quotient that is not whole differs from a whole number by at least 1 / divisor, more than half
@@ -25,11 +25,14 @@ import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A scale of instants. `ticks` are whole and at least 0. */
 export interface Ticks<Instant> {
-  /** The instant that has always come: a fresh key's. */
+  /** The instant of a fresh key: it lies in the past for every `now`. */
   readonly initial: Instant;
-  /** How many ticks an instant may lie ahead of any now, and be exact. */
+  /** How many ticks an instant may lie ahead of any now and still be exact. */
   readonly furthest: number;
-  /** How many ticks `at` lies ahead of `now`: 0 if it has come; inexact, but above 2^53, if far. */
+  /**
+   * How many ticks `at` lies ahead of `now`: 0 if `at` has come; inexact, but above 2^53, if `at`
+   * is far ahead.
+   */
   ahead(at: Instant, now: number): number;
   /** The first whole millisecond at which the instant `ticks` before `at` has come. */
   due(at: Instant, ticks: number): number;
@@ -37,11 +40,11 @@ export interface Ticks<Instant> {
   later(at: Instant, now: number, ticks: number): Instant;
   /** The instant `ticks` before `at`. */
   earlier(at: Instant, ticks: number): Instant;
-  /** How an instant is kept. */
+  /** The codec of instants. */
   readonly codec: Codec<Instant>;
 }
 
-/** Whole milliseconds, and the ticks beyond them: fewer than a millisecond has. */
+/** Whole milliseconds and the remaining ticks, which are less than a millisecond. */
 export interface FineInstant {
   /** Whole milliseconds since the Unix epoch. */
   readonly millisecond: number;
@@ -50,7 +53,8 @@ export interface FineInstant {
 }
 
 /**
- * The most milliseconds that an instant may lie ahead: far from 2^53, because sums are made of it.
+ * The most milliseconds that an instant may lie ahead. It is well below 2^53, because it is part of
+ * sums.
  */
 const FURTHEST = 2 ** 52;
 
@@ -92,7 +96,8 @@ export function fineTicks(perMillisecond: number): Ticks<FineInstant> {
       const whole = Math.floor(ticks / perMillisecond);
       const rest = ticks - whole * perMillisecond;
       const [millisecond, beyond] = at.millisecond >= now ? [at.millisecond, at.ticks] : [now, 0];
-      // Compared before it is added: the sum of two numbers below 2^53 need not be below it.
+      // The comparison comes before the addition, because the sum of two numbers below 2^53 may be
+      // above 2^53.
       return beyond >= perMillisecond - rest
         ? { millisecond: millisecond + whole + 1, ticks: beyond - (perMillisecond - rest) }
         : { millisecond: millisecond + whole, ticks: beyond + rest };

@@ -27,7 +27,7 @@ export function wholeArrivalTime(rate: ArrivalRate): SplitReducer<number> {
   };
 }
 
-/** The half that returns the state. */
+/** The half of the reducer that returns the state. */
 export function wholeTake(
   perMillisecond: number,
   interval: number,
@@ -61,7 +61,7 @@ function charged(rate: ArrivalRate, tat: number, now: number, cost: number): num
   return units > 0 ? from + units * interval : tat;
 }
 
-/** Whether a cost above 0 is free: what `lookAt` would find, without its decision. */
+/** Whether a cost above 0 is free: the verdict of `lookAt`, without its decision. */
 export function freeIn(rate: ArrivalRate, tat: number, now: number, cost: number): boolean {
   const { perMillisecond, interval, capacity } = rate;
   const ahead = tat - now * perMillisecond;
@@ -69,7 +69,7 @@ export function freeIn(rate: ArrivalRate, tat: number, now: number, cost: number
   return (ahead > 0 ? tolerance - ahead : tolerance) - cost * interval >= 0;
 }
 
-/** The decision about a cost of 0 or more, from the state alone. */
+/** The decision about a cost of 0 or more at a state, without a new state. */
 export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number): Decision {
   const { perMillisecond, interval, capacity, queue } = rate;
   const ahead = tat - now * perMillisecond;
@@ -87,10 +87,10 @@ export function lookAt(rate: ArrivalRate, tat: number, now: number, cost: number
 }
 
 /**
- * Both halves at once, for a cost above 0 and a state in an array: writes the new state to its
- * cell, and to the next cell the instant at which the key is fresh, with the share of the capacity that
- * is left. A store calls this function directly, so engines can inline it whatever else the process
- * uses.
+ * Both halves at once, for a cost above 0 and a state in an array. It writes the new state to the
+ * state's cell. To the next cell it writes the instant at which the key is fresh, with the share of
+ * the capacity that is left. A store calls this function directly, so engines can inline it
+ * whatever other algorithms the process uses.
  */
 export function takeInPlace(
   rate: ArrivalRate,
@@ -99,7 +99,8 @@ export function takeInPlace(
   now: number,
   cost: number,
 ): Decision {
-  // `lookAt` written out: with it, the call of a limiter is larger than engines inline.
+  // This is `lookAt` written out, because a call of it would make a limiter's call too large for
+  // engines to inline.
   const { perMillisecond, interval, capacity, queue } = rate;
   const tick = now * perMillisecond;
   const ahead = cells[cell]! - tick;
@@ -113,7 +114,7 @@ export function takeInPlace(
   return decision;
 }
 
-/** The same for a charge of a cost above 0. */
+/** `takeInPlace` for a charge of a cost above 0. */
 export function chargeInPlace(
   rate: ArrivalRate,
   cells: Float64Array,
@@ -129,8 +130,9 @@ export function chargeInPlace(
 }
 
 /**
- * The same for units, 1 or more, that are given back; `undefined` if that leaves no use: such a key goes.
- * The state of a key whose use has ended by itself becomes that of a fresh one where it is.
+ * `takeInPlace` for 1 or more units that are given back. It returns `undefined` if no use is left:
+ * the store then drops the key. If a key's use had ended by itself, its cells get the state of a
+ * fresh key.
  */
 export function giveBackInPlace(
   rate: ArrivalRate,
@@ -154,7 +156,7 @@ export function giveBackInPlace(
   return decision;
 }
 
-/** When a key is fresh after a decision of which nobody knows whether it leaves a debt. */
+/** When a key is fresh after a decision that may or may not leave a debt. */
 function freshAfter(
   { debt, resetAfter, remaining }: Decision,
   now: number,
@@ -167,7 +169,7 @@ function freshAfter(
  * The decision about a call.
  *
  * @param room Ticks that are left of the tolerance after it.
- * @param delay Ticks until it starts; below 0 if it could have started earlier.
+ * @param delay Ticks until the call starts; below 0 if it could have started earlier.
  */
 function decisionOf(
   rate: ArrivalRate,

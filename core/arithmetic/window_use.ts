@@ -1,14 +1,15 @@
 /*
- * How much a window holds: where it starts, and the units used in it. Kept as one number,
- * place * most + used, where that is exact (used is 1 to most), and as two otherwise. The place
- * is the window's index where windows lie in a row, or its first millisecond where they do not.
+ * The use of a window: the window's place, and the units used in it. It is kept as one number,
+ * place * most + used, if that is exact (used is 1 to most), and as two numbers otherwise. The
+ * place is the window's index where windows lie in a row, or its first millisecond where they do
+ * not.
  */
 
 import type { Codec } from "../codec.ts";
 import { countsAfter, isCount, mostUnits } from "./counts.ts";
 import { wordsCodec } from "./numbers_codec.ts";
 
-/** Two numbers, for places and limits too large for one. */
+/** The use of a window as two numbers, for places and limits too large for one number. */
 export interface WideUse {
   /** The window's index, or its first millisecond. */
   readonly place: number;
@@ -16,13 +17,13 @@ export interface WideUse {
   readonly used: number;
 }
 
-/** A form of use: how it is put together and taken apart. */
+/** A representation of use: how it is composed, and how it is taken apart. */
 export interface UseForm<Use> {
-  /** No use: a fresh key's. */
+  /** No use, which is the state of a fresh key. */
   readonly initial: Use;
   /** The most units used. */
   readonly most: number;
-  /** A use of 1 to `most` units at a place of at least 0. */
+  /** The use of 1 to `most` units at a place of at least 0. */
   of(place: number, used: number): Use;
   /** Where the window lies; `-Infinity` without use. */
   place(use: Use): number;
@@ -35,14 +36,13 @@ export interface UseForm<Use> {
 const MIN_PACKED = 16;
 
 /**
- * Whether use is kept as one number, which is so if the number holds enough use beside the last
- * place.
+ * Whether use is kept as one number: the number must have room for enough use at the last place.
  */
 export function useFitsOneNumber(limit: number, lastPlace: number): boolean {
   return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), MIN_PACKED * limit);
 }
 
-/** The most units that one number holds beside a place. */
+/** The most units for which one number has room at every place. */
 function mostPacked(lastPlace: number): number {
   return Math.floor((2 ** 53 - 1) / (lastPlace + 1));
 }

@@ -1,6 +1,6 @@
 /*
- * The wall clock of a time zone, in seconds. No other file asks `Intl`. Zones change their offsets
- * on whole seconds, so seconds are exact.
+ * The wall clock of a time zone, in seconds. No other file of core uses `Intl`. Zones change their
+ * offsets on whole seconds, so seconds are exact.
  */
 
 import { suggestZones } from "../options/suggest_zone.ts";
@@ -15,8 +15,8 @@ const ZONE_REGEXP = /^[a-z][a-z0-9_+/-]{0,63}$/i;
 /**
  * The clocks of a zone.
  *
- * @throws {TypeError} If the zone is no text.
- * @throws {RangeError} If the zone is unknown; the message names those that come nearest.
+ * @throws {TypeError} If the zone is not text.
+ * @throws {RangeError} If the zone is unknown; the message names the nearest known zones.
  */
 export function zoneTime(action: string, zone: string): ZoneTime {
   const format = formatOf(action, zone);
