@@ -3,7 +3,9 @@
  * which they were set, so the first entry is the oldest.
  */
 
-/** Sets an entry, as the newest one; above `most` entries the oldest is forgotten. */
+/**
+ * Sets an entry, which becomes the newest. A map with more than `most` entries loses its oldest.
+ */
 export function setBounded<Key, Value>(
   map: Map<Key, Value>,
   key: Key,

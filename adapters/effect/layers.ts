@@ -44,7 +44,7 @@ export function layerStore(store: Store): Layer.Layer<RateLimiter> {
   return Layer.sync(RateLimiter, () => makeRateLimiter(store));
 }
 
-/** The service on a store that the layer opens, and closes with its scope. */
+/** The service on a store that the layer opens, and closes when the layer's scope ends. */
 export function layerStoreScoped<E, R>(
   open: Effect.Effect<Store, E, R>,
 ): Layer.Layer<RateLimiter, E, R> {
@@ -53,7 +53,7 @@ export function layerStoreScoped<E, R>(
 }
 
 /**
- * The service on a memory store of its own: one process.
+ * The service on a memory store of its own. The counters belong to one process.
  *
  * @param options The options of `memoryStore`; a bad one is a defect.
  */
@@ -61,7 +61,7 @@ export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateL
   return layerStoreScoped(Effect.sync(() => memoryStore(options)));
 }
 
-/** The handle that other threads need to share a store: it goes to them as a message. */
+/** The handle with which other threads share a store. Send it to them in a message. */
 export interface SharedHandle extends SharedStoreHandle {}
 
 /** The service key of `SharedHandle`, which `layerShared` provides along with the limiter. */
@@ -116,10 +116,10 @@ export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimite
 }
 
 /**
- * The service on Redis: across machines. The store makes connections of its own with the client's
- * options, and closes them with the layer; the client that was given is not touched.
+ * The service on Redis, for many machines. The store opens its own connections with the client's
+ * options, and closes them with the layer. It leaves the given client as it is.
  *
- * On the default `Clock` the time is the Redis server's.
+ * With Effect's default `Clock`, the Redis server tells the time.
  *
  * @param client Any client that `redisStore` takes, such as what `createClient`,
  * `createClientPool`, `createCluster` or `createSentinel` of the package `redis` returns.

@@ -1,6 +1,6 @@
 /*
- * Compares two candidates request by request: two limits that refuse equally often may refuse
- * different clients, which totals do not show.
+ * Compares two candidates request by request. Totals alone are not enough, because two limits that
+ * refuse equally often may refuse different clients.
  */
 
 import { firstFew } from "./first_few.ts";
@@ -15,7 +15,7 @@ export interface Comparison {
   readonly both: number;
   /** How many clients have requests that only one of the two refuses. */
   readonly clientsApart: number;
-  /** The clients with the most such requests. */
+  /** The clients with the most requests that only one of the two refuses. */
   readonly clients: readonly ClientComparison[];
 }
 
@@ -23,7 +23,7 @@ export interface Comparison {
 export interface ClientComparison {
   /** The client. */
   readonly key: string;
-  /** Its requests. */
+  /** How many requests the client made. */
   readonly requests: number;
   /** Requests that only the first candidate refuses. */
   readonly onlyFirst: number;
@@ -35,7 +35,9 @@ export interface ClientComparison {
 
 /** Adds up a comparison, client by client. */
 export interface Comparer {
-  /** Adds a client; the verdicts of its requests are 1 where they are refused. */
+  /**
+   * Adds a client, with each candidate's verdicts on its requests: 1 for a refusal, otherwise 0.
+   */
   add(key: string, requests: number, first: Uint8Array, second: Uint8Array): void;
   /** The comparison so far. */
   comparison(): Comparison;

@@ -15,7 +15,7 @@ export interface PostgresOptions {
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
 }
 
-/** The package `pg`, as far as it is used. */
+/** The part of the package `pg` that is used here. */
 interface Pg {
   readonly Pool: new (settings: { readonly connectionString: string }) => PostgresQueryable & {
     end(): Promise<void>;
@@ -23,10 +23,10 @@ interface Pg {
 }
 
 /**
- * A store on Postgres with a pool of its own, by the package `pg`. It makes its table; a user who may not
- * needs one that is there.
+ * Makes a store on Postgres with a pool of its own, from the package `pg`. It also creates the
+ * table. If the database user may not create tables, the table must exist already.
  *
- * @param onError Receives outages, and why the table could not be made.
+ * @param onError Receives the error of each outage, and the error of creating the table.
  * @throws {Error} If the package is not installed; the message names the command that installs it.
  */
 export async function storeOnPostgres(
@@ -50,10 +50,11 @@ async function loadPg(): Promise<Pg> {
     action: "use Postgres",
     since: "8.11",
     load: () => import("pg") as Promise<unknown>,
-    // postgresStore checks the pool.
+    // The version is not checked here, because postgresStore checks the pool.
     isRecent: () => true,
   });
-  // CommonJS as Node imports it, or as it requires it.
+  // An imported CommonJS package has its exports in `default`; a bundler may have unwrapped
+  // them.
   const { default: inner } = loaded as { readonly default?: Pg };
   return inner ?? loaded as Pg;
 }

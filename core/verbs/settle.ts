@@ -1,6 +1,7 @@
 /*
- * Settles receipts: gives units of the receipt back as far as they still count, or charges units
- * beyond it. A state remembers which receipts were settled, so that a repeated call changes nothing.
+ * Settles receipts. A call either gives back those units of the receipt that still count, or
+ * charges units beyond the receipt. A state remembers which receipts were settled, so that a
+ * repeated call changes nothing.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -12,19 +13,19 @@ import { withOpen, withSettled } from "../receipts/noted.ts";
 import type { Receipt, Settlement } from "../receipts/receipt.ts";
 import type { Verb, VerbKind } from "../store.ts";
 
-/** The argument of the verb: a receipt, and how much of it to settle. */
+/** The argument of both verbs: a receipt, and either `back` or `actual`. */
 export interface SettleArgument {
   /** The receipt, checked by the caller. */
   readonly receipt: Pick<Receipt, "id" | "at" | "until" | "units" | "expires" | "marks" | "source">;
-  /** Units to give back; if fewer are left, all that are left. */
+  /** Units to give back. If the receipt has fewer units left, all of them. */
   readonly back?: number | undefined;
-  /** Units that were really used, instead of `back`. They settle the receipt for good. */
+  /** Units that the call really used, instead of `back`. No units of the receipt are left then. */
   readonly actual?: number | undefined;
 }
 
-/** The outcome for a receipt, before anything is written. */
+/** The result of settling a receipt, before the state notes it. */
 interface End extends Omit<Settlement, "decision"> {
-  /** The state afterwards, with the receipts as they were before; `undefined` if nothing changes. */
+  /** The next state, still without a note of this call; `undefined` if nothing changes. */
   readonly next: unknown;
   /** The index of the receipt among those that the state remembers; -1 if it is not there. */
   readonly place: number;
@@ -32,10 +33,12 @@ interface End extends Omit<Settlement, "decision"> {
   readonly left: number;
 }
 
-/** Gives back units of a receipt, or settles one whose call cost no more than it took. */
+/**
+ * Gives back units of a receipt, or settles a receipt whose call used no more than was reserved.
+ */
 export const giveBackReceipt: Verb<SettleArgument, Settlement> = settling("settle", "free");
 
-/** Settles a receipt whose call cost more than it took. */
+/** Settles a receipt whose call used more than was reserved. */
 export const chargeReceipt: Verb<SettleArgument, Settlement> = settling("settle", "charge");
 
 function settling(name: string, kind: VerbKind): Verb<SettleArgument, Settlement> {
@@ -110,7 +113,7 @@ function ending(
     const place = expires ? placeOfOpen(known, id) : placeOfSettled(known, id);
     const isOver = now >= until;
     if (expires && place === -1) return isOver ? EXPIRED : UNKNOWN;
-    // Its units come back by themselves, whatever an altered receipt says.
+    // The receipt was altered: the key knows it with a time to live, so its units come back anyway.
     if (!expires && placeOfOpen(known, id) !== -1) return UNKNOWN;
     const most = place === -1
       ? units
@@ -130,7 +133,7 @@ function ending(
       marks,
       back === undefined || left === 0,
     );
-    // Units that count no longer will never count again, so the receipt need not be remembered.
+    // No unit counted any more, and none will count later, so the receipt need not be remembered.
     const isForgotten = returned === 0 && place === -1;
     return settled(isForgotten ? undefined : next, returned, 0, place, left);
   };
@@ -150,7 +153,10 @@ const NOTHING = { next: undefined, returned: 0, charged: 0, place: -1, left: 0 }
 const UNKNOWN: End = Object.freeze({ ...NOTHING, outcome: "unknown" });
 const EXPIRED: End = Object.freeze({ ...NOTHING, outcome: "expired" });
 
-/** The place of a receipt with a time to live. */
+/**
+ * The index of an open receipt, which is one with a time to live; -1 if the state has no such
+ * receipt.
+ */
 function placeOfOpen({ open }: RememberedReceipts, id: number): number {
   for (let place = open.length - 1; place >= 0; place--) {
     if (open[place]!.id === id) return place;
@@ -158,7 +164,7 @@ function placeOfOpen({ open }: RememberedReceipts, id: number): number {
   return -1;
 }
 
-/** Where the numbers of a settled receipt begin. */
+/** The index at which the numbers of a settled receipt begin; -1 if it is not there. */
 function placeOfSettled({ settled }: RememberedReceipts, id: number): number {
   for (let place = settled.length - SETTLED_WIDTH; place >= 0; place -= SETTLED_WIDTH) {
     if (settled[place + 1] === id) return place;
@@ -174,13 +180,14 @@ function remembered(
   left: number,
   now: number,
 ): RememberedReceipts {
-  // A receipt that expires has an entry until it is settled: no entry means settled.
+  // A receipt with a time to live has an entry only until it is settled.
   if (expires) {
     return withOpen(known, place, left === 0 ? undefined : { id, until, units: left, marks });
   }
   if (units === 0 || id === 0) return known;
-  // Remembered for as long as units taken now would count, and by a clock that is behind no shorter
-  // than its own do. The receipt is the caller's, so its times may be larger than any state can hold.
+  // The state remembers the receipt for as long as units taken now would count. If the clock is
+  // behind the receipt's, it remembers the receipt for at least as long as the receipt's own units
+  // count. The times come from the caller, so they may be larger than a state can hold.
   const last = Math.min(now + Math.max(0, until - Math.min(at, now)), Number.MAX_SAFE_INTEGER);
   return withSettled(known, place, last, id, left);
 }

@@ -9,31 +9,34 @@ import { LEEWAY, LONGEST, MARGIN } from "./lifetimes.ts";
 import type { CachedValue, ValueCache } from "./value_cache.ts";
 
 /**
- * A key of a batch: the text that the server holds, and the state after the calls stepped so far.
+ * One key of a batch. It has the text that the server holds, and the state after the calls that
+ * were decided so far.
  */
 export interface Cell {
   /** The stored key. */
   readonly name: string;
-  /** Its place in its transaction: the number of cells before it. */
+  /** The number of cells before this one in the transaction. */
   index: number;
   /** The text that the server holds, or is expected to hold; `undefined` if none. */
   held: string | undefined;
-  /** The instant until which the server keeps the value, by its clock; 0 if it is not known. */
+  /** The instant until which the server keeps the value, by the server's clock; 0 if unknown. */
   keptUntil: number;
-  /** The state of `held` once it has been read, and then the state after the calls stepped so far. */
+  /** Once read, the state in `held`; then the state after the calls that were decided so far. */
   state: unknown;
   /** Whether `state` has been read. */
   read: boolean;
   /** Whether a call replaced the state. */
   changed: boolean;
   /**
-   * The algorithm whose state it is; `undefined` before the first call, and when the key was
-   * forgotten.
+   * The algorithm of the state; `undefined` before the first call, and after a call that deletes
+   * the key.
    */
   algorithm: Algorithm | undefined;
   /** Milliseconds until the state is fresh. */
   resetAfter: number;
-  /** Whether its debt has moved it more than `MOST_AHEAD` beyond the furthest that free units can. */
+  /**
+   * Whether debt has put the state more than `MOST_AHEAD` beyond the bound of a key without debt.
+   */
   owes: boolean;
   /** The text after the batch, from `encodeCell`; `undefined` to delete the key. */
   next: string | undefined;
@@ -66,8 +69,8 @@ export function emptyCell(name: string, index: number): Cell {
 }
 
 /**
- * The end of the text of a state that is far ahead because of debt. Without it, others would think
- * that a clock was set back.
+ * The end of a text whose state is far ahead because of debt. Without this mark, other processes
+ * would think that a clock was set back.
  */
 const DEBT = " +";
 
@@ -109,8 +112,9 @@ export function encodeCell(cell: Cell, now: number): void {
     const rule = "its resetAfter must be a number of milliseconds, at least 0";
     throw new RangeError(errorMessage(`store a state of ${algorithm!.id}`, rule, cell.resetAfter));
   }
-  // Every writer, the script included, keeps a state until the same instant. So the instant that is
-  // known for a text is still right if others have replaced the text and then written it again.
+  // All writers, the script included, compute this instant from the state in the same way. If other
+  // processes replaced the text and then restored it, the instant known for that text is still
+  // right.
   const freshAt = now + Math.min(cell.resetAfter, LONGEST);
   const until = (Math.floor(freshAt / LEEWAY) + 1) * LEEWAY + MARGIN;
   if (held === undefined || cell.keptUntil !== until) cell.lifetime = Math.ceil(until - now);
@@ -127,7 +131,7 @@ export function isReplaced({ changed, next, held }: Cell): boolean {
   return changed && next !== held;
 }
 
-/** Leaves the key as it is: discards the changes of calls in the cell. */
+/** Discards what calls changed in the cell, so that the key stays as it is. */
 export function discardChanges(cell: Cell): void {
   cell.changed = false;
   cell.state = undefined;

@@ -1,8 +1,9 @@
 /*
  * Takes a request's units from all of its limits or from none. Limits that share a store and a
- * clock are one call of that store. With several stores, all but the first are asked by a look
- * before units are taken. Then units are taken from one store after the other. If another request
- * was faster, and a later store refuses after all, the units taken are given back.
+ * clock take one call of that store. With several stores, a first round only looks, and skips the
+ * first store. If no store would refuse, a second round takes units from one store after the other.
+ * A store may still refuse then, because another request was faster. In that case the units that
+ * the earlier stores gave go back.
  */
 
 import type { Decision } from "../../../core/decision.ts";
@@ -34,7 +35,7 @@ interface Held {
   readonly permit: Permit | undefined;
 }
 
-/** The answer of one limit: a decision, a decision that can be undone, or a permit. */
+/** The answer of one limit: a decision, a decision that can be undone, or one with a permit. */
 export type Answer = Decision | Acquired | Held;
 
 /** The kinds of calls to a group of limits. */
@@ -43,8 +44,8 @@ type Action = "take" | "look" | "look at nothing";
 type Answers = readonly Answer[];
 
 /**
- * Takes the units of a request. Unless the request is in shadow mode, it waits out a delay, and
- * gives its place back if it cannot wait.
+ * Takes the units of a request. If a limit delays the request, the request waits, or gives up its
+ * place if it cannot wait. In shadow mode it does not wait.
  *
  * @param maxDelay The longest delay that a call may have, in milliseconds; may be `Infinity`.
  * @returns The answers of the limits, in order. If one limit refuses, the others answer with a
@@ -88,7 +89,8 @@ function takeFromStores(
   }
 
   /**
-   * The answers to a refused request, in the order of the limits: all but the refusal are looks.
+   * The answers to a refused request, in the order of the limits. One is the refusal. For the
+   * others, this looks at the limits without taking units.
    */
   function refused(by: LimiterGroup, answers: Answers): MaybePromise<Answers> {
     return andThen(giveBack(undos), () => {
@@ -141,8 +143,8 @@ export function releaseOf(answer: Answer): (() => MaybePromise<boolean>) | undef
 }
 
 /**
- * Finds the function that gives the units of an answer back as far as they still count; `undefined`
- * if there is nothing to be given back. Permits are released, not refunded.
+ * The function that gives back those units of an answer that still count; `undefined` if there are
+ * none. For a permit, see `releaseOf`.
  */
 export function undoIn(answer: Answer): Undo | undefined {
   return "undo" in answer ? answer.undo : undefined;
@@ -154,7 +156,8 @@ export function decisionOf(answer: Answer): Decision {
 }
 
 /**
- * Gives back what was taken, once. If that fails the units stay charged, which is the safe side.
+ * Gives back all units that were taken, and does so only once. Units stay charged if that fails,
+ * because a limit must not admit too much.
  */
 function giveBack(undos: Undo[]): MaybePromise<unknown> {
   return allOf(undos.splice(0).map((undo) => orElse<unknown>(undo, noOne)));
@@ -169,8 +172,8 @@ function inOrder(groups: readonly LimiterGroup[], answers: readonly Answers[]): 
 }
 
 /**
- * Takes from limits that share a store and a clock, none of which delays. The calls themselves are
- * the store's operations.
+ * Takes from limits that share a store and a clock, and never delay. The calls are passed to the
+ * store unchanged, because each `LimitCall` is an `Operation`.
  */
 function takeTogether(
   limiters: readonly PlannedLimiter[],
@@ -288,7 +291,7 @@ function operationOf(
 ): Operation {
   checkCall(key, units);
   if (permit !== undefined) return { bound: takes!, key, argument: permit.argument };
-  // A request that holds nothing has no permit.
+  // A request of no units needs no permit, so the limit is only looked at.
   const takesNone = ask !== undefined && action === "take";
   if (action === "look at nothing" || takesNone) {
     return { bound: internals!.bind(peek), key, argument: 0 };
@@ -308,7 +311,7 @@ function operationOf(
  */
 type Given = Decision | Attempt | Reserved;
 
-/** An answer with the function that undoes it, if the store has given one. */
+/** The limit's answer, with a function that undoes it if the store's answer allows that. */
 function acquired(
   { limiter, internals }: PlannedLimiter,
   { key, argument: units }: LimitCall,
@@ -325,7 +328,7 @@ function acquired(
 }
 
 function checkCall(key: unknown, units: number): void {
-  // The common case, inlined: this is the hot path.
+  // The common case is written out because every request takes this path.
   if (typeof key === "string" && key !== "" && units >>> 0 === units) return;
   checkText("consume", "key", key);
   checkCost("consume", units, 0);
