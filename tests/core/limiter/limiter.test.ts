@@ -154,6 +154,24 @@ describe("consumeAll", () => {
       [0, 2, 55_000, 55_000],
     );
   });
+
+  test("reports each entry's decision to its own limiter", () => {
+    const store = memoryStore();
+    const reported: [string, string, number, number][] = [];
+    const reporting = (prefix: string, limit: number) =>
+      limiter(gcra({ limit, period: "1m" }), {
+        store,
+        prefix,
+        clock,
+        onDecision: ({ remaining }, key, cost) =>
+          void reported.push([prefix, key, cost, remaining]),
+      });
+    consumeAll([
+      { limiter: reporting("user", 3), key: "42" },
+      { limiter: reporting("address", 9), key: "192.0.2.7", cost: 2 },
+    ]);
+    assert.deepEqual(reported, [["user", "42", 1, 2], ["address", "192.0.2.7", 2, 7]]);
+  });
 });
 
 describe("replaces", () => {

@@ -37,6 +37,14 @@ describe("the text of a state with notes", () => {
     fc.assert(reads, fcOptions());
   });
 
+  test("reads as the same state where receipts have no marks", () => {
+    const { encode, decode } = notedCodec(gcra({ limit: 10, period: "1s" }).codec as never, 0);
+    const receipt = { id: 1, until: 5, units: 2, marks: [] };
+    const state = withNotes(1_790_000_000_000, 0, entriesOfBoth([receipt], [6, 3, 1]));
+    assert.equal(encode(state as never), "r1 0 2 1@5*2: 3@6*1 t1 1790000000000");
+    assert.deepEqual(decode(encode(state as never)), state);
+  });
+
   test("is the only text of that state", () => {
     const letters = fc.constantFrom(..."0123459 @*:,rt");
     const edits = fc.record({
