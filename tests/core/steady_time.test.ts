@@ -60,6 +60,18 @@ test("time follows the wall clock forwards, and does not come back", () => {
   assert.equal(time.steps(), 2);
 });
 
+test("a step is counted once, however long time goes on after it", () => {
+  const { time, pass, step } = machine();
+  step(-HOUR);
+  for (let second = 0; second < 5; second++) {
+    for (let call = 0; call < 4; call++) {
+      pass(300);
+      time();
+    }
+  }
+  assert.equal(time.steps(), 1);
+});
+
 test("time never goes back, and is whole, whatever the clocks do", () => {
   const { time, pass, step } = machine();
   let last = time();
