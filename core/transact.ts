@@ -11,7 +11,7 @@ import type { Operation } from "./store.ts";
 export interface Transaction {
   /** Each operation's answer, in order. */
   readonly answers: readonly unknown[];
-  /** Each key's state after it, in order: the same one (`===`) where nothing is to be written. */
+  /** Each key's state afterwards, in order; the same state (`===`) if nothing is to be written. */
   readonly nexts: readonly unknown[];
 }
 

@@ -9,9 +9,9 @@ import { afterRealTime, type Clock } from "./clock.ts";
  * A promise with a time limit. A later answer is dropped, even if it is an error.
  *
  * @param promise The promise to wait for.
- * @param milliseconds How long; 0 or more.
- * @param late Called at the limit; what it returns or throws becomes the answer.
- * @param after Lets the time pass; in real time without it.
+ * @param milliseconds How long to wait; 0 or more.
+ * @param late Called at the limit. Its result or error becomes the answer.
+ * @param after The function that waits; default is real time.
  */
 export function withTimeout<Value>(
   promise: PromiseLike<Value>,

@@ -26,17 +26,17 @@ export type AnyCall = (
 
 /** The parts of a store that differ from the one inside it. */
 export interface Wrapping {
-  /** Opens the inner family; the inner store's `open` without it. */
+  /** Opens the inner family; default is the inner store's `open`. */
   open?(spec: FamilySpec): Family;
-  /** Makes the calls of a verb, given the inner one; its own calls without it. */
+  /** Makes the calls of a verb from the inner bound verb; default is that verb's own call. */
   call?(inner: AnyBound): AnyCall;
-  /** Runs operations that are bound by the inner store; the inner store's `run` without it. */
+  /** Runs operations that are bound by the inner store; default is the inner store's `run`. */
   run?(operations: readonly Operation[], now: number | undefined): MaybePromise<readonly unknown[]>;
-  /** Forgets a key of an inner family; the family's `delete` without it. */
+  /** Forgets a key of an inner family; default is the family's `delete`. */
   delete?(inner: Family, key: string): MaybePromise<void>;
-  /** Forgets all keys of a prefix; the inner store's `deleteAll`, if it has one, without it. */
+  /** Forgets all keys of a prefix; default is the inner store's `deleteAll`, if it has one. */
   deleteAll?: ((prefix: string) => MaybePromise<void>) | undefined;
-  /** Closes the store; the inner store's `close` without it. */
+  /** Closes the store; default is the inner store's `close`. */
   close?(): MaybePromise<void>;
   /** Whether the store still answers when the inner one was closed by itself. */
   readonly outlivesInner?: boolean;
@@ -48,8 +48,8 @@ interface WrappedVerb extends AnyBound {
 }
 
 /**
- * A store that does some things differently from the one inside it. Everything else that the inner
- * store has, such as statistics, it has as well.
+ * A store that does some things differently from its inner store. It also has everything else that
+ * the inner store has, such as statistics.
  */
 export function wrapStore(inner: Store, own: Wrapping): Store {
   const base: StoreBase = inner;
@@ -58,7 +58,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
     run = (operations, now) => base.run(operations, now),
   } = own;
   const notice = closeNotice();
-  /** Whether the inner store announces its end here, or is not to. */
+  /** Whether the inner store already announces its end here, or must not. */
   let isLinked = own.outlivesInner ?? false;
 
   function close(): MaybePromise<void> {

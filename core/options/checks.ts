@@ -1,6 +1,6 @@
 /*
- * The checks of options and arguments. A bad one throws an error that says what could not be done,
- * what is required and what was given.
+ * The checks of options and arguments. A bad value throws an error that says what could not be
+ * done, what is required and what was given.
  */
 
 import { isPromise } from "../maybe_promise.ts";
@@ -109,13 +109,13 @@ export function integerFrom(least: number, most?: number): OptionCheck {
   return (action, option, value) => checkInteger(action, option, value, least, most);
 }
 
-/** The names of options, with their checks: the compiler sees to it that none is missing. */
+/** The names of options, with their checks. The compiler ensures that no name is missing. */
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true | OptionCheck };
 
 /**
- * Requires options to be an object, and each that is given to be known and to pass its check.
+ * Requires options to be an object, and each given option to be known and to pass its check.
  *
- * @throws {TypeError} That names the unknown option, and the known one that comes nearest.
+ * @throws {TypeError} The error names the unknown option, and the nearest known one.
  */
 export function checkOptions<Options>(
   action: string,
@@ -126,7 +126,7 @@ export function checkOptions<Options>(
     throw typeError(action, "its options must be an object", options);
   }
   const given = options as Partial<Options>;
-  // Some options are those of a call, which lists of names would slow down.
+  // Some options are checked at every call, which lists of names would slow down.
   for (const name in given) {
     if (Object.hasOwn(known, name) || given[name] === undefined) continue;
     if (!Object.hasOwn(options, name)) continue;
@@ -150,7 +150,7 @@ function unknownOption(action: string, name: string, known: readonly string[]): 
   return `Cannot ${action} because there is no option ${shown}: did you mean ${meant}${note}?`;
 }
 
-/** Requires a store, and not the function that makes one. */
+/** Requires a store. A function that makes stores is not a store. */
 export function checkStore(action: string, option: string, store: unknown): void {
   const { open, run } = (store ?? {}) as { readonly open?: unknown; readonly run?: unknown };
   if (typeof open === "function" && typeof run === "function") return;
@@ -186,7 +186,7 @@ export function checkNow(now: number): number {
   return Math.floor(now) + 0; // never -0
 }
 
-/** Requires a cost: a whole number of at least `least`, or of any sign without it. */
+/** Requires a cost: a whole number of at least `least`. Without `least` it may be negative. */
 export function checkCost(action: string, cost: number, least: number = -Infinity): void {
   if (Number.isSafeInteger(cost) && cost >= least) return;
   const range = least === -Infinity ? "" : ` of at least ${least}`;

@@ -10,7 +10,8 @@ import { type Period, readPeriod } from "./period.ts";
  * @param text Text such as `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`, or whole milliseconds as a number.
  * @returns Whole milliseconds, 1 to 2^42: a `Period` for the options of an algorithm.
  * @throws {TypeError} If it is neither text nor a number.
- * @throws {RangeError} If it is no whole number of milliseconds in that range, or has no known unit.
+ * @throws {RangeError} If it is not a whole number of milliseconds in that range, or has no known
+ *   unit.
  *
  * @example
  * ```ts

@@ -5,8 +5,8 @@
 import { checkMilliseconds, LAST_INSTANT, rangeError, typeError } from "./checks.ts";
 
 /**
- * Zeros after the first digit, by themselves, because TypeScript takes no bigint that begins with one:
- * up to the longest period, 2^42 ms.
+ * The zeros after the first digit, up to the longest period, 2^42 ms. They have a type of their own
+ * because TypeScript accepts no bigint that begins with a zero.
  */
 export type LeadingZeros =
   | ""
@@ -49,7 +49,7 @@ const UNITS: Readonly<Record<string, number>> = {
  * @returns Whole milliseconds, 1 to 2^42.
  * @throws {TypeError} If it is neither a number nor text.
  * @throws {RangeError} If it is not a whole number of milliseconds in that range, or the unit is
- * none of ms, s, m, h, d.
+ * not ms, s, m, h or d.
  */
 export function readPeriod(action: string, option: string, value: Period): number {
   const rule =

@@ -26,7 +26,10 @@ export interface BurstOptions extends RateOptions {
 export interface Rate {
   readonly limit: number;
   readonly period: number;
-  /** The policy's name; without one it is made of the numbers. Checked where an algorithm is built. */
+  /**
+   * The policy's name; by default it is made of the numbers. It is checked when an algorithm is
+   * built.
+   */
   readonly name: string | undefined;
 }
 

@@ -1,9 +1,9 @@
 /*
- * Which option an unknown one may have been meant as: the nearest by its letters, or what other
- * libraries call by that name.
+ * Finds the option that an unknown name may mean: the name with the most similar spelling, or the
+ * option that other libraries call by that name.
  */
 
-/** Names that other libraries give to the options here; the first one known counts. */
+/** Names that other libraries give to the options here. The first option that is known counts. */
 const FOREIGN_NAMES: Readonly<Record<string, string>> = {
   burst: "capacity maxtokens",
   ttl: "expiry",
@@ -24,7 +24,7 @@ const FOREIGN_NAMES: Readonly<Record<string, string>> = {
   prefix: "keyprefix namespace",
 };
 
-/** The option that an unknown one was probably meant as; `undefined` if none comes near. */
+/** The option that an unknown name probably means; `undefined` if no option is near. */
 export function suggestOption(unknown: string, known: readonly string[]): string | undefined {
   const name = unknown.toLowerCase();
   for (const [option, names] of Object.entries(FOREIGN_NAMES)) {
@@ -38,7 +38,7 @@ export function suggestOption(unknown: string, known: readonly string[]): string
   return undefined;
 }
 
-/** Whether so many letters that differ make all the difference; two that changed places are one. */
+/** Whether two names differ in at most so many letters. Two swapped letters count as one. */
 export function isNear(one: string, other: string, changes: number): boolean {
   if (one === "" || other === "") return one.length + other.length <= changes;
   const [rest, others] = [one.slice(1), other.slice(1)];

@@ -1,5 +1,5 @@
 /*
- * Which time zones an unknown one may have been meant as.
+ * Finds the time zones that an unknown name may mean.
  */
 
 import { isNear } from "./suggest_option.ts";
@@ -8,8 +8,8 @@ import { isNear } from "./suggest_option.ts";
 const MOST_NAMES = 3;
 
 /**
- * The names of the zones nearest to an unknown name, the nearest first: compared by all letters, or
- * by those of the city.
+ * The names of the zones nearest to an unknown name, the nearest first: compared by the whole name,
+ * or by the city alone.
  */
 export function suggestZones(unknown: string): readonly string[] {
   const name = plain(unknown);

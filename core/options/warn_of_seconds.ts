@@ -1,14 +1,14 @@
 /*
- * A period in seconds, by mistake: `period: 60` is 60 milliseconds here, and a minute in several other
- * libraries. It would admit a thousand times too much, and nobody would notice.
+ * A period in seconds, by mistake: `period: 60` is 60 milliseconds here, and a minute in several
+ * other libraries. Such a limit would admit a thousand times too much, and no one would notice.
  *
- * It is not refused, because such a period is valid, if rare: who means it writes "60ms".
+ * It is not refused, because such a period is valid, if rare. To avoid the warning, write "60ms".
  */
 
 /** Periods that are meant as seconds far more often than as milliseconds, from 100 on. */
 const SECONDS: readonly number[] = [120, 300, 600, 900, 1_800, 3_600, 7_200, 43_200, 86_400];
 
-/** Warns, the first time in this process, of a number that was probably meant as seconds. */
+/** Warns of a number that was probably meant as seconds, once in a process. */
 export const warnOfSeconds: SecondsWarning = secondsWarning();
 
 type SecondsWarning = (factory: string, period: unknown) => void;

@@ -3,17 +3,20 @@
  * algorithm: often one number. Whatever receipts need beyond that is noted around this state, and
  * only if there is something to note:
  *
- *   back      ticks that receipts gave back to the key, where an algorithm drains
- *   entries   receipts with a time to live that are yet to be settled, and receipts that were settled,
- *             so that nobody settles them twice
+ *   back      ticks that receipts gave back to the key, where an algorithm drains entries
+ *   receipts with a time to live that are yet to be settled, and receipts that were settled, so
+ *   that no caller settles them twice
  */
 
 import type { Algorithm } from "../algorithm.ts";
 import { type OpenReceipt, type RememberedReceipts, SETTLED_WIDTH } from "./remembered_receipts.ts";
 
-/** The most receipts with a time to live that a key remembers: a call beyond it has none. */
+/**
+ * The most receipts with a time to live that a key remembers. A further call's receipt has no time
+ * to live.
+ */
 export const MOST_OPEN = 64;
-/** The most settled receipts that a key remembers, the newest ones. */
+/** How many settled receipts a key remembers, namely the newest. */
 export const MOST_SETTLED = 16;
 
 /**
@@ -31,8 +34,8 @@ export interface Noted<State = unknown> {
 }
 
 /**
- * A state with notes, as a class: stores check at each call whether a state, which may be an object
- * of any shape, has notes, and engines do that for a class by comparing prototypes in machine code.
+ * A state with notes, as a class. Stores check at each call whether a state, an object of any
+ * shape, has notes. For a class, engines do that fast, by comparing prototypes.
  */
 class NotedState<State> implements Noted<State> {
   readonly state: State;
@@ -74,7 +77,7 @@ export function entriesOfBoth(
   return open.length === 0 && settled.length === 0 ? NO_ENTRIES : { open, settled };
 }
 
-/** A state with notes, if there is something to note. */
+/** A state with notes if there is something to note, otherwise the plain state. */
 export function noted<State>(
   state: State,
   back: number,
@@ -99,8 +102,8 @@ export function entriesOf(state: unknown): RememberedReceipts {
 }
 
 /**
- * Whether a state, or that of a part of `all`, has notes. Such states are kept as text: the words of
- * a codec hold states without notes.
+ * Whether a state, or the state of a part of `all`, has notes. Such states are kept as text: the
+ * words of a codec hold states without notes.
  */
 export function hasNotes({ internals }: Algorithm, state: unknown): boolean {
   if (typeof state !== "object") return false;
@@ -112,9 +115,9 @@ export function hasNotes({ internals }: Algorithm, state: unknown): boolean {
 }
 
 /**
- * Receipts without one of those with a time to live, and with another.
+ * Receipts, with one open receipt removed and another one added.
  *
- * @param without The place of the one that goes; -1 for none.
+ * @param without The place of the receipt to remove; -1 for none.
  */
 export function withOpen(
   { open, settled }: RememberedReceipts,
@@ -132,9 +135,9 @@ export function withOpen(
 
 /**
  * Receipts with one more settled receipt, or with new numbers of a known one. If there are too
- * many, the one that would be forgotten first makes room.
+ * many, the receipt that would be forgotten first makes room.
  *
- * @param place Where its numbers begin; -1 if it is not remembered.
+ * @param place The index at which its numbers begin; -1 if it is not remembered.
  */
 export function withSettled(
   { open, settled }: RememberedReceipts,
@@ -166,7 +169,7 @@ function move(numbers: number[], from: number, to: number): void {
   numbers[to + 2] = numbers[from + 2]!;
 }
 
-/** The units that receipts have left of one of them; `undefined` if it is not remembered. */
+/** The units that may yet be given back of a receipt; `undefined` if it is not remembered. */
 export function unitsLeft({ open, settled }: RememberedReceipts, id: number): number | undefined {
   for (let place = 0; place < settled.length; place += SETTLED_WIDTH) {
     if (settled[place + 1] === id) return settled[place + 2];
@@ -179,7 +182,10 @@ export function hasRoom({ open }: RememberedReceipts): boolean {
   return open.length < MOST_OPEN;
 }
 
-/** A note's objects, an entry's, and a settled receipt's numbers, in bytes: averages of what V8 takes. */
+/**
+ * The bytes of a note's objects, of an open receipt, and of a settled receipt's numbers: averages
+ * measured on V8.
+ */
 const NOTE_BYTES = 150;
 const ENTRY_BYTES = 110;
 const SETTLED_BYTES = 24;

@@ -12,7 +12,7 @@ import { entriesOfBoth, isNoted, MOST_OPEN, MOST_SETTLED, type Noted, withNotes 
 /** The beginning of the text of a state with notes. */
 const TAG = "r1 ";
 
-/** Whether a text is that of a state with notes, or of one whose parts have notes. */
+/** Whether a text is of a state with notes, or of a state whose parts have notes. */
 export function isNotedText(text: string): boolean {
   return text.startsWith(TAG) || text.startsWith("a1 ") && text.includes(`:${TAG}`);
 }
@@ -26,7 +26,8 @@ export function notedCodec<State>(
     if (!isNoted(state)) return codec.encode(state);
     const { back, entries } = state;
     const texts = textsOf(entries);
-    // One `join`, because engines read the letters of a text that was put together in steps slowly.
+    // A single `join`, because engines are slow at reading letters of a text that was concatenated
+    // in steps.
     return [TAG + back, texts.length, ...texts, codec.encode(state.state)].join(" ");
   }
 
@@ -37,7 +38,7 @@ export function notedCodec<State>(
     if (!skipLetter(cursor, SPACE)) return undefined;
     const count = readCount(cursor);
     const entries = skipLetter(cursor, SPACE) ? readEntries(cursor, count, marks) : undefined;
-    // Counts are read as `NaN` where there are none.
+    // A word that is not a count reads as `NaN`.
     if (entries === undefined || !(back + count > 0)) return undefined;
     const state = codec.decode(text.slice(cursor.at));
     return state === undefined ? undefined : withNotes(state, back, entries);
@@ -64,8 +65,8 @@ function textsOf({ open, settled }: RememberedReceipts): string[] {
 }
 
 /**
- * Reads receipts in the order in which they are written, so that no two texts are of one state:
- * `undefined` for any other text.
+ * Reads receipts, but only in the order in which they are written, so that a state has a single
+ * text; `undefined` for any other text.
  */
 function readEntries(
   cursor: TextCursor,
@@ -89,7 +90,7 @@ function readEntries(
       open.push({ id, until, units, marks: own });
       lastOpen = until;
     } else {
-      // Settled receipts stand before open ones of the same instant.
+      // Settled receipts come before open receipts of the same instant.
       if (until === lastOpen || settled.length === SETTLED_WIDTH * MOST_SETTLED) return undefined;
       settled.push(until, id, units);
     }
@@ -98,7 +99,9 @@ function readEntries(
   return entriesOfBoth(open, settled);
 }
 
-/** Reads the marks of an open receipt, and moves behind them; `undefined` if they are not so many. */
+/**
+ * Reads the marks of an open receipt, and moves behind them; `undefined` if their number is wrong.
+ */
 function readMarks(cursor: TextCursor, size: number): number[] | undefined {
   const marks: number[] = [];
   for (let index = 0; index < size; index++) {

@@ -1,7 +1,7 @@
 /*
- * The reducer of states with notes, made from the algorithm's own. Before anything else, units
- * whose time to live is over are given back, each at its own instant, as a timer would have done.
- * Waits look ahead over those that are yet to be given back.
+ * The reducer of states with notes, made from the algorithm's own reducer. Before anything else, it
+ * gives back units whose time to live is over, each at its own instant, as a timer would have done.
+ * Waits take into account units that are yet to be given back.
  */
 
 import type { SplitReducer } from "../algorithm.ts";
@@ -10,7 +10,7 @@ import { type OpenReceipt, type RememberedReceipts, SETTLED_WIDTH } from "./reme
 import { entriesOfBoth, isNoted, NO_ENTRIES, type Noted, noted } from "./noted.ts";
 import type { Receipts } from "./returns.ts";
 
-/** Gives back units to a state without entries: to the state, and to what it notes of them. */
+/** Gives units back to a state without entries, and notes them in it. */
 export type GiveBackNow<State> = Receipts<State | Noted<State>>["giveBack"];
 
 /** The state and the notes that are left when all receipts up to `now` are over. */
@@ -83,7 +83,7 @@ export function reduceNoted<State>(
     return withRetryAfter(look, decide(state, take(state, now, cost), now, cost));
   }
 
-  /** A decision whose waits see what is to be given back by then. */
+  /** A decision whose waits take into account the units that are given back by then. */
   function lookAhead(
     decision: Decision,
     core: State | Noted<State>,
@@ -123,7 +123,7 @@ export function reduceNoted<State>(
   };
 }
 
-/** Whether nothing in a decision waits for longer. */
+/** Whether no wait in a decision is longer. */
 function isOverBy({ retryAfter, nextAfter, resetAfter }: Decision, wait: number): boolean {
   return retryAfter <= wait && nextAfter <= wait && resetAfter <= wait;
 }
@@ -137,7 +137,9 @@ function withRetryAfter(look: Decision, { retryAfter, parts }: Decision): Decisi
   };
 }
 
-/** A decision whose waits end by what another one, `wait` milliseconds later, says. */
+/**
+ * A decision whose waits end when another decision, `wait` milliseconds later, says that they end.
+ */
 function sooner(decision: Decision, later: Decision, wait: number): Decision {
   const { retryAfter, nextAfter, resetAfter, remaining, parts } = decision;
   return {

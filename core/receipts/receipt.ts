@@ -1,6 +1,6 @@
 /*
  * Receipts: a caller keeps the receipt of a call, to give its units back later. A receipt is plain
- * data that says which units these are, so giving them back never frees the units of somebody else.
+ * data that says which units these are, so giving them back never frees the units of another call.
  */
 
 import type { Decision, DecisionSource } from "../decision.ts";
@@ -19,21 +19,21 @@ export interface Receipt {
   readonly family: string;
   /**
    * The name of the store that holds the units: a random text that the store itself keeps, so that
-   * whoever shares the data shares the name. `undefined` if the store could not be asked for it; such
-   * a receipt gives nothing back.
+   * processes which share the data share the name. `undefined` if the store could not be asked for
+   * its name; such a receipt gives nothing back.
    */
   readonly store?: string | undefined;
   /** The instant of the call, in milliseconds since the Unix epoch. */
   readonly at: number;
   /** The units that it took. */
   readonly units: number;
-  /** The instant from which on none of them can be given back. */
+  /** The instant from which no unit can be given back any more. */
   readonly until: number;
   /**
    * Whether the receipt has a time to live: unless it was settled, its units come back at `until`.
    */
   readonly expires: boolean;
-  /** How the algorithm finds the units again. */
+  /** The numbers by which the algorithm finds the units again. */
   readonly marks: readonly number[];
   /** The source that admitted the call in place of the limiter's own store. */
   readonly source?: DecisionSource | undefined;
@@ -50,20 +50,19 @@ export interface Reservation {
 /**
  * The outcome of a receipt.
  *
- * `"settled"`: it was known, and what still counted was given back, or the excess charged.
- * `"expired"`: its time is over. Nothing was changed.
- * `"unknown"`: it was settled before, or is a receipt of another key, algorithm or store, or of a
- * failure policy. Nothing was changed.
+ * `"settled"`: the receipt was known. Units that still counted were given back, or the excess was
+ * charged. `"expired"`: its time is over. Nothing was changed. `"unknown"`: it was settled before,
+ * or it belongs to another key, algorithm or store, or to a failure policy. Nothing was changed.
  */
 export type ReceiptOutcome = "settled" | "expired" | "unknown";
 
 /** The answer of `settle`, `release`, and `refund` with a receipt. */
 export interface Settlement {
-  /** The balance after it. */
+  /** The balance afterwards. */
   readonly decision: Decision;
   /**
-   * Units given back; with a fraction where a unit had drained in part. Of an `all`, those of the part
-   * that gave back most.
+   * Units given back; with a fraction if a unit had drained in part. For an `all`, the units of the
+   * part that gave back most.
    */
   readonly returned: number;
   /** Units charged beyond those of the receipt. */
@@ -72,10 +71,13 @@ export interface Settlement {
   readonly outcome: ReceiptOutcome;
 }
 
-/** The most numbers in a receipt: those of an `all` with very many parts. */
+/** The most numbers in a receipt, enough for an `all` with very many parts. */
 const MOST_MARKS = 4_096;
 
-/** Throws a `TypeError` if a value is no receipt: it may have come from another process. */
+/**
+ * Throws a `TypeError` if a value is not a receipt. The check is needed because receipts may come
+ * from other processes.
+ */
 export function checkReceipt(action: string, value: unknown): Receipt {
   if (isReceipt(value)) return value;
   throw typeError(action, "receipt must come from reserve", value);
@@ -84,7 +86,7 @@ export function checkReceipt(action: string, value: unknown): Receipt {
 function isReceipt(value: unknown): value is Receipt {
   if (typeof value !== "object" || value === null) return false;
   const { id, key, family, at, units, until, expires, marks } = value as Receipt;
-  // An id of 0 is that of units that no key remembers.
+  // The id 0 is for units that no key remembers.
   return id !== 0 && isWhole(id) && isWhole(at) && isWhole(units) && isWhole(until) &&
     typeof key === "string" && typeof family === "string" &&
     typeof expires === "boolean" && Array.isArray(marks) && marks.length <= MOST_MARKS &&

@@ -44,7 +44,10 @@ export function receiptsOf<State>(
 /** The state of `all`: the states of its parts, in order. */
 type AllState = readonly unknown[];
 
-/** Receipts of `all`: each part gives back what counts in it. Parts without receipts give none. */
+/**
+ * Receipts of `all`: each part gives back the units that count in it. Parts without receipts give
+ * nothing back.
+ */
 export function receiptsOfAll(
   parts: readonly Algorithm[],
   initial: AllState,

@@ -15,11 +15,12 @@ export interface RememberedReceipts {
   /** Open receipts, which have a time to live and are yet to be settled, by `until`. */
   readonly open: readonly OpenReceipt[];
   /**
-   * Settled receipts, by `until`: three numbers of each, which are when it is forgotten, its id, and
-   * its units that may yet be given back. Flat, because a key that settles writes them at each call.
+   * Settled receipts, by `until`. Each has three numbers: when it is forgotten, its id, and its
+   * units that may yet be given back. The list is flat, because a key that settles receipts writes
+   * it at each call.
    */
   readonly settled: readonly number[];
 }
 
-/** The numbers of a settled receipt. */
+/** How many numbers a settled receipt has. */
 export const SETTLED_WIDTH = 3;

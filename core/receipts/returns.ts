@@ -1,12 +1,15 @@
 /*
- * How an algorithm gives the units of one call back, as two interfaces: `Returns` is the
- * arithmetic, written beside each accounting, of states without notes. `Receipts` is what verbs and
- * stores use, of states with notes and without.
+ * How an algorithm gives the units of one call back, as two interfaces. `Returns` is the arithmetic
+ * for states without notes; each accounting has its own. `Receipts` is for verbs and stores, and
+ * handles states with notes and without.
  */
 
 import type { RememberedReceipts } from "./remembered_receipts.ts";
 
-/** A state after giving back: the state, the units that were given back, and the ticks in all. */
+/**
+ * The result of giving back: the state, the units that were given back, and the sum of ticks given
+ * back.
+ */
 export type Returned<State> = readonly [state: State, returned: number, back: number];
 
 /** How an algorithm gives back the units of one call. All of it is pure. */
@@ -21,7 +24,7 @@ export interface Returns<State> {
    */
   mark(after: State, back: number): readonly number[];
   /**
-   * The state without those of the units that still count: as if the call had cost so much less.
+   * The state without the units that still count, as if the call had cost so much less.
    *
    * @param units 1 or more.
    * @param closes Whether it is the last time that units of the call are given back.
@@ -45,7 +48,7 @@ export interface Receipts<State = unknown> {
   /** The numbers that find the units of the call that left the state `after`. */
   mark(after: State): readonly number[];
   /**
-   * The state without those of the units that still count, and the number of these.
+   * The state without the units that still count, and the number of these units.
    *
    * @param closes Whether it is the last time that units of the call are given back.
    */
@@ -65,8 +68,8 @@ export interface Receipts<State = unknown> {
   /** The state that remembers these receipts in place of its own; `now` is the instant of the call. */
   remember(state: State, entries: RememberedReceipts, now: number): State;
   /**
-   * Milliseconds for which a state that was just written is to be kept: until it is fresh and its
-   * notes are of no use.
+   * Milliseconds for which a state that was just written must be kept: until it is fresh and its
+   * notes are no longer needed.
    */
   keptFor(state: State, now: number, resetAfter: number): number;
 }

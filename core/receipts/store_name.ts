@@ -1,9 +1,9 @@
 /*
- * Receipts say which store holds their units, and only the data can tell: two clients with different
- * addresses may reach one server, and one address may lead to another server tomorrow. So the
- * name of a store is a state in it. A verb reads the random number that one key holds, and writes one
- * if the key is new. Every store can run it, whoever copies or deletes the data copies or deletes
- * the name with it, and processes that share the data find the same name.
+ * Receipts say which store holds their units, and only the data can tell: two clients with
+ * different addresses may reach one server, and one address may lead to another server tomorrow. So
+ * the name of a store is a state in the store. A verb reads the random number under one key, and
+ * writes a number if the key is new. Every store can run this verb. Copying or deleting the data
+ * copies or deletes the name, too, and processes that share the data find the same name.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -12,7 +12,7 @@ import type { Decision, DecisionSource } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
 import type { Verb } from "../store.ts";
 
-/** The last instant that `now` may be: a name is kept until then. */
+/** The largest valid `now`. A name is kept until then. */
 const LAST_INSTANT = 2 ** 42;
 
 /** The request for a name. */
@@ -36,7 +36,7 @@ export const storeName: Algorithm<number> = Object.freeze({
   name: "store-name",
   id: "store-name",
   policies: Object.freeze([{ name: "store-name", limit: 1, period: LAST_INSTANT, burst: 1 }]),
-  // A share of it, as a fallback has, holds a name as well.
+  // Even a share of this capacity, as a fallback has, can hold a name.
   capacity: Number.MAX_SAFE_INTEGER,
   initial: 0,
   step: look,
@@ -53,7 +53,7 @@ export const storeName: Algorithm<number> = Object.freeze({
   ),
 });
 
-/** Reads the name of a store, which takes the one that is given if it has none. */
+/** Reads the name of a store. A store without a name takes the given one. */
 export const nameStore: Verb<NameArgument, Named> = Object.freeze({
   name: "name",
   kind: "charge",

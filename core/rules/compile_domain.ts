@@ -11,11 +11,14 @@ import { keptTexts } from "./kept_texts.ts";
 import { algorithmOf } from "./limit_options.ts";
 import { type Wildcard, wildcardOf } from "./wildcard.ts";
 
-/** Where an entry leads. */
+/** A node of the tree: the place to which an entry leads. */
 export interface RuleNode {
   /** The rule that holds if the descriptor ends here. */
   readonly rule: Rule;
-  /** The entry's part of the counter's key if all its values share one counter; otherwise `undefined`. */
+  /**
+   * The entry's part of the counter's key, if all values of the entry share one counter; otherwise
+   * `undefined`.
+   */
   readonly shared: string | undefined;
   /** The entry's part of the counter's key for a value, such as `user=42`. */
   readonly textOf: (value: string) => string;
@@ -65,7 +68,7 @@ interface Compilation {
   readonly faults: RuleFault[];
 }
 
-/** Keeps parts of counters' keys, of all domains: a few megabytes of them. */
+/** Keeps parts of counters' keys for all domains, up to a few megabytes. */
 const keep = keptTexts(2 ** 15);
 
 /** The rules of a key, some of which may still be missing. */
@@ -78,9 +81,9 @@ interface KeyRulesDraft extends KeyRules {
 /**
  * Compiles the rules of a domain. It reports everything that is wrong with them, not only the first.
  *
- * @param options The rules; their types are taken to be right.
+ * @param options The rules, whose types must be right already.
  * @param firstIndex The index of the first rule.
- * @param makeLimit Makes a limit; a caller that has made it before returns that one.
+ * @param makeLimit Makes a limit. A caller that has made the same limit before may return it again.
  */
 export function compileDomain(
   options: DomainOptions,

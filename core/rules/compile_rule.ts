@@ -1,6 +1,6 @@
 /*
- * Compiles one rule of a domain: from its written form to the limits that decide, with every fault
- * in it. The domain compiles the rules below it, and gives it its place among others.
+ * Compiles one rule of a domain: from its written form to the limits that decide, with all of its
+ * faults. The domain compiles the rules below it, and gives it its place among other rules.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -16,11 +16,14 @@ export interface Rule {
   readonly index: number;
   /** Its domain. */
   readonly domain: string;
-  /** Its path in the file, the same for the same rule of every version: `path=/v1/*,user`. */
+  /** Its path in the file, which is the same in every version of the file: `path=/v1/*,user`. */
   readonly label: string;
   /** The name it was given. */
   readonly name: string | undefined;
-  /** `"open"`: neither limits nor a verdict of its own; what ends here is admitted uncounted. */
+  /**
+   * `"open"` means that the rule has neither limits nor a verdict of its own: a request whose
+   * descriptor ends here is admitted and not counted.
+   */
   readonly kind: RuleKind;
   /** The limits; at least one if the rule is limited. */
   readonly limits: readonly Algorithm[];
@@ -32,7 +35,7 @@ export interface Rule {
   readonly quota: boolean;
   /** Whether metrics count each of its counters by itself. */
   readonly detailed: boolean;
-  /** The names of the rules that do not apply where this one does. */
+  /** The names of the rules that do not apply where this rule applies. */
   readonly replaces: readonly string[];
   /**
    * How requests are decided while the limits of a key are looked up; `undefined` if they never

@@ -6,12 +6,14 @@
 
 import type { Wildcard } from "./wildcard.ts";
 
-/** The patterns so far that may leave nothing to later ones: text, stars, text. */
+/**
+ * The patterns so far that may match everything that a later pattern matches: text, stars, text.
+ */
 export interface EarlierPatterns {
   /** The lengths of their starts and ends. */
   readonly starts: Set<number>;
   readonly ends: Set<number>;
-  /** The first of each start and end, and how many came before it. */
+  /** The first pattern for each start and end, and how many patterns came before it. */
   readonly first: Map<string, readonly [pattern: Wildcard, place: number]>;
 }
 
@@ -20,7 +22,10 @@ export function earlierPatterns(): EarlierPatterns {
   return { starts: new Set(), ends: new Set(), first: new Map() };
 }
 
-/** Adds a pattern; returns the first of the earlier ones that matches all that it does. */
+/**
+ * Adds a pattern; returns the first earlier pattern that matches everything that the new one
+ * matches.
+ */
 export function addPattern(earlier: EarlierPatterns, pattern: Wildcard): Wildcard | undefined {
   const { start, middle, end } = pattern;
   const { starts, ends, first } = earlier;
@@ -41,7 +46,7 @@ export function addPattern(earlier: EarlierPatterns, pattern: Wildcard): Wildcar
   return covering?.[0];
 }
 
-/** Pieces hold no star, so that no two have the same name. */
+/** Pieces contain no star, so names are unique. */
 function nameOf(start: string, end: string): string {
   return `${start}*${end}`;
 }

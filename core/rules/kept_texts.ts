@@ -1,7 +1,7 @@
 /*
- * Texts made of values that come again. To put a text together costs little, but whoever looks it up in
- * a map pays for its hash anew, which takes longer than the rest of a call. So a text is kept by the
- * value that it was made of, whose hash is often known.
+ * Keeps texts that are made of recurring values. Concatenating a text costs little, but looking the
+ * new text up in a map needs its hash, which takes longer than the rest of a call. So a text is
+ * kept by the value that it was made of, because the hash of that value is often known.
  */
 
 /** A text that is longer is not kept: values may come from attackers. */
@@ -11,8 +11,8 @@ const LONGEST = 128;
 export type KeepTexts = (make: (value: string) => string) => (value: string) => string;
 
 /**
- * Makes functions that keep texts, so many of all of them together. When there are too many, all are
- * forgotten: those that are asked for often soon come back.
+ * Makes functions that keep texts, with a common bound. When there are too many texts, all are
+ * forgotten; texts that are needed often soon come back.
  *
  * @param most The most texts.
  */

@@ -64,9 +64,9 @@ export interface LimitOptions {
   readonly zone?: string | undefined;
   /** The first day of a week, 1 (Monday) to 7 (`calendarWindow` by weeks). */
   readonly weekStart?: number | undefined;
-  /** For how long a permit is held that nobody renews (`concurrency`). */
+  /** How long a permit is held without being renewed (`concurrency`). */
   readonly ttl?: Period | undefined;
-  /** For how long a limiter renews a permit at most (`concurrency`). */
+  /** The longest time for which a limiter renews a permit (`concurrency`). */
   readonly maxHold?: Period | undefined;
   /** Whether its keys can be blocked by hand; default no. */
   readonly blockable?: boolean | undefined;

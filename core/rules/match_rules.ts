@@ -15,8 +15,8 @@ import { entryText } from "./entry_text.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
 /**
- * One entry of a descriptor. A value that is too long to be kept is matched as it is, and counted by
- * another text, such as a hash of it.
+ * One entry of a descriptor. A value that is too long to be kept is matched unchanged, but counted
+ * under another text, such as a hash of the value.
  */
 export type DescriptorEntry = readonly [key: string, value: string, counted?: string];
 
@@ -24,13 +24,13 @@ export type DescriptorEntry = readonly [key: string, value: string, counted?: st
 export interface Descriptor {
   /** At least one. */
   readonly entries: readonly DescriptorEntry[];
-  /** Units to take, an integer of at least 0; default the request's. */
+  /** Units to take, an integer of at least 0; default is the request's cost. */
   readonly cost?: number | undefined;
   /** A limit that holds in place of the rules' own; `"blocked"` refuses everything. */
   readonly limit?: Algorithm | "blocked" | undefined;
   /**
-   * The same object in several descriptors says that they are readings of one thing in the request.
-   * If several of them share a counter, only one is charged.
+   * Descriptors with the same object here are readings of one thing in the request. If several of
+   * them share a counter, only one is charged.
    */
   readonly readingOf?: object | undefined;
 }
@@ -55,7 +55,8 @@ export interface AppliedRule {
 }
 
 /**
- * Finds the rule that holds for a descriptor; `undefined` if none does, or one without limits.
+ * Finds the rule that holds for a descriptor; `undefined` if no rule holds, or a rule without
+ * limits.
  *
  * Each entry takes constant time, and as many pattern matches as its key has patterns.
  */
@@ -89,8 +90,8 @@ export function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
 }
 
 /**
- * The rules that hold for a request: the rules of its descriptors, less the rules that another of
- * them replaces. Descriptors with the same counter are charged as one.
+ * The rules that hold for a request: the rules of its descriptors, without the rules that another
+ * rule replaces. Descriptors with the same counter are charged as one.
  *
  * @param cost Units of a descriptor that names none itself.
  */

@@ -28,12 +28,12 @@ export interface RuleOptions {
   /** Everything that the pattern in `value` matches shares one counter. */
   readonly share?: boolean | undefined;
   /**
-   * The names of rules that do not apply where this one does: Envoy's `replaces`, which is not that
-   * of a limiter.
+   * The names of rules that do not apply where this rule applies. This is Envoy's `replaces`, which
+   * differs from a limiter's `replaces`.
    */
   readonly replaces?: readonly string[] | undefined;
   /**
-   * Each key may have limits of its own in the source. Until they are known the rule's own ones
+   * Each key may have limits of its own in the source. Until they are known, the rule's own limits
    * decide (`"default"`), or the call waits (`"wait"`).
    */
   readonly lookup?: "default" | "wait" | undefined;
@@ -50,7 +50,7 @@ export interface DomainOptions {
   readonly domain: string;
   /** `"together"` (default): a request is charged to all of its rules or to none. */
   readonly charge?: ChargeMode | undefined;
-  /** How a changed limit treats what a key had used; default `"keep"`. */
+  /** How a changed limit treats the earlier use of a key; default `"keep"`. */
   readonly changes?: ReplaceMode | "reset" | undefined;
   /** The rules for the first entry. */
   readonly rules: readonly RuleOptions[];

@@ -1,9 +1,10 @@
 /*
- * Which limits of a rule can never refuse anything, because another one always does so first.
+ * Finds the limits of a rule that can never refuse anything, because another limit always refuses
+ * first.
  *
- * Each algorithm has a bound on what it admits in any span of time. If a limit would admit all that
- * another one's bound lets through, it never has the last word. The bounds are upper ones, so
- * nothing is reported that could bind; a few that cannot may go unnoticed.
+ * Each algorithm has a bound on what it admits in any span of time. If a limit admits everything
+ * within another limit's bound, it never decides. These are upper bounds, so no limit is reported
+ * that could bind, but a few limits that cannot bind may go unnoticed.
  *
  * Source: PyrateLimiter checks its lists of rates in this way (limits grow, densities fall).
  */
@@ -41,13 +42,13 @@ function isUnreachable(limit: Algorithm, other: Algorithm): boolean {
     case "interval":
       return mostUnitsIn(other, period) <= Math.min(burst, units);
     case "lockout":
-      // One that is filled admits nothing for a while, so that it is always felt.
+      // A lockout that is used up admits nothing for a while, so it always has an effect.
       return false;
     case "calendarWindow":
-      // Its windows are of several lengths.
+      // Its windows differ in length.
       return false;
     case "concurrency":
-      // How long units are in use is not for limits to say.
+      // Limits do not determine how long units are in use.
       return false;
     case "slidingCounter":
       return mostUnitsIn(other, 2 * period) <= units;
@@ -67,8 +68,8 @@ function mostUnitsIn(limit: Algorithm, span: number): number {
     case "lockout":
     case "calendarWindow":
     case "concurrency":
-      // How long it locks, how short a window may be, and how soon permits come back, is not among
-      // its numbers.
+      // Limit and period do not tell how long a lock lasts, how short a window may be, or how soon
+      // permits come back.
       return Infinity;
     case "slidingLog":
       return units * Math.ceil(span / period);

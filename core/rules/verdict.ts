@@ -19,11 +19,16 @@ export interface RuleVerdict {
   readonly cost: number;
   /** The places of the descriptors in the request. */
   readonly descriptors: readonly number[];
-  /** Its decision; `undefined` if the rule is unlimited. A shadow's is what it would have decided. */
+  /**
+   * Its decision; `undefined` if the rule is unlimited. For a shadow, the decision that it would
+   * have made.
+   */
   readonly decision: Decision | undefined;
-  /** The limits that decided: the rule's own, or those of its key or of the descriptor. */
+  /**
+   * The limits that decided: the rule's own limits, or the limits of its key or of the descriptor.
+   */
   readonly limits: readonly Algorithm[];
-  /** The largest cost that its limits admit of a fresh key. */
+  /** The largest cost that its limits admit for a fresh key. */
   readonly capacity: number;
   /** Whether the rule lets the request pass: a shadow always does. */
   readonly allowed: boolean;
@@ -33,20 +38,20 @@ export interface RuleVerdict {
 export interface Verdict {
   /** Whether it may go ahead. */
   readonly allowed: boolean;
-  /** The decision of all enforced limits together; `undefined` if none holds. */
+  /** The decision of all enforced limits together; `undefined` if no enforced limit holds. */
   readonly decision: Decision | undefined;
   /** The verdict of each rule that holds, in the order of the descriptors. */
   readonly rules: readonly RuleVerdict[];
 }
 
-/** Nothing holds: admitted. */
+/** The verdict if no rule holds: admitted. */
 export const NO_RULE_VERDICT: Verdict = Object.freeze({
   allowed: true,
   decision: undefined,
   rules: Object.freeze([]),
 });
 
-/** The decision of a blocked rule: never, but for a look. */
+/** The decision of a blocked rule: nothing is ever admitted, except a look. */
 export function blockedDecision(cost: number): Decision {
   const allowed = cost <= 0;
   return makeDecision(allowed, 0, 0, allowed ? 0 : Infinity, 0, 0, 0, 0);

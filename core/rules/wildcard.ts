@@ -18,8 +18,8 @@ export function wildcardOf(text: string): Wildcard | undefined {
 }
 
 /**
- * Whether the text is of the pattern. Each piece is looked for once, from where the one before it
- * ended, so that no text takes longer than its length times the number of stars.
+ * Whether the text matches the pattern. Each piece is searched once, starting where the piece
+ * before it ended, so the time is at most the text's length times the number of stars.
  */
 export function matchesWildcard(pattern: Wildcard, text: string): boolean {
   const { start, middle, end } = pattern;

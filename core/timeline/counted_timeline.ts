@@ -1,11 +1,11 @@
 /*
  * A timeline as running totals.
  *
- * A limiter changes a history only at its ends: it adds at now, takes back the newest units first,
- * and forgets the oldest. Nothing before the newest bucket ever changes, so each closed bucket
- * keeps the total of all units up to and including its own. A sum over buckets is then one
- * subtraction, and each question is one binary search: O(log m) for m buckets that are not empty,
- * without a tree.
+ * A limiter changes a history only at its ends: it adds units now, takes the newest units back
+ * first, and forgets the oldest units. Nothing before the newest bucket ever changes, so each
+ * closed bucket keeps the total of all units up to and including its own. A sum over buckets is
+ * then one subtraction, and each question is one binary search: O(log m) for m buckets that are not
+ * empty, without a tree.
  *
  *   tape    number, total, number, total, ... of the closed buckets; shared by all versions of a key
  *   head    the first entry of the tape that this version still knows
@@ -13,18 +13,18 @@
  *   base    the total before head
  *   newest, total    the open bucket, not on the tape
  *
- * A version sees [head, tail) only, so the next one may append behind every tail. If another
- * version has appended something else there already (a step taken twice from one state with
- * different arguments), this one copies its own part and goes its own way; what is the same is
- * used as it is. So all versions are persistent values, and a step costs no copy. When over half
- * of a tape is forgotten the rest is copied, which costs O(1) on average.
+ * A version sees only [head, tail), so the next version may append behind the tail. If another
+ * version has already appended something else there (a step taken twice from one state with
+ * different arguments), the next version copies its own part to a new tape; equal entries are
+ * shared. So all versions are persistent values, and a normal step copies nothing. When more than
+ * half of a tape is forgotten, the rest is copied, which costs O(1) on average.
  *
- * Clone a state by its codec: the tape is shared.
+ * To clone a state, use its codec, because versions share the tape.
  */
 
 import type { Timeline } from "./timeline.ts";
 
-/** A class with methods rather than closures, because each admitted call makes a version. */
+/** A class with methods and not closures, because each admitted call makes a version. */
 class CountedTimeline implements Timeline {
   readonly newest: number;
   readonly #total: number;
@@ -49,7 +49,9 @@ class CountedTimeline implements Timeline {
     this.#tape = tape;
   }
 
-  /** Its fields, and a tape that grows by halves, and by sixteen numbers: as V8 was seen to do. */
+  /**
+   * The fields, and a tape that grows by half of its length and sixteen numbers, as measured on V8.
+   */
   get bytes(): number {
     return this.#tail === 0 ? 120 : 250 + 18 * this.#tail;
   }
@@ -71,7 +73,7 @@ class CountedTimeline implements Timeline {
     if (this.newest < oldest || this.newest === -Infinity) {
       return new CountedTimeline(bucket, units, 0, 0, 0, []);
     }
-    // The live units fit; what is forgotten still counted.
+    // The live units fit in an exact number; only the forgotten units made the total too large.
     const overflows = this.#total + units > Number.MAX_SAFE_INTEGER;
     if (bucket === this.newest && !overflows) return this.#grown(units);
     const head = this.#firstAtOrAfter(oldest);
@@ -123,7 +125,7 @@ class CountedTimeline implements Timeline {
     return new CountedTimeline(this.newest, this.#total, base, head, this.#tail, this.#tape);
   }
 
-  /** The same, on a tape of its own and with totals counted from 0. */
+  /** This version on a tape of its own, with totals counted from 0. */
   #copied(head: number): CountedTimeline {
     const base = this.#totalBefore(head);
     const tape = this.#tape.slice(2 * head, 2 * this.#tail);

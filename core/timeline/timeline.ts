@@ -6,17 +6,23 @@
  * the history in a form of its own.
  */
 export interface Timeline {
-  /** The newest bucket that holds units; `-Infinity` when none does. */
+  /** The newest bucket that holds units; `-Infinity` if no bucket does. */
   readonly newest: number;
-  /** About how many bytes it takes in the engine's memory; absent where it lies elsewhere. */
+  /** Roughly how many bytes it takes in the engine's memory; absent if it is kept elsewhere. */
   readonly bytes?: number;
   /** Units at `bucket` and later. */
   since(bucket: number): number;
-  /** The first bucket after which at most `units` lie; `-Infinity` if no more are held at all. */
+  /**
+   * The first bucket after which at most `units` lie; `-Infinity` if the timeline holds no more
+   * than that.
+   */
   leaves(units: number): number;
-  /** With `units`, 1 or more, added at `bucket`, newest or later; may forget those before `oldest`. */
+  /**
+   * The timeline with `units`, 1 or more, added at `bucket`, which is `newest` or later. It may
+   * forget buckets before `oldest`.
+   */
   add(bucket: number, units: number, oldest: number): Timeline;
-  /** Without the newest `units`: 1 or more, and fewer than are held. */
+  /** The timeline without the newest `units`: 1 or more, and fewer than it holds. */
   takeBack(units: number): Timeline;
   /** The empty timeline. */
   none(): Timeline;

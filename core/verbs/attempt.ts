@@ -1,8 +1,8 @@
 /*
  * One attempt of a caller that waits its turn: `consume`, except that it refuses a call whose start
- * would come later than the caller can wait. The answer has all that waiting needs: the store's
- * instant, a way to find the units again, and the state of a refusal, from which later admissions
- * are projected.
+ * would come later than the caller can wait. The answer has everything that a waiting caller needs:
+ * the store's instant, the mark by which the units are found again, and, after a refusal, the state
+ * from which later admissions are projected.
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
@@ -94,7 +94,7 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
   transition: (algorithm: Algorithm) => mayDelay(algorithm) ? undefined : "take",
 });
 
-/** The refusal of a call that would start too late: `retryAfter` is then that delay. */
+/** The refusal of a call that would start too late. Its `retryAfter` is the delay. */
 function withMaxDelay(
   { decide }: SplitReducer<unknown>,
   state: unknown,

@@ -47,7 +47,7 @@ function blockIn(verb: DecisionVerb, part: Algorithm): Change {
   return next;
 }
 
-/** The state of an `all` after a change of each part's; the same one if none has changed. */
+/** The state of an `all` after a change of each part; the same state if no part has changed. */
 function replaced(
   { initial }: Algorithm,
   state: unknown,

@@ -1,6 +1,6 @@
 /*
- * Makes verbs whose answer is the decision itself, and whose argument is a number of units: all that
- * differs between `consume`, `peek`, `refund` and `charge` is the pair of functions.
+ * Makes verbs whose answer is the decision itself, and whose argument is a number of units:
+ * `consume`, `peek`, `refund` and `charge` differ only in their pair of functions.
  */
 
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
@@ -12,7 +12,7 @@ import type { Steps, Verb } from "../store.ts";
 /** A verb of units that answers with a decision. */
 export type DecisionVerb = Verb<number, Decision>;
 
-/** The parts of such a verb that differ. */
+/** The parts in which these verbs differ. */
 interface Parts extends Pick<DecisionVerb, "name" | "kind"> {
   readonly transition: ReturnType<DecisionVerb["transition"]>;
   steps(split: SplitReducer<unknown>): Pick<Steps<number, Decision>, "next" | "answer">;
@@ -39,7 +39,7 @@ export function decisionVerb({ name, kind, transition, steps }: Parts): Decision
   });
 }
 
-/** The value it is given: one function for all verbs, so that engines inline it. */
+/** Returns its argument. All verbs share this function, so that engines inline it. */
 function itself<Value>(value: Value): Value {
   return value;
 }

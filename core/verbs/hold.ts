@@ -3,7 +3,7 @@ import { splitReducer } from "../algorithms/split_reducer.ts";
 import { rangeError } from "../options/checks.ts";
 import { lookOf, type PermitVerb, permitVerb } from "./permit_steps.ts";
 
-/** Holds a permit, or renews it if its id holds it already. */
+/** Holds a permit, or renews it if it is held already. */
 export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) => {
   requireSingle(algorithm);
   const { decide } = splitReducer(algorithm);

@@ -25,13 +25,16 @@ export type PermitVerb = Verb<PermitArgument, Decision>;
 
 /** The transitions of a permit in the state of an algorithm, or of a part. */
 export interface PermitSteps {
-  /** The state after it is held or, if it is held already, renewed; the same one if it is refused. */
+  /**
+   * The state after the permit is held or, if it is held already, renewed; the same state if it is
+   * refused.
+   */
   hold(state: unknown, now: number, argument: PermitArgument): unknown;
-  /** The state after it is renewed; the same one if it is gone. */
+  /** The state after the permit is renewed; the same state if the permit is gone. */
   renew(state: unknown, now: number, argument: PermitArgument): unknown;
-  /** The state after it is released; the same one if it is gone. */
+  /** The state after the permit is released; the same state if the permit is gone. */
   release(state: unknown, now: number, argument: PermitArgument): unknown;
-  /** Whether it is held by every part that has permits; `undefined` where there are none. */
+  /** Whether every part with permits holds it; `undefined` if there is no such part. */
   holds(state: unknown, now: number, argument: PermitArgument): boolean | undefined;
 }
 
@@ -72,7 +75,7 @@ export function lookOf(algorithm: Algorithm): (state: unknown, now: number) => D
 /**
  * Requires an algorithm with permits.
  *
- * @throws {TypeError} That names `concurrency`.
+ * @throws {TypeError} If it has no permits; the message names `concurrency`.
  */
 export function requirePermits(verb: string, algorithm: Algorithm): void {
   if (!holdsPermits(algorithm)) {

@@ -1,7 +1,7 @@
 /*
- * Takes units as `consume` does, and answers with a way to find them again, from which a receipt is
- * made. With a time to live, the key's state remembers the receipt, and gives the units back when
- * its time is over.
+ * Takes units as `consume` does, and answers with a mark by which the units are found again. The
+ * receipt is made from that mark. With a time to live, the key's state remembers the receipt, and
+ * gives the units back when its time is over.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -31,9 +31,9 @@ export interface Mark {
   readonly at: number;
   /** The instant from which none of the units can be given back any more. */
   readonly until: number;
-  /** Whether they are given back then. */
+  /** Whether the units come back at `until`. */
   readonly expires: boolean;
-  /** How the algorithm finds them. */
+  /** The numbers by which the algorithm finds the units. */
   readonly marks: readonly number[];
 }
 
@@ -48,12 +48,12 @@ export interface Reserved {
   readonly mark: Mark | undefined;
 }
 
-/** Takes units if they are free, and answers with a way to find them again. */
+/** Takes units if they are free, and answers with the mark by which they are found again. */
 export const reserve: Verb<ReserveArgument, Reserved> = reserving("take");
 
 /**
- * The same with a time to live. If the key remembers as many receipts as it can, or its algorithm
- * cannot give units back, they are charged without one.
+ * Takes units with a time to live. If the key already remembers as many receipts as it can, or its
+ * algorithm cannot give units back, the units are charged without a time to live.
  */
 export const reserveFor: Verb<ReserveArgument, Reserved> = reserving(undefined);
 

@@ -12,11 +12,11 @@ import type { Verb } from "../store.ts";
 
 /** The request of a share. */
 export interface ShareArgument extends ShareMessage {
-  /** The units that the holder needs at least: the decision is about these. */
+  /** The units that the holder needs at least. The decision is about these units. */
   readonly least: number;
 }
 
-/** The answer to such a request. */
+/** The answer to a request for a share. */
 export interface Shared {
   /** Allowed if the share has at least the units that the holder needs; a look if it need not grow. */
   readonly decision: Decision;
@@ -49,7 +49,7 @@ export const share: Verb<ShareArgument, Shared> = Object.freeze({
         const { id, number, least } = message;
         const before = shares.of(state, now, id);
         const after = shares.of(next, now, id);
-        // A share that is gone is begun anew by its holder, under another name.
+        // If a share is gone, its holder begins a new share under another id.
         const isGone = after === undefined && before === undefined && number > 1;
         const units = isGone ? undefined : after?.units ?? 0;
         const missing = Math.max(0, least - (units ?? 0));
