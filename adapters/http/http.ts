@@ -1,9 +1,9 @@
 /**
- * Rate limiting for servers that speak fetch: Bun.serve, Deno.serve and workers; and what all
+ * Rate limiting for fetch-style servers (Bun.serve, Deno.serve and workers), and the parts that all
  * adapters are made of.
  *
- * A client that is within the limit gets the handler's response with the `RateLimit` fields of the
- * IETF's draft; one that is above it a 429 with `Retry-After` and a problem as JSON.
+ * A client within the limit gets the handler's response with the `RateLimit` fields of the IETF's
+ * draft. A client above the limit gets a 429 with `Retry-After` and a problem as JSON.
  *
  * @example
  * ```ts

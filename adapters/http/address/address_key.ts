@@ -12,16 +12,16 @@ const MAPPED = "::ffff:";
 
 /**
  * The key that stands for a client's address: an IPv4 address as it is, also where IPv6 maps it
- * (`::ffff:192.0.2.7`, in either spelling), and of an IPv6 address its network, since one client
+ * (`::ffff:192.0.2.7`, in either spelling), and the network of an IPv6 address, because one client
  * commands a whole network of addresses.
  *
- * Clients of IPv4 that come through a translator (NAT64, `64:ff9b::/96`) are in one such network,
- * and so have one key: let the translator, or a proxy behind it, report their own addresses.
+ * IPv4 clients that come through a translator (NAT64, `64:ff9b::/96`) are all in one such network,
+ * so they share one key. Let the translator, or a proxy behind it, report their own addresses.
  *
  * @param address The address as text, perhaps with a port or a zone.
  * @param prefix Bits of an IPv6 address that count, 32 to 128; default 64. Some providers give
  * each customer 56.
- * @returns The key; `undefined` if the text is no address.
+ * @returns The key; `undefined` if the text is not an address.
  * @throws {RangeError} If `prefix` is out of range.
  *
  * @example
@@ -39,9 +39,9 @@ export function addressKey(address: string, prefix = 64): string | undefined {
   return checkedAddressKey(address, prefix);
 }
 
-/** The same for a length of prefix that was checked before. */
+/** `addressKey` for a prefix length that was checked before. */
 export function checkedAddressKey(address: string, prefix: number): string | undefined {
-  // Most addresses are of IPv4, often mapped by a socket for both: those need no parsing.
+  // Most addresses are IPv4, often mapped by a socket that serves both. They need no parsing.
   if (FOUR_REGEXP.test(address)) {
     return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
   }

@@ -12,13 +12,15 @@ import { trustedProxies } from "./trusted_proxies.ts";
 export interface ForwardingOptions {
   /**
    * The proxies in front of the server: addresses, networks (`10.0.0.0/8`), or `loopback`,
-   * `linklocal`, `uniquelocal`. Only what these say is believed, and they must say it: a request
-   * that one of them passes on without the client's address is of an unknown address. Default none.
+   * `linklocal`, `uniquelocal`. Only these proxies are believed, and they must name the client: if
+   * one of them passes a request on without the client's address, the address is unknown. Default
+   * none.
    */
   readonly trustedProxies?: readonly string[] | undefined;
   /**
    * The field that the proxies write: `"x-forwarded-for"` (default), `"forwarded"`, or another
-   * that holds a list of addresses, or one. No other field is read. It needs `trustedProxies`.
+   * field that holds one address or a list of addresses. No other field is read. It needs
+   * `trustedProxies`.
    */
   readonly forwardedHeader?: string | undefined;
 }
@@ -40,8 +42,8 @@ const FIELD_NAME_REGEXP = /^[!#$%&'*+\-.^_`|~\w]+$/;
  *
  * The client is unknown if a trusted proxy does not name it: the field is missing or empty, the
  * next entry is not an address (`unknown`, `_hidden`), or the client would be beyond the 32 entries
- * and 4,096 characters of the field that are read. The proxy's own address would stand for all
- * clients.
+ * and 4,096 characters of the field that are read. The proxy's own address cannot be used, because
+ * all clients would share it.
  *
  * It never throws. The time it takes is linear in what is read.
  *
@@ -89,7 +91,10 @@ export function forwardedField({ trustedProxies, forwardedHeader }: ForwardingOp
   return forwardedHeader.toLowerCase();
 }
 
-/** The first address from the right that is not a trusted proxy's; the left-most if all are. */
+/**
+ * The first address from the right that is not a trusted proxy's; the left-most if all belong to
+ * trusted proxies.
+ */
 function clientBehind(
   peer: Address,
   hops: Iterable<string>,

@@ -9,15 +9,15 @@ import { addressKey, checkedAddressKey, checkPrefixLength } from "./address_key.
 import { clientAddress, forwardedField } from "./client_address.ts";
 import { CLIENT_KEY_OPTIONS, type ClientKeyOptions } from "../gate/rate_limit_options.ts";
 
-/** How an adapter reads what the engine needs of a request. */
+/** How an adapter reads the parts of a request that the engine needs. */
 export interface RequestSource<Request, Info = undefined> {
   /** The address that the request came from; `undefined` if it is not known. */
   address(request: Request, info: Info): string | undefined;
   /** A header field; `null` or `undefined` if there is none. Its name is in lower case. */
   header(request: Request, name: string): string | null | undefined;
   /**
-   * The address that the framework's own setting of trusted proxies finds. It counts unless
-   * `trustedProxies` is given, or there is no such setting.
+   * The address that the framework's own setting of trusted proxies finds. It is used unless
+   * `trustedProxies` is given, or the framework has no such setting.
    */
   trustedAddress?(request: Request, info: Info): string | undefined;
   /** Aborted when the client goes away. */
@@ -30,7 +30,10 @@ export interface RequestSource<Request, Info = undefined> {
   trustsProxies?(request: Request, info: Info): boolean;
 }
 
-/** How many requests are checked for a proxy's field: behind a proxy, all have it. */
+/**
+ * How many requests are checked for a proxy's field. A few are enough, because behind a proxy all
+ * requests have it.
+ */
 const LOOKS = 100;
 
 const ACTION = "tell clients apart";
@@ -85,8 +88,8 @@ export function clientKeyReader<Request, Info>(
 }
 
 /**
- * Logs a line once if a request comes through a proxy that is not trusted: `look` is to be called
- * with requests while `looks` are left. It logs nothing if the options have `trustedProxies`, even an
+ * Logs a line once if a request comes through a proxy that is not trusted: call `look` with
+ * requests while `looks` are left. It logs nothing if the options have `trustedProxies`, even an
  * empty list, or `address`: the caller has made a choice.
  */
 function forwardingNotice<Request, Info>(
@@ -108,10 +111,10 @@ function forwardingNotice<Request, Info>(
 }
 
 /**
- * Makes the address of a client that a trusted proxy does not name at all: that of the proxy,
- * because probes come from its network without the field. It logs a line once, because all clients
- * of a proxy that forgets them share one limit. Where the options say what is to be done, the
- * address is unknown.
+ * Makes the function for clients that a trusted proxy does not name at all. Their address is the
+ * proxy's, because probes come from its network without the field. The function logs a line once,
+ * because all clients of a proxy that never names them share one limit. If the options say how to
+ * treat unknown addresses, the address is unknown instead.
  */
 function unnamedClient(
   options: object,

@@ -1,17 +1,16 @@
 /*
  * The hops that X-Forwarded-For and Forwarded name, from the right.
  *
- * Each proxy appends the address that it was called from. So the right-most entry was written by
- * the nearest proxy, and what is further left may be anything that a client made up. Reading from
- * the right, one never looks at more than the proxies that are trusted and one entry beyond. What
- * is read of a field has a bound; where the field goes on beyond it, the last hop is `""`, which is
- * no address.
- * Sources: RFC 7239; A. Pike, "The perils of the real client IP" (2022).
+ * Each proxy appends the address that it was called from. So the nearest proxy wrote the right-most
+ * entry, and a client may have made up entries further left. Reading from the right, the reader
+ * needs only the entries of trusted proxies and one entry beyond. The part of a field that is read
+ * has a bound. If the field is longer, the last hop is `""`, which is not an address. Sources: RFC
+ * 7239; A. Pike, "The perils of the real client IP" (2022).
  */
 
 /** Characters looked at, from the right: 60 hops of the longest addresses. */
 const LONGEST_HEADER = 4_096;
-/** Hops looked at: more than any chain of proxies has. */
+/** Hops looked at: more than in any chain of proxies. */
 const MAX_HOPS = 32;
 
 /** The entries of an X-Forwarded-For field from the right, trimmed. */
@@ -27,9 +26,9 @@ export function* hopsOfForwarded(field: string): Generator<string> {
 /**
  * The elements from the right. A comma within quotes, if there can be any, divides nothing.
  *
- * Quotes are read from the right too, so that a client's quote without an end spoils what the
- * client wrote and no more. In an element that is well-formed a quote with an odd number of
- * backslashes before it stands for itself, and any other begins or ends a string.
+ * Quotes are read from the right, too, so that an unclosed quote from a client spoils only the
+ * client's own part. In a well-formed element, a quote after an odd number of backslashes stands
+ * for itself, and any other quote begins or ends a string.
  */
 function* elementsFromRight(field: string, hasQuotes: boolean): Generator<string> {
   const text = field.slice(-LONGEST_HEADER);
@@ -54,11 +53,11 @@ function isEscaped(text: string, index: number): boolean {
   return (index - start) % 2 === 1;
 }
 
-/** One pair of an element that is trimmed, and what divides it from the next. */
+/** One pair of a trimmed element, and the separator after it. */
 const PAIR_REGEXP =
   /(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^";,\\ \t]*)))?[ \t]*(?:;[ \t]*|$)/y;
 
-/** The only `for` of a well-formed element; `""` of any other. */
+/** The only `for` of a well-formed element; `""` for any other element. */
 function forOf(element: string): string {
   const text = element.trim();
   let found: string | undefined;

@@ -1,17 +1,17 @@
 /**
- * An internet address: eight groups of 16 bits. One of IPv4 is held as IPv6 maps it,
+ * An internet address: eight groups of 16 bits. An IPv4 address is held in its IPv6 form,
  * `::ffff:a.b.c.d`, however it was spelled, so that one client has one address.
  */
 export type Address = readonly number[];
 
-/** No address is longer, nor one with a zone or a port. */
+/** No address is longer, even with a zone or a port. */
 const LONGEST = 64;
 const BRACKETED_REGEXP = /^\[([^\]]*)\](?::(.*))?$/;
 const FOUR_WITH_PORT_REGEXP = /^([\d.]+):([^:]*)$/;
 const FOUR_REGEXP = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 const GROUP_REGEXP = /^[\da-f]{1,4}$/i;
 const ZONE_REGEXP = /^[\w.~-]+$/;
-/** A number, or a name that a proxy gives a port instead (RFC 7239, 6.2). */
+/** A number, or the name that a proxy gives to a port instead (RFC 7239, 6.2). */
 const PORT_REGEXP = /^(?:\d{1,5}|_[\w.-]+)$/;
 
 /**
@@ -29,7 +29,7 @@ export function parseAddress(text: string): Address | undefined {
   return four === undefined ? parseSix(text) : [0, 0, 0, 0, 0, 0xffff, ...four];
 }
 
-/** Whether the address is one of IPv4. */
+/** Whether the address is an IPv4 address. */
 export function isFour(address: Address): boolean {
   return address[5] === 0xffff && address[0] === 0 && address[1] === 0 && address[2] === 0 &&
     address[3] === 0 && address[4] === 0;
@@ -68,7 +68,7 @@ function parseFour(text: string): readonly [high: number, low: number] | undefin
   return [bytes[0]! << 8 | bytes[1]!, bytes[2]! << 8 | bytes[3]!];
 }
 
-/** Whether a port can be meant, or is not given. */
+/** Whether the text may be a port, or is absent. */
 function isPort(text: string | undefined): boolean {
   return text === undefined || (PORT_REGEXP.test(text) && !(Number(text) > 65_535));
 }
@@ -85,7 +85,7 @@ function parseSix(text: string): Address | undefined {
   return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
 }
 
-/** The groups of one side of `::`; only the last of all may be in the dotted form. */
+/** The groups on one side of `::`. Only the last group of an address may be in dotted form. */
 function groupsOf(text: string, last: boolean): number[] | undefined {
   if (text === "") return [];
   const pieces = text.split(":");

@@ -1,12 +1,12 @@
 /*
- * Parses the list of trusted proxies. It is strict, because a network that is read too wide would
- * let clients choose their own addresses.
+ * Parses the list of trusted proxies. It is strict, because a network that is read as too wide
+ * would let clients choose their own addresses.
  */
 
 import { typeError } from "../../../core/options/checks.ts";
 import { type Address, isFour, maskAddress, parseAddress } from "./ip_address.ts";
 
-/** Names for networks that commonly hold one's own proxies. */
+/** Names for networks that commonly contain a site's own proxies. */
 const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
   ["loopback", ["127.0.0.0/8", "::1/128"]],
   ["linklocal", ["169.254.0.0/16", "fe80::/10"]],

@@ -1,6 +1,6 @@
 /*
- * Sets the rate limit fields on any framework's response. If two limits guard one route, the
- * second must not overwrite what the first one says to the client.
+ * Sets the rate limit fields on any framework's response. If two limits guard one route, the second
+ * must not overwrite the fields of the first.
  */
 
 import type { HeaderField } from "./header_writer.ts";
@@ -9,7 +9,7 @@ import type { HeaderField } from "./header_writer.ts";
 export interface HeaderHolder {
   /** The field's value; `null` or `undefined` if there is none. */
   get(name: string): string | null | undefined;
-  /** Sets the field, whatever it was. */
+  /** Sets the field, whether it was set or not. */
   set(name: string, value: string): void;
 }
 
@@ -48,7 +48,7 @@ function isNamed(list: string): boolean {
   return list.trimStart().startsWith('"');
 }
 
-/** Both lists in one, without those members of the first that the second has as well. */
+/** Both lists in one, without the members of the first list that are in the second as well. */
 function joinLists(before: string, after: string): string {
   const named = new Set(membersOf(after).map(nameOf));
   const kept = membersOf(before).filter((member) => !named.has(nameOf(member)));

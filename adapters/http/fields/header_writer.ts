@@ -3,10 +3,10 @@
  *
  * Every policy is written, in the order of configuration, under the same name in both fields. `q`
  * and `r` are rounded down, `w` and `t` up. `t` is the time until `r` next grows, and is left out
- * when it will not: that agrees with revision 10 of the draft ("until additional quota is made
- * available") and with revision 11 ("the seconds within which the client can use no more than the
- * available quota") alike. The older forms know one policy only, which is the one with the least
- * left, and say how long it is until its quota is full.
+ * if `r` will not grow. That agrees both with revision 10 of the draft ("until additional quota is
+ * made available") and with revision 11 ("the seconds within which the client can use no more than
+ * the available quota"). The older forms state only one policy: the policy with the least quota
+ * left, and the time until its quota is full.
  *
  * Source: draft-ietf-httpapi-ratelimit-headers, revisions 06, 07 and 11.
  */
@@ -16,7 +16,7 @@ import { rangeError, typeError } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 
 /**
- * In which header fields a response states the limit:
+ * The form of the header fields in which a response states the limit:
  *
  * | form | fields |
  * |---|---|
@@ -30,7 +30,7 @@ export type HeaderForm = "draft-11" | "draft-7" | "draft-6" | "legacy";
 /** A header field: its name and its value. */
 export type HeaderField = readonly [name: string, value: string];
 
-/** The unit of a quota; clients take it to be requests if it is not said. */
+/** The unit of a quota; without it, clients assume requests. */
 export type QuotaUnit = "requests" | "content-bytes" | "concurrent-requests";
 
 /** The part of a decision that the fields need. */
@@ -68,8 +68,8 @@ const STRING_REGEXP = /^[\x20-\x7e]*$/;
 /**
  * Makes the writer of the rate limit fields for some policies.
  *
- * @param policies As algorithms have them. A period of `Infinity` stands for none. Names that come
- * twice are numbered.
+ * @param policies The policies of algorithms. A period of `Infinity` means that there is no period.
+ * Repeated names are numbered.
  * @throws {RangeError} If a name holds anything but printable ASCII, a limit has more than 15
  * digits or a period is not above 0.
  * @throws {TypeError} If a form of header is unknown, or two forms write the same field.
@@ -158,7 +158,7 @@ function draft11(policies: readonly Policy[], unit: QuotaUnit): HeaderWriter {
   };
 }
 
-/** Writes the field of the policies; what it says of each ends with the client's key. */
+/** Writes the field of the policies. The part for each policy ends with the client's key. */
 type PolicyField = (now: number, key: string) => HeaderField;
 
 /** Writes the policies: once for all, unless windows differ in length. */
@@ -172,7 +172,7 @@ function policyFieldOf(
     "RateLimit-Policy",
     texts.map((text) => text + key).join(", "),
   ];
-  // By a calendar, windows differ in length.
+  // Calendar windows differ in length.
   if (policies.some(({ periodAt }) => periodAt !== undefined)) {
     return (now, key) => fieldOf(textsAt(now), key);
   }
@@ -181,7 +181,7 @@ function policyFieldOf(
   return (_now, key) => key === "" ? field : fieldOf(texts, key);
 }
 
-/** The forms that know one policy only. */
+/** The forms that state only one policy. */
 function older(
   policies: readonly Policy[],
   form: Exclude<HeaderForm, "draft-11">,
@@ -213,7 +213,10 @@ function older(
   };
 }
 
-/** The policy with the least left, the first of several: a refused one, if any is. */
+/**
+ * The policy with the least quota left, which is a refused policy if there is one; the first of
+ * several.
+ */
 function scarcest(policies: readonly Policy[], lefts: readonly QuotaLeft[]) {
   let index = 0;
   for (let other = 1; other < policies.length; other++) {

@@ -4,8 +4,8 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 const ANSWER_WITHIN = 10_000;
 
 /**
- * The later answer of a function of the options, waited for that long: requests that wait without end
- * fill a server.
+ * The answer of an asynchronous function of the options, with a time limit, because requests that
+ * wait without end fill a server.
  *
  * @param option The name of the option.
  * @throws {Error} If the answer does not come in time.

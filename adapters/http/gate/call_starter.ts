@@ -19,8 +19,8 @@ type Report = (error: unknown, request: unknown) => void;
  * Makes the function that takes a request's units and returns the verdict once the request may
  * start: at once if the store answers at once and the call need not wait.
  *
- * @param report Given what the functions of the options throw, or reject with.
- * @param notice Given the error of a store that cannot decide, which is not the request's fault.
+ * @param report Receives the errors that functions of the options throw or reject with.
+ * @param notice Receives the error of a store that cannot decide, which is not the request's fault.
  */
 export function callStarter(
   decider: AnyDecider,
@@ -35,12 +35,13 @@ export function callStarter(
 
   function take(call: Asked): Awaitable<GateVerdict> {
     const { request, info, delays, shadowed } = call;
-    // Some servers never abort a signal that is first read when the client has gone.
+    // Some servers never abort a signal whose first reader comes after the client has gone away.
     const signal = delays && !shadowed ? source.signal(request, info) : undefined;
     if (signal?.aborted) return refuse(GONE);
     try {
       const answer = decider.take(call);
-      // A library may have replaced Promise: async functions still answer by the runtime's own.
+      // A library may have replaced `Promise`, but async functions still return the runtime's own
+      // promises.
       return isPromise(answer)
         ? Promise.resolve(answer).then((decided) => start(call, decided, signal)).catch((error) =>
           failed(call, error)
@@ -76,11 +77,11 @@ export function callStarter(
   }
 
   /**
-   * Waits out the delay of a call that is admitted. (`acquire` would wait for the admission as well,
-   * where a server must refuse.)
+   * Waits out the delay of a call that is admitted. (`acquire` would also wait for the admission,
+   * but a server must refuse.)
    *
    * If the client goes away in the meantime, its place is given back if it is the newest. Any other
-   * stays charged.
+   * place stays charged.
    */
   async function waitForTurn(
     call: Asked,
@@ -100,7 +101,7 @@ export function callStarter(
 
   return (call) => {
     const verdict = take(call);
-    // An async function answers by the runtime's own promise.
+    // An async function returns the runtime's own promise.
     return isPromise(verdict) ? Promise.resolve(verdict) : verdict;
   };
 }

@@ -1,5 +1,5 @@
 /*
- * Decides about requests: limits, or rules. The gate asks what a request is charged for, takes the
+ * Decides about requests: limits, or rules. The gate asks for the charges of a request, takes the
  * units, and may give them back; the decider knows how.
  */
 
@@ -9,7 +9,9 @@ import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import type { HeaderWriter } from "../fields/header_writer.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** Text for answers about a set of policies, worked out once for all requests that meet them. */
+/**
+ * Text for answers about a set of policies, computed once for all requests under these policies.
+ */
 export interface PolicyPlan {
   /** The names of the policies. */
   readonly names: readonly string[];
@@ -20,12 +22,15 @@ export interface PolicyPlan {
   readonly refusal: Refusal;
 }
 
-/** A request, and what it is charged for. */
+/** A request and its charges. */
 export interface Asked {
   readonly request: unknown;
   readonly info: unknown;
   readonly shadowed: boolean;
-  /** Why it cannot be charged for anything: an address that is not known, a key that is no text. */
+  /**
+   * The refusal of a request that cannot be charged, because its address is unknown, or its key is
+   * not text.
+   */
   readonly refusal: Refusal | undefined;
   /**
    * Whether an admitted request may have to wait for its start, and gives its place back if it
@@ -37,14 +42,16 @@ export interface Asked {
 /** The decision about a request. */
 export interface Decided {
   readonly decision: Decision;
-  /** The key that decided: of the first limit that refuses, or else of the first. */
+  /**
+   * The key that decided: the key of the first limit that refuses, otherwise of the first limit.
+   */
   readonly key: string;
   readonly policies: PolicyPlan;
-  /** The decision of each policy; `undefined` of those that a failure policy answered for. */
+  /** The decision of each policy; `undefined` for policies for which a failure policy answered. */
   readonly lefts: readonly (Decision | undefined)[];
   /** Waits for the length of a delay. */
   readonly clock: Clock | undefined;
-  /** The answer to a refused client, where it does not follow from the policies. */
+  /** The answer to a refused client, if it does not follow from the policies. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -68,8 +75,8 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    */
   refundOf(decided: Answer): (() => unknown) | undefined;
   /**
-   * Finds what releases the permits of a call, as often as it is called; `undefined` if it holds
-   * none.
+   * Finds the function that releases the permits of a call, which may be called several times;
+   * `undefined` if the call holds no permits.
    */
   releaseOf?(decided: Answer): (() => void) | undefined;
 }

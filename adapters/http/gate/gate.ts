@@ -3,10 +3,9 @@
  *
  *   request -> skip? -> what to charge -> decision -> { headers, refusal, settle }
  *
- * The adapters differ in how they read a request and how they write the verdict down, and in
- * nothing else. All checks and all that does not depend on the request are done when the gate is
- * made. With a limiter that answers at once, and options that do, the verdict is a value and no
- * promise is made.
+ * The adapters differ only in how they read a request and how they write the verdict. All checks,
+ * and all work that does not depend on the request, are done when the gate is made. If the limiter
+ * and the options answer at once, the verdict is a value, and no promise is made.
  *
  * Keys come from clients, so nothing that they send is an error: a key that is missing, empty or
  * not text is answered with a 400. If `limiter`, `key`, `cost` or `skip` throws, nothing was
@@ -84,14 +83,14 @@ function gateOf(
   const { skip, shadow = false } = options;
   checkAddress(options);
   const report = failureReport(options.onFailure);
-  // A failure that is answered anyway is not printed.
+  // A failure that already leads to an error response is not printed.
   const notice = options.onFailure === undefined ? () => {} : report;
   const isShadowed = typeof shadow === "function" ? guarded(shadow, report) : () => shadow;
   const decider = deciderOf(options, source, notice);
   const start = callStarter(decider, options, source, report, notice);
 
   function limit(request: unknown, info: unknown): Awaitable<GateVerdict> {
-    // A promise is not the answer `true`, and nobody is let through for one.
+    // A promise is not `true`, so it lets no request through.
     const shadowed = isShadowed(request, info) === true;
     const call = decider.ask(request, info, shadowed);
     return isPromise(call) ? Promise.resolve(call).then(begin) : begin(call);

@@ -17,15 +17,19 @@ import { changedRefusal, quotaExceeded, type Refusal, UNAVAILABLE } from "./refu
 export interface GateVerdict {
   /** The decision; `undefined` if the request was not limited. */
   readonly decision: Decision | undefined;
-  /** Header fields for the response, whether the handler's or the refusal. */
+  /** Header fields for the response, whether it is the handler's response or the refusal. */
   readonly headers: readonly HeaderField[];
   /** The answer in place of the handler's; `undefined` lets the request through. */
   readonly refusal: Refusal | undefined;
-  /** To be called with how an admitted request ended; `undefined` if nothing depends on it. */
+  /**
+   * To be called with the outcome of an admitted request; `undefined` if nothing depends on the
+   * outcome.
+   */
   readonly settle: ((outcome: Outcome) => void) | undefined;
   /**
    * To be called when the response has ended in any way, or will never end: it releases the permits
-   * that the request holds. A second call does nothing. `undefined` if it holds none.
+   * that the request holds. A second call does nothing. `undefined` if the request holds no
+   * permits.
    */
   readonly release: (() => void) | undefined;
 }
@@ -34,7 +38,7 @@ type Options = GateOptions;
 
 /** Refusals are never cached. */
 const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
-/** For how long a refused client waits for `respond`, in milliseconds. */
+/** How long a refused client waits for `respond`, in milliseconds. */
 const RESPOND_WITHIN = 1_000;
 
 /** The verdict on a request that is not limited. */
@@ -46,7 +50,10 @@ export const UNLIMITED: GateVerdict = {
   release: undefined,
 };
 
-/** Refuses without a decision, by a copy: requests share the refusal, and a callback may change it. */
+/**
+ * Refuses without a decision. It copies the refusal, because requests share it and a callback may
+ * change it.
+ */
 export function refuse(refusal: Refusal): GateVerdict {
   return { ...UNLIMITED, headers: [NO_STORE], refusal: { ...refusal } };
 }
@@ -54,7 +61,7 @@ export function refuse(refusal: Refusal): GateVerdict {
 /**
  * Makes the function that turns decisions into verdicts.
  *
- * @param report Given what the functions of the options throw, or reject with.
+ * @param report Receives the errors that functions of the options throw or reject with.
  */
 export function verdictMaker(
   options: Options,
@@ -72,8 +79,8 @@ export function verdictMaker(
     const headers = names.length > 0 && lefts.length === names.length && areKnown(lefts)
       ? write(lefts, timed ? now() : 0, partition?.(request, info))
       : [];
-    // In functions of their own, because engines inline only small ones, and most requests need
-    // neither.
+    // These are separate functions, because engines inline only small functions, and most requests
+    // need neither.
     if (!decision.allowed) addRetryAfter(headers, decision);
     if (exposeHeaders) expose(headers);
     return headers;
@@ -117,7 +124,7 @@ export function verdictMaker(
   /**
    * The verdict that follows from a decision.
    *
-   * @param giveBack Gives the units back, if such a function was made when they were taken.
+   * @param giveBack Gives the units back, if they were taken in a way that allows it.
    */
   return function verdictOn(
     call: Asked,
@@ -152,7 +159,7 @@ export function verdictMaker(
   }
 }
 
-/** Names all fields to scripts of other origins, which see no others. */
+/** Names all fields to scripts of other origins, which see only named fields. */
 function expose(headers: HeaderField[]): void {
   if (headers.length === 0) return;
   headers.push(["Access-Control-Expose-Headers", headers.map(([name]) => name).join(", ")]);
@@ -162,7 +169,7 @@ function refusalBy({ policies: { names, refusal }, lefts, refusal: own }: Decide
   if (own !== undefined) return own;
   const violated = names.filter((_, index) => lefts[index]?.allowed === false);
   if (violated.length === names.length) return refusal;
-  // Only the failure policy refused, whose answers say nothing about the limit.
+  // Only the failure policy refused, and its answers say nothing about the limit.
   return violated.length === 0 && !areKnown(lefts) ? UNAVAILABLE : quotaExceeded(violated);
 }
 

@@ -21,19 +21,19 @@ import type { RequestRules } from "./request_rules.ts";
 
 export type { AnyLimiter, Awaitable } from "../limits/limit_options.ts";
 
-/** How a request ended, as far as a refund depends on it. */
+/** The outcome of a request, as far as a refund depends on it. */
 export interface Outcome {
   /**
    * The status of the response; 500 if the handler threw; 499 if the client went away before there
-   * was a response, whatever the handler has made of that. Fetch-style servers report it by the
-   * request's signal.
+   * was a response, whatever the handler did then. Fetch-style servers report that by the request's
+   * signal.
    */
   readonly status: number;
   /** The error that the handler threw. */
   readonly error?: unknown;
   /**
-   * The response, on fetch-style servers; with Elysia only one that the handler made itself. Its
-   * body must not be read, because it is sent to the client.
+   * The response, on fetch-style servers; with Elysia, only a response that the handler made
+   * itself. Its body must not be read, because it is sent to the client.
    */
   readonly response?: Response | undefined;
 }
@@ -41,7 +41,7 @@ export interface Outcome {
 /** How clients are distinguished by their addresses. */
 export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingOptions {
   /**
-   * The address that the request came from, where the adapter's own way to find it will not do.
+   * Finds the address that the request came from, if the adapter cannot find it in its own way.
    * `undefined` or `null` if it is not known.
    */
   readonly address?: ((request: Request, info: Info) => string | null | undefined) | undefined;
@@ -64,8 +64,8 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly rules?: RequestRules | undefined;
   /**
-   * For `rules`: descriptors of a request beside those of the routes, as maps of key to value, such as
-   * `[{ user: "ann" }]` for a user that the application knows.
+   * For `rules`: further descriptors of a request, in addition to the routes' descriptors, as maps
+   * of key to value, such as `[{ user: "ann" }]` for a user that the application knows.
    */
   readonly descriptors?:
     | ((
@@ -84,16 +84,16 @@ export interface RateLimitOptions<Request, Info = undefined>
   /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
   readonly exposeHeaders?: boolean | undefined;
   /**
-   * Distinguishes a client's quota from that of others in the fields (`pk`): a public name or
-   * a keyed hash, neither an address nor a secret. If it fails, the fields are sent without it.
+   * Distinguishes a client's quota from other clients' quotas in the fields (`pk`): a public name
+   * or a keyed hash, neither an address nor a secret. If it fails, the fields are sent without it.
    */
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
   /**
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and above,
-   * so that only successes count against the limit), `"successful"` ones, or those that a function
-   * answers `true` to, at once or later. By name, nothing is given back to a client that went away
-   * before there was a response. Nothing is given back either if the function fails, or if the
-   * units have expired by themselves when the request ends.
+   * so that only successes count against the limit), `"successful"` ones, or requests for which a
+   * function answers `true`, at once or later. With `"failed"` and `"successful"`, nothing is given
+   * back to a client that went away before there was a response. Nothing is given back if the
+   * function fails, or if the units have already expired when the request ends.
    */
   readonly refund?:
     | "failed"
@@ -101,16 +101,17 @@ export interface RateLimitOptions<Request, Info = undefined>
     | ((outcome: Outcome, request: Request, info: Info) => Awaitable<boolean>)
     | undefined;
   /**
-   * Decides and reports, but neither refuses nor delays and adds no fields, whatever the key and
-   * even if the store fails: to try a limit out. Default `false`; a function that fails counts as
+   * Decides and reports, but does not refuse, delay or add fields, whatever the key and even if the
+   * store fails. Use it to try a limit out. Default `false`; a function that fails counts as
    * `false`.
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
   /**
-   * The longest time that a request waits for its start, where a limiter of `leakyQueue` delays it:
-   * milliseconds of at least 0, or text such as `"1s"`; default `Infinity`, so that the queue is the
-   * bound. A request that would start later is refused and takes no place; `Retry-After` says when it
-   * would find one in time. Not for `rules`, nor for limiters that were not made by `limiter(...)`.
+   * The longest time that a request waits for its start if a limiter of `leakyQueue` delays it:
+   * milliseconds of at least 0, or text such as `"1s"`; default `Infinity`, so that the queue is
+   * the bound. A request that would start later is refused and takes no place; `Retry-After` says
+   * when it would find a place in time. Not for `rules`, nor for limiters that were not made by
+   * `limiter(...)`.
    */
   readonly maxDelay?: Period | undefined;
   /**
@@ -119,8 +120,8 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly jitter?: number | undefined;
   /**
-   * Changes the answer to a refused client, at once or later. If it fails, returns what cannot be
-   * sent, or takes longer than a second, the refusal stays as it was.
+   * Changes the answer to a refused client, at once or later. If it fails, returns something that
+   * cannot be sent, or takes longer than a second, the refusal stays unchanged.
    */
   readonly respond?:
     | ((
@@ -132,25 +133,25 @@ export interface RateLimitOptions<Request, Info = undefined>
     | undefined;
   /**
    * Called by the adapter in place of the usual answer to a refused client, when the header fields
-   * are set. It may answer: by a `Response` that it returns, or on Node's servers by what it sends.
-   * An error that it throws or rejects with goes the framework's own way, such as `next(error)` of
-   * Express or `setErrorHandler` of Fastify. If it does neither, the usual answer is sent.
+   * are set. It may answer by returning a `Response`, or on Node's servers by sending one. An error
+   * that it throws or rejects with goes to the framework's error handling, such as `next(error)` of
+   * Express or `setErrorHandler` of Fastify. If it does none of this, the usual answer is sent.
    */
   readonly onRefused?:
     | ((refusal: Refusal, request: Request, info: Info) => unknown)
     | undefined;
   /**
-   * Called with every decision, in shadow mode too: of several limits once, with the decision of all
-   * together and the key of the first that refuses, or else of the first. It may be asynchronous, but
-   * is not awaited.
+   * Called with every decision, in shadow mode, too. With several limits it is called once, with
+   * the decision of all together and the key of the first limit that refuses, otherwise of the
+   * first limit. It may be asynchronous, but is not awaited.
    */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
   /**
    * Called when the store could not decide (`StoreUnavailableError`, `ContentionError` or
-   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Called
-   * also with the error of an unknown address in shadow mode, and with what `onDecision`,
-   * `partition`, `refund`, `respond` and `shadow` throw or reject with; without it the first of
-   * those failures is printed. None of them changes a verdict.
+   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Also
+   * called with the error of an unknown address in shadow mode, and with errors that `onDecision`,
+   * `partition`, `refund`, `respond` and `shadow` throw or reject with. Without it the first of
+   * these failures is printed. No such failure changes a verdict.
    */
   readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */

@@ -7,15 +7,14 @@ import { guarded } from "../../../core/guarded.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { GateOptions, Outcome } from "./rate_limit_options.ts";
 
-/** The status of a request whose client went away before there was a response; nginx's. */
+/** The status of a request whose client went away before there was a response, as in nginx. */
 export const GONE_STATUS = 499;
 
 type Refund = GateOptions["refund"];
 
 /**
- * The option `refund` as a function; `undefined` if nothing is ever given back. By its names it
- * gives nothing back to a client that went away: otherwise hanging up would be a way around a
- * limit.
+ * The option `refund` as a function; `undefined` if nothing is ever given back. The named rules
+ * give nothing back to a client that went away; otherwise hanging up would be a way around a limit.
  */
 export function refundRule(refund: Refund): Exclude<Refund, string> {
   if (refund === "failed") return ({ status }) => status >= 400 && status !== GONE_STATUS;
@@ -30,7 +29,7 @@ export function refundRule(refund: Refund): Exclude<Refund, string> {
  *
  * @param giveBack Gives the units back.
  * @param isRefunded The rule; it may be asynchronous.
- * @param failed Given what the rule throws, or rejects with.
+ * @param failed Receives the error that the rule throws or rejects with.
  */
 export function settlement(
   giveBack: () => unknown,

@@ -10,7 +10,7 @@ import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 export interface Refusal {
   /**
    * 429; 503 if the store cannot decide, or its failure policy refused; 403 for an unknown address,
-   * 400 for a key that is missing or not text, 431 for one that is too long.
+   * 400 for a key that is missing or not text, 431 for a key that is too long.
    */
   readonly status: number;
   /** The content type of the body: `application/problem+json`. */
@@ -21,19 +21,22 @@ export interface Refusal {
 
 const ACTION = "answer a refused client with respond";
 
-/** The answer to a client whose address is not known, where that is a reason to refuse. */
+/** The answer to a client whose address is not known, if the options refuse such clients. */
 export const UNKNOWN_ADDRESS: Refusal = plainRefusal(403, "Forbidden");
 
 /** The answer to a client whose key is longer than a store should keep. */
 export const KEY_TOO_LONG: Refusal = plainRefusal(431, "Request Header Fields Too Large");
 
-/** The answer to a client without a key, or with one that is not text. */
+/** The answer to a client without a key, or with a key that is not text. */
 export const BAD_KEY: Refusal = plainRefusal(400, "Bad Request");
 
 /** The answer if the store cannot decide, or its failure policy refuses: not the client's fault. */
 export const UNAVAILABLE: Refusal = refusalWith(problem("temporary-reduced-capacity", []));
 
-/** The answer to a client that has gone away, which is never read. The status is nginx's. */
+/**
+ * The answer to a client that has gone away, which is never read. The status is the same as in
+ * nginx.
+ */
 export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" };
 
 /** The answer to a client that has used up the quotas of these policies. */
@@ -46,9 +49,9 @@ const CONTENT_TYPE_REGEXP = /^[\x20-\x7e]+$/;
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * A refusal as `respond` changed it: what is `undefined` stays as it was.
+ * A refusal as `respond` changed it. Fields that are `undefined` stay unchanged.
  *
- * @throws {TypeError} If no server could send it.
+ * @throws {TypeError} If a server could not send it.
  */
 export function changedRefusal(usual: Refusal, change: Partial<Refusal> | undefined): Refusal {
   if (!change) return usual;

@@ -1,6 +1,6 @@
 /*
- * Rules, as the gate sees them: `requestRules` of the room of rules makes them. The gate knows nothing of
- * files and sources, so that who uses no rules bundles none.
+ * Rules, as the gate sees them: `requestRules` in `adapters/rules` makes them. The gate knows
+ * nothing of files and sources, so that an application without rules does not bundle them.
  */
 
 import type { Policy } from "../../../core/algorithm.ts";
@@ -15,7 +15,7 @@ export interface RuleCall {
   readonly path: string;
   /** The client's address; `undefined` if it is not known. */
   readonly address: string | undefined;
-  /** How many bits of an IPv6 address count where the rules do not say so. */
+  /** How many bits of an IPv6 address count if the rules do not say. */
   readonly ipv6Prefix?: number | undefined;
   /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
   header(name: string): string | null | undefined;
@@ -25,11 +25,11 @@ export interface RuleCall {
 export interface RulesDecision {
   /** The decision of all limits together. */
   readonly decision: Decision;
-  /** The key of the counter that refuses, or else of the first. */
+  /** The key of the counter that refuses, otherwise of the first counter. */
   readonly key: string;
   /** The same text for the same policies. */
   readonly id: string;
-  /** The policies that answers show, and the decision of each; none of a failure policy's. */
+  /** The policies that answers show. Decisions of a failure policy have no policy here. */
   readonly policies: readonly Policy[];
   /** The decision of each policy, in the same order. */
   readonly lefts: readonly Decision[];
@@ -42,15 +42,15 @@ export interface RulesDecision {
   refund(): () => unknown;
 }
 
-/** Rules that limit requests: what `requestRules` of `tidegate/rules` makes. */
+/** Rules that limit requests, made by `requestRules` of `tidegate/rules`. */
 export interface RequestRules {
   /**
-   * Decides about a request, and takes its units. `undefined` if no rule limits it; `"unreadable"` if
-   * its path was made to be read in many ways.
+   * Decides about a request, and takes its units. `undefined` if no rule limits it; `"unreadable"`
+   * if its path was built so that it can be read in many ways.
    *
-   * @param more Descriptors beside those of the routes, as maps of key to value.
-   * @param refunds Whether its units may be given back; default `true`. Without that a decision takes less
-   * time.
+   * @param more Descriptors in addition to the routes' descriptors, as maps of key to value.
+   * @param refunds Whether its units may be given back; default `true`. With `false` a decision
+   * takes less time.
    */
   decide(
     call: RuleCall,

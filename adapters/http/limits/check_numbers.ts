@@ -1,6 +1,5 @@
 /*
- * A hint for those who know the middleware of other libraries, which takes the numbers of a limit
- * itself.
+ * A hint for users of other libraries, whose middleware takes the numbers of a limit itself.
  */
 
 const NUMBERS = ["windowMs", "window", "timeWindow", "max", "limit", "period", "algorithm"];
@@ -8,7 +7,7 @@ const NUMBERS = ["windowMs", "window", "timeWindow", "max", "limit", "period", "
 /**
  * Requires options without the numbers of a limit, and an algorithm to be in a limiter.
  *
- * @throws {TypeError} That shows how a limiter is given.
+ * @throws {TypeError} The error shows how to give a limiter.
  */
 export function checkNumbers(action: string, options: object): void {
   const given = Object.entries(options)

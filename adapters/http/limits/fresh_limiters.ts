@@ -1,6 +1,6 @@
 /*
- * Notices a limiter that is made anew for each request. With a store of its own, it knows nothing
- * of earlier requests, and limits nothing.
+ * Notices limiters that are made anew for each request. Such a limiter has a store of its own,
+ * knows nothing of earlier requests, and limits nothing.
  */
 
 import { setBounded } from "../../../core/bounded_map.ts";
@@ -10,10 +10,13 @@ import type { AnyLimiter } from "./limit_options.ts";
 /** The most keys that are remembered. */
 const MAX_KEYS = 100;
 
-/** How many new limiters in a row a key must get: a first one may be made when it is needed. */
+/**
+ * How many new limiters in a row a key must get. A single new limiter is normal, because limiters
+ * may be made on first use.
+ */
 const TIMES = 3;
 
-/** The store of the last limiter that a key was given, and how many new ones came in a row. */
+/** The store of the last limiter that a key was given, and how many new limiters came in a row. */
 interface LastLimiter {
   readonly store: WeakRef<Store>;
   readonly times: number;

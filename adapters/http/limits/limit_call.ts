@@ -9,14 +9,14 @@ import type { AnyLimiter } from "./limit_options.ts";
 import type { LimitPlan, PlannedLimiter } from "./limit_plan.ts";
 
 /**
- * The call of a request on one limit, linked to the calls on the limits before it. It is also
- * the operation that a store runs, where limits of one store are called together.
+ * The call of a request on one limit, linked to the calls on the limits before it. It is also the
+ * operation that a store runs if limits of one store are called together.
  */
 export interface LimitCall extends Asked {
   readonly plan: LimitPlan;
   readonly limiter: AnyLimiter;
   /**
-   * The verb that takes its units; `undefined` of a limiter that was not made by `limiter(...)`.
+   * The verb that takes its units; `undefined` for a limiter that was not made by `limiter(...)`.
    */
   readonly bound: PlannedLimiter["takes"];
   readonly key: string;

@@ -38,10 +38,10 @@ export type Awaitable<Value> = Value | Promise<Value>;
 /** The key of a request on one limit, and how many units it takes. */
 export interface LimitCallOptions<Request, Info = undefined> {
   /**
-   * The key: a function of the request; default the client's address. Check whatever the client
-   * itself sends: a client that makes up a new key for each request has no limit. A request without
-   * a key (`undefined`, `null` or empty), or whose key is not text (lone surrogates), is refused
-   * with a 400; a request whose key is longer than 1,024 characters with a 431.
+   * The key: a function of the request; default is the client's address. Validate anything that the
+   * client itself sends: a client that makes up a new key for each request has no limit. A request
+   * without a key (`undefined`, `null` or empty), or whose key is not text (lone surrogates), is
+   * refused with a 400; a request whose key is longer than 1,024 characters is refused with a 431.
    */
   readonly key?:
     | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
@@ -69,11 +69,11 @@ export interface RequestLimit<Request, Info = undefined> extends LimitCallOption
   readonly policy?:
     | ((request: Request, info: Info) => Awaitable<Algorithm | undefined>)
     | undefined;
-  /** For `policy`: where use is kept; default a memory store of its own. */
+  /** For `policy`: where use is kept; default is a memory store of its own. */
   readonly store?: Store | undefined;
   /** For `policy`: the beginning of the keys in the store; required with `store`. */
   readonly prefix?: string | undefined;
-  /** For `policy`: where `now` comes from; without it the store's own time. */
+  /** For `policy`: the source of `now`; default is the store's own time. */
   readonly clock?: Clock | undefined;
   /** For `policy`: older options, whose use the algorithms take over. */
   readonly replaces?: LimiterOptions["replaces"];
@@ -82,10 +82,10 @@ export interface RequestLimit<Request, Info = undefined> extends LimitCallOption
 /** The limits of a request: one, or several. */
 export interface RequestLimits<Request, Info = undefined> extends RequestLimit<Request, Info> {
   /**
-   * In place of `limiter`: up to 16 limits, such as one for an address and one for a user, of which
-   * all are charged or none. Limits that share a store and a clock are charged at one instant. With
-   * several stores, the limits are looked at first, and units are given back if a store refuses
-   * after all. An entry without `key` or `cost` has those beside `limits`.
+   * In place of `limiter`: up to 16 limits, such as one for an address and one for a user. Either
+   * all are charged or none is. Limits that share a store and a clock are charged at one instant.
+   * With several stores, the limits are looked at first, and units are given back if a store
+   * refuses after all. An entry without `key` or `cost` uses the `key` or `cost` next to `limits`.
    */
   readonly limits?: readonly RequestLimit<Request, Info>[] | undefined;
 }
@@ -116,7 +116,8 @@ export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
 const MAX_LIMITS = 16;
 
 /**
- * The limits that options ask for, each with its own key and cost, or with those beside `limits`.
+ * The limits that options ask for, each with its own key and cost, or with the `key` and `cost`
+ * next to `limits`.
  *
  * @throws {TypeError} If there is no limit, or if one lacks its limiter.
  */

@@ -48,7 +48,7 @@ export interface LimitPlan {
   readonly limiters: readonly PlannedLimiter[];
   readonly groups: readonly LimiterGroup[];
   readonly delays: boolean;
-  /** Whether one of them gives permits, which are released when the response has ended. */
+  /** Whether any of them gives permits, which are released when the response has ended. */
   readonly holds: boolean;
   /**
    * Whether units may have to be given back, when the request has ended or when another store
@@ -64,7 +64,7 @@ export interface LimitPlan {
   readonly simple: boolean;
   /** The last limiter of the list. */
   readonly last: PlannedLimiter | undefined;
-  /** The next plan that was asked for last, which is usually asked for again. */
+  /** The child plan that was requested last, because it is usually requested again. */
   recent: LimitPlan | undefined;
   readonly nexts: WeakMap<AnyLimiter, LimitPlan>;
 }

@@ -21,7 +21,7 @@ const MAX_LIMITERS = 1_000;
 /**
  * Makes the function that chooses a request's limiter by the option `policy`.
  *
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  */
 export function policyLimiter(
   action: string,

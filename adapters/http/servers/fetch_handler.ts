@@ -25,7 +25,7 @@ import type { Awaitable, ClientKeyOptions, RateLimitOptions } from "../gate/rate
 export type Answer = Response | undefined | void;
 
 /**
- * A handler in the style of fetch: what Bun.serve and Deno.serve call, and workers.
+ * A handler in the style of fetch, as Bun.serve, Deno.serve and workers call it.
  *
  * @typeParam Info The second argument that the server passes with a request.
  * @typeParam Answers `Response`; on Bun perhaps `undefined` as well.
@@ -47,7 +47,7 @@ export type LimitedHandler<Info, Answers extends Answer> = (
  *
  * @param options Only `limiter` is required.
  * @returns A function from the handler to the limited one. The handler is called with the request,
- * what the server passed along with it, and the decision.
+ * the server's second argument, and the decision.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  *
@@ -100,7 +100,8 @@ export function rateLimit<Info = unknown>(
  * Makes the default `key`, for keys that combine it with something else.
  *
  * @param options The proxies to trust about addresses, as in `rateLimit`.
- * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
+ * @returns A function that returns the key of a client's address, or `undefined` if the address is
+ *   unknown.
  *
  * @example
  * ```ts
@@ -120,14 +121,14 @@ export function clientKey<Info = unknown>(
   return clientKeyOf(options, fetchSource);
 }
 
-/** Calls the handler, and reports how that ended. */
+/** Calls the handler, and reports the outcome. */
 function settled<Info, Answers extends Answer>(
   { decision, headers, settle, release }: GateVerdict,
   handler: FetchHandler<Info, Answers>,
   request: Request,
   info: Info,
 ): Awaitable<Answers | Response> {
-  // Some servers never abort a signal that is first read when the client has gone.
+  // Some servers never abort a signal whose first reader comes after the client has gone away.
   const { signal } = request;
   releaseWhenGone(request, release);
   const answered = orElse(

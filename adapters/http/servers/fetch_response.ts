@@ -9,7 +9,9 @@ import type { Outcome, RateLimitOptions } from "../gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../gate/refunds.ts";
 import type { Refusal } from "../gate/refusal.ts";
 
-/** Where the address of a client is found: Bun's server is called, Deno's information holds it. */
+/**
+ * The source of a client's address: a method of Bun's server, or a property of Deno's information.
+ */
 interface ServerInfo {
   requestIP?(request: Request): { readonly address: string } | null;
   readonly remoteAddr?: { readonly hostname?: string };
@@ -33,7 +35,8 @@ export const fetchSource: RequestSource<Request, unknown> = {
 
 /**
  * How a request in the style of fetch ended, reported before its response is handed to the server.
- * If the client has gone away, that is how, and not the error that this caused in the handler.
+ * If the client has gone away, the outcome is 499, and not the error that this caused in the
+ * handler.
  */
 export function fetchOutcome(outcome: Outcome, signal: AbortSignal | undefined): Outcome {
   return signal?.aborted ? { ...outcome, status: GONE_STATUS } : outcome;
@@ -44,7 +47,7 @@ export function refusalResponse(
   { status, contentType, body }: Refusal,
   headers: readonly HeaderField[],
 ): Response {
-  // Some statuses are of responses without a body, and an empty one is one.
+  // Responses with some statuses must not have a body, and an empty body counts as a body.
   const response = new Response(body === "" ? null : body, {
     status,
     headers: { "Content-Type": contentType },
@@ -68,9 +71,9 @@ export function refusedResponse<Request, Info>(
 }
 
 /**
- * Sets the fields in place: a body that is wrapped again loses its content type on Bun. A
- * response that was fetched cannot be changed; a copy of it keeps the type that it holds. An
- * upgrade to a websocket is left alone.
+ * Sets the fields in place, because a body that is wrapped again loses its content type on Bun. A
+ * response that was fetched cannot be changed, so it is copied; the copy keeps the type in its
+ * fields. An upgrade to a websocket is left alone.
  */
 export function finishResponse(response: Response, headers: readonly HeaderField[]): Response {
   if (headers.length === 0 || response.status < 200) return response;
@@ -93,9 +96,9 @@ export function releaseWhenGone({ signal }: Request, release: (() => void) | und
 }
 
 /**
- * A response that calls `release` at the end of its body: read, cancelled or failed. Of a body that is
- * never read nobody learns. On Bun a body without a field Content-Type has a type that a copy would
- * lose, so `release` is called at once.
+ * A response that calls `release` at the end of its body: read, cancelled or failed. There is no
+ * notice of a body that is never read. On Bun, a body without a Content-Type field has a type that
+ * a copy would lose, so `release` is called at once.
  */
 export function releaseAtEnd(
   response: Response,
@@ -136,12 +139,12 @@ function endedBy(
   }, { highWaterMark: 0 });
 }
 
-/** The encodings that runtimes decode as they fetch. They leave the fields as they came. */
+/** The encodings that runtimes decode as they fetch. They do not change the fields. */
 const DECODED_REGEXP = /^(?:gzip|br)$/i;
 
 /**
- * A copy whose fields can be set. Of a response that was fetched and decoded the runtime knows that
- * it is no longer encoded; of the copy it does not, so there the fields must say so.
+ * A copy whose fields can be set. The runtime knows that a fetched and decoded response is no
+ * longer encoded, but it does not know that of the copy, so the copy's fields must say so.
  */
 function copyOf(response: Response, body = response.body): Response {
   const copy = new Response(body, response);
@@ -153,7 +156,7 @@ function copyOf(response: Response, body = response.body): Response {
   return copy;
 }
 
-/** Whether a value is a response, be it of another making than the global one. */
+/** Whether a value is a response, even if it was not made by the global `Response`. */
 export function isResponse(value: unknown): value is Response {
   return value instanceof Response ||
     Object.prototype.toString.call(value) === "[object Response]";

@@ -22,7 +22,10 @@ export const nodeSource: RequestSource<IncomingMessage, ServerResponse> = {
   target: (request) => nodeTarget(request),
 };
 
-/** The target of a request; frameworks keep the whole one where a router takes its own part off. */
+/**
+ * The target of a request; frameworks keep the whole target, because a router removes its own part
+ * of it.
+ */
 export function nodeTarget(request: { readonly url?: string | undefined }): string {
   const { originalUrl } = request as { readonly originalUrl?: string };
   return originalUrl ?? request.url ?? "/";
@@ -37,7 +40,10 @@ export function nodeHeader(
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Aborted when the response is closed: the client has gone, if that is before its end. */
+/**
+ * A signal that is aborted when the response is closed. If it is closed before its end, the client
+ * has gone.
+ */
 export function closingOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (isClosed(response)) controller.abort();
@@ -45,7 +51,7 @@ export function closingOf(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Whether the response is closed. Those of node:http2 do not say so themselves. */
+/** Whether the response is closed. Responses of node:http2 do not say so themselves. */
 function isClosed(response: ServerResponse): boolean {
   const { stream } = response as { readonly stream?: { readonly destroyed: boolean } };
   return response.destroyed || stream?.destroyed === true;
@@ -55,10 +61,10 @@ function isClosed(response: ServerResponse): boolean {
 export interface NodeReplies<Request, Reply> {
   /** Puts the decision where handlers find it. */
   keep(decision: Decision, request: Request, reply: Reply): void;
-  /** Whether somebody has answered. */
+  /** Whether the request was answered already. */
   isAnswered(reply: Reply): boolean;
   fields(reply: Reply): HeaderHolder;
-  /** Answers a refused client, unless somebody has. */
+  /** Answers a refused client, unless it was answered already. */
   refuse(reply: Reply, refusal: Refusal): void;
   /** The response of node:http. */
   raw(reply: Reply): ServerResponse;
@@ -82,7 +88,7 @@ export const nodeReplies: NodeReplies<unknown, ServerResponse> = {
   raw: (response) => response,
 };
 
-/** Limits a request: calls `proceed`, refuses, or calls `fail` with what an option has thrown. */
+/** Limits a request: calls `proceed`, refuses, or calls `fail` with the error of an option. */
 export type LimitOnNode<Request, Reply> = (
   request: Request,
   reply: Reply,
@@ -108,7 +114,7 @@ export function limitOnNode<Request, Reply>(
   ): unknown {
     if (release !== undefined) whenClosed(raw(reply), release);
     if (decision !== undefined) keep(decision, request, reply);
-    // Somebody else has answered while the request waited for its verdict.
+    // Another handler answered while the request waited for its verdict.
     if (isAnswered(reply)) return;
     applyHeaders(fields(reply), headers);
     if (refusal === undefined) {
@@ -122,7 +128,7 @@ export function limitOnNode<Request, Reply>(
     );
   }
 
-  // An error of a handler is its own; one before it must not end the server.
+  // An error of a handler is the handler's own, but an earlier error must not end the server.
   return function limitRate(request, reply, proceed, fail) {
     let verdict: Awaitable<GateVerdict>;
     try {
@@ -145,12 +151,12 @@ export function whenClosed(response: ServerResponse, ended: () => void): void {
 }
 
 /**
- * Reports the status with which a response has ended. Where the client went away first, nobody has
- * read what has been answered since, be it the handler's own answer to that.
+ * Reports the status with which a response has ended. If the client went away first, any later
+ * answer was never read, even the handler's own answer to that.
  */
 export function whenEnded(response: ServerResponse, report: (status: number) => void): void {
   let gone = false;
-  // The handler listens later, so that it has not answered yet.
+  // The handler's listener is added later, so the handler has not answered yet at this point.
   response.req.once("aborted", () => gone = !response.headersSent);
   response.once("close", () => {
     report(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
