@@ -129,7 +129,8 @@ export function rateLimit(
         if (settle !== undefined) context[SETTLE] = [...context[SETTLE] ?? [], settle];
         if (release !== undefined) context[RELEASE] = [...context[RELEASE] ?? [], release];
         releaseWhenGone(request, release);
-        // Some servers never abort a signal that is first read when the client has gone.
+        // Some servers never abort a signal whose first reader comes after the client has gone
+        // away.
         context[SIGNAL] = request.signal;
       }
     } catch (error) {
@@ -255,10 +256,11 @@ function settleAll(context: HookContext): void {
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key` function, on which a key of your own can build.
  *
  * @param options The proxies to trust about addresses, as in `rateLimit`.
- * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
+ * @returns A function that returns the key of a client's address, or `undefined` if the address is
+ *   unknown.
  */
 export function clientKey(
   options: ClientKeyOptions<Request, unknown> = {},
@@ -271,7 +273,7 @@ export function clientKey(
  *
  * @param options Where to count.
  * @returns The option `context` of elysia-rate-limit.
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  *
  * @example
  * ```ts

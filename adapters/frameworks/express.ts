@@ -39,7 +39,7 @@ export interface ExpressRequest extends IncomingMessage {
 
 /** The part of Express's response that is needed. */
 export interface ExpressResponse extends ServerResponse {
-  /** Values for the handlers to come; the decision is put at `rateLimit`. */
+  /** Values for later handlers; `rateLimit` holds the decision. */
   // deno-lint-ignore no-explicit-any
   locals: Record<string, any>;
 }
@@ -57,11 +57,10 @@ export type ExpressMiddleware<Request extends ExpressRequest> = (
 /**
  * Makes a middleware that limits the rate.
  *
- * The client's address is that of the socket, unless the app's setting `trust proxy` names
- * proxies, or `trustedProxies` does, which then counts alone.
+ * The client's address is the socket's address, unless the app's setting `trust proxy` names
+ * proxies. `trustedProxies` overrides that setting.
  *
- * @param options Only `limiter` is required. The functions among them are given the request and
- * the response.
+ * @param options Only `limiter` is required. Its functions receive the request and the response.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -78,10 +77,11 @@ export function decisionOf(response: Pick<ExpressResponse, "locals">): Decision 
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key` function, on which a key of your own can build.
  *
  * @param options The proxies to trust about addresses, as in `rateLimit`.
- * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
+ * @returns A function that returns the key of a client's address, or `undefined` if the address is
+ *   unknown.
  */
 export function clientKey<Request extends ExpressRequest = ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse> = {},
@@ -94,7 +94,7 @@ export function clientKey<Request extends ExpressRequest = ExpressRequest>(
  *
  * @param options Where to count.
  * @returns The option `store` of express-rate-limit.
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  *
  * @example
  * ```ts
@@ -122,7 +122,7 @@ const replies: NodeReplies<unknown, ExpressResponse> = {
 
 let saidTrustAll = false;
 
-/** Logs a line once if the app believes what clients say of their addresses. */
+/** Logs a line once if the app believes clients about their addresses. */
 function noticeTrustAll(request: ExpressRequest): void {
   if (saidTrustAll || request.headers["x-forwarded-for"] === undefined) return;
   const { app } = request as { readonly app?: { get?(setting: string): unknown } };

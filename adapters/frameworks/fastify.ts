@@ -88,12 +88,11 @@ export type FastifyRateLimit = (
  * Makes a plugin that limits the rate of the routes of the server, or of the scope, that it is
  * registered in.
  *
- * The client's address is that of the socket. If the server's option `trustProxy` names proxies, it is
- * Fastify's `request.ip`; `trustedProxies` overrides `trustProxy`. The decision is stored in
+ * The client's address is the socket's address. If the server's option `trustProxy` names proxies,
+ * it is Fastify's `request.ip`; `trustedProxies` overrides `trustProxy`. The decision is stored in
  * `request.rateLimit`, and `decisionOf(request)` returns it with its type.
  *
- * @param options Only `limiter` is required. The functions among them are given the request and
- * the reply.
+ * @param options Only `limiter` is required. Its functions receive the request and the reply.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -119,7 +118,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
 /**
  * Makes an `onRequest` hook that limits the rate, for single routes.
  *
- * @param options As those of `rateLimit`.
+ * @param options The same options as for `rateLimit`.
  *
  * @example
  * ```ts
@@ -190,7 +189,7 @@ interface StoreParameters {
  * @param options Where to count.
  * @returns The option `store` of @fastify/rate-limit, which calls it with `new`. It throws a
  * `RangeError` for `continueExceeding` and `exponentialBackoff`.
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  *
  * @example
  * ```ts

@@ -1,6 +1,7 @@
 /*
- * Counting hits for middlewares of others, which bring the verdict themselves: how many hits a key
- * has had in its window, which opens at the first of them, and whose limit nobody reaches.
+ * Counts hits for middlewares of other libraries, which make the verdict themselves. The count is
+ * the number of hits of a key in its window. The window opens at the first hit, and its own limit
+ * is never reached.
  */
 import type { Algorithm } from "../../core/algorithm.ts";
 import { setBounded } from "../../core/bounded_map.ts";
@@ -20,11 +21,11 @@ import { type HitBlock, type HitWindow, hitWindow } from "./hit_window.ts";
 
 /** Where the hits of another middleware are counted. */
 export interface HitStoreOptions {
-  /** The store; without one a memory store of its own. */
+  /** The store; default is a memory store of its own. */
   readonly store?: Store | undefined;
   /** The beginning of its keys in the store; required with a store. */
   readonly prefix?: string | undefined;
-  /** Where the time comes from; without it the store's own. */
+  /** The source of the time; default is the store's own time. */
   readonly clock?: Clock | undefined;
 }
 
@@ -63,31 +64,33 @@ export interface HitContext {
   init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
   /**
    * Counts a hit; the window lasts at least as long as the longest duration given for it. The time
-   * is that of the context's clock or store if it was given one, otherwise the request's.
+   * comes from the context's clock or store if it was given one, otherwise from the request.
    */
   increment(key: string, duration?: number, requestTime?: number): Awaitable<{
     count: number;
     nextReset: Date;
-    /** When the window was opened; where durations differ, that or an instant since then. */
+    /** When the window was opened; if durations differ, possibly a later instant. */
     start: number;
   }>;
   /** Takes a hit back. */
   decrement(key: string): Awaitable<void>;
   /** Forgets the key, or all keys of the prefix. */
   reset(key?: string): Awaitable<void>;
-  /** Does nothing: the store is closed by whoever made it. */
+  /** Does nothing, because the code that made the store closes it. */
   kill(): void;
 }
 
 /** More hits than any window sees. */
 const MAX_HITS = 1_000_000_000;
-/** The window of express-rate-limit and hono-rate-limiter if none is set, in milliseconds. */
+/** The default window of express-rate-limit and hono-rate-limiter, in milliseconds. */
 const USUAL_WINDOW = 60_000;
-/** How many windows of different lengths are kept made. */
+/** How many counters for windows of different lengths are kept. */
 const MAX_WINDOWS = 100;
-/** Stands for an empty key, which others count like any other and stores do not take. */
+/** Stands for an empty key, which other libraries count like any key, but stores do not accept. */
 const EMPTY_KEY = "(empty)";
-/** The count of a hit that the store had no room for; it may come again after a second. */
+/**
+ * The count for a hit for which the store had no room; the client may come again after a second.
+ */
 const OVERLOADED: Hits = { count: MAX_HITS, resetAfter: 1_000 };
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
@@ -123,7 +126,7 @@ export function hitStore(options: HitStoreOptions = {}): HitStore {
 /** A context for elysia-rate-limit. */
 export function hitContext(options: HitStoreOptions = {}): HitContext {
   let latest = 0;
-  // Machines that share a store have clocks of their own: there the store's time counts.
+  // Machines that share a store have different clocks, so the store's time counts.
   const clock = options.clock ?? (options.store === undefined ? () => latest : undefined);
   const windows = hitWindows({ ...options, clock });
   let usual: number | undefined;
@@ -150,10 +153,10 @@ export function hitContext(options: HitStoreOptions = {}): HitContext {
 }
 
 /**
- * Counters by the length of the windows that they open, and by what begins with a hit too many; a
- * window once open is never shortened.
+ * Counters by the length of the windows that they open, and by the block that an excess hit begins.
+ * An open window is never shortened.
  *
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  */
 export function hitWindows(
   options: HitStoreOptions,
@@ -197,19 +200,21 @@ function hitCounters(options: HitStoreOptions) {
   return function hitCounter(window: Algorithm<HitWindow>) {
     const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
     return {
-      /** Counts a hit, and answers how many there are. */
+      /** Counts a hit, and answers how many hits there are. */
       hit: (key: string): MaybePromise<Hits> =>
         orElse(() => andThen(limiter.consume(storable(key)), hitsOf), (error) => {
-          // Some middlewares let failures pass, and so a crowd would pass by being one.
+          // Some middlewares let requests pass on failures, so a crowd would pass just by being a
+          // crowd.
           if (!isOverload(error)) throw error;
           return OVERLOADED;
         }),
-      /** Answers how many there are. */
+      /** Answers how many hits there are. */
       read: (key: string): MaybePromise<Hits> => andThen(limiter.peek(storable(key), 0), hitsOf),
       /**
-       * Takes a hit back: the newest of the window, as the middlewares' own stores do. They name no
-       * hit, so there is no receipt to take it back by. What cannot be taken back stays counted:
-       * the safe side. The response is there, and some middlewares would make an error of it.
+       * Takes the newest hit of the window back, as the middlewares' own stores do. The call names
+       * no hit, so there is no receipt. A hit that cannot be taken back stays counted, which is the
+       * safe side. It does not throw, because the response is already made and some middlewares
+       * would turn the error into another response.
        */
       takeBack: (key: string): Awaitable<void> =>
         nativePromise(orElse<unknown>(() => limiter.refund(storable(key)), (error) => {
@@ -221,7 +226,9 @@ function hitCounters(options: HitStoreOptions) {
   };
 }
 
-/** A key that stores take, of one that clients have a hand in, or that is the number of a user. */
+/**
+ * A key that stores accept, made from a key that clients may influence, or that is a user's number.
+ */
 function storable(key: string): string {
   if (typeof key === "number" || typeof key === "bigint") return String(key);
   if (typeof key !== "string") return key;
@@ -229,10 +236,10 @@ function storable(key: string): string {
 }
 
 function hitsOf({ allowed, source, limit, remaining, retryAfter, resetAfter }: Decision): Hits {
-  // Where another store answers with a share of the limit, a hit counts as many times as much.
+  // If another store answers with a share of the limit, a hit counts as several.
   if (source !== "policy") {
     return { count: Math.round((limit - remaining) * (MAX_HITS / limit)), resetAfter };
   }
-  // Nothing was counted. One hit is within any limit, and so many are within none.
+  // Nothing was counted. One hit is within every limit, and the largest count is within no limit.
   return allowed ? { count: 1, resetAfter: 0 } : { count: MAX_HITS, resetAfter: retryAfter };
 }

@@ -1,6 +1,6 @@
 /*
  * The algorithm behind hit stores whose middleware gives a duration with each hit: a fixed window
- * has one duration for all of them.
+ * would have the same duration for all hits.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -8,12 +8,15 @@ import { buildAlgorithm } from "../../core/algorithms/build_algorithm.ts";
 import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
 import { checkInteger, checkRange, LAST_INSTANT } from "../../core/options/checks.ts";
 
-/** The state of a key: its window's first millisecond, the first one after it, and its hits. */
+/**
+ * The state of a key: its window's first millisecond, the first millisecond after the window, and
+ * its hits.
+ */
 export type HitWindow = readonly [start: number, end: number, hits: number];
 
 const INITIAL: HitWindow = Object.freeze([0, 0, 0] as const);
 
-/** The treatment by some middlewares of a client that goes beyond their limit. */
+/** The block with which some middlewares treat a client that goes beyond their limit. */
 export interface HitBlock {
   /** The hits that a window holds; the next one begins the block. */
   readonly most: number;
@@ -30,8 +33,8 @@ export interface HitBlock {
  * a full window that lasts as long as the block.
  *
  * @param limit The most hits; a positive integer.
- * @param duration For how long the window lasts from its first hit, in whole milliseconds.
- * @param block The block that a hit too many begins; without it keys are never blocked.
+ * @param duration How long the window lasts from its first hit, in whole milliseconds.
+ * @param block The block that an excess hit begins; without it keys are never blocked.
  * @throws {RangeError} If a duration is out of range.
  */
 export function hitWindow(
@@ -42,7 +45,7 @@ export function hitWindow(
   checkDuration("duration", duration);
   if (block !== undefined) checkDuration("blockDuration", block.duration);
 
-  /** The window that a hit at `now` falls in, without it. */
+  /** The window that a hit at `now` falls in, before the hit is counted. */
   const current = (window: HitWindow, now: number): HitWindow =>
     now < window[1] ? window : [now, now, 0];
 

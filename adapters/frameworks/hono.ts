@@ -52,7 +52,7 @@ export interface HonoContext {
   };
   /** The response. */
   res: Response;
-  /** The error that a handler threw. */
+  /** The error that a handler threw, if any. */
   readonly error: Error | undefined;
   /** The values that the server handed over with the request. */
   readonly env: unknown;
@@ -76,7 +76,7 @@ export type HonoMiddleware<Context extends HonoContext> = (
  * The client's address is found on Bun, on Deno and with @hono/node-server; elsewhere give `key`
  * or `address`.
  *
- * @param options Only `limiter` is required. The functions among them are given the context.
+ * @param options Only `limiter` is required. Its functions receive the context.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -100,7 +100,7 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
         throw error;
       }
     }
-    // Some servers never abort a signal that is first read when the client has gone.
+    // Some servers never abort a signal whose first reader comes after the client has gone away.
     const signal = settle ?? release ? context.req.raw.signal : undefined;
     releaseWhenGone(context.req.raw, release);
     try {
@@ -114,17 +114,18 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     settle?.(fetchOutcome({ status: res.status, error: context.error, response: res }, signal));
     const finished = releaseAtEnd(finishResponse(res, headers), context.req.raw, release);
     if (finished === res) return;
-    // Hono sets the fields of the response at hand once more, on the one that takes its place.
+    // Hono copies the fields of the current response to the response that replaces it.
     context.res = undefined as never;
     context.res = finished;
   };
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key` function, on which a key of your own can build.
  *
  * @param options The proxies to trust about addresses, as in `rateLimit`.
- * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
+ * @returns A function that returns the key of a client's address, or `undefined` if the address is
+ *   unknown.
  */
 export function clientKey<Context extends HonoContext = HonoContext>(
   options: ClientKeyOptions<Context> = {},
@@ -138,7 +139,7 @@ export function clientKey<Context extends HonoContext = HonoContext>(
  *
  * @param options Where to count.
  * @returns The option `store` of hono-rate-limiter.
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  *
  * @example
  * ```ts
@@ -160,7 +161,7 @@ export const honoRateLimiterStore: (options?: HitStoreOptions) => HitStore = hit
 
 export type { HitInfo, HitStore, HitStoreOptions } from "./hit_stores.ts";
 
-/** The values that @hono/node-server hands over; some servers hand over Bun's within. */
+/** The values that @hono/node-server passes. Some servers pass Bun's server inside. */
 interface HonoServerInfo {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
   readonly server?: unknown;

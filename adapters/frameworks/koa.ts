@@ -46,12 +46,12 @@ export interface KoaContext {
     /** Whether the app believes proxies about addresses. */
     readonly proxy: boolean;
   };
-  /** Values for the middlewares to come; the decision is put at `rateLimit`. */
+  /** Values for later middlewares; `rateLimit` holds the decision. */
   // deno-lint-ignore no-explicit-any
   readonly state: Record<string, any>;
   /** The response. */
   readonly response: {
-    /** Reads a header field; empty without it. */
+    /** Reads a header field; `""` if it is not set. */
     get(name: string): string;
   };
   /** The status of the response. */
@@ -73,11 +73,11 @@ export type KoaMiddleware<Context extends KoaContext> = (
 /**
  * Makes a middleware that limits the rate.
  *
- * The client's address is that of the socket, unless the app's setting `proxy` is on, or
- * `trustedProxies` names proxies, which then counts alone.
+ * The client's address is the socket's address, unless the app's setting `proxy` is on.
+ * `trustedProxies` overrides that setting.
  *
- * @param options Only `limiter` is required. The functions among them are given the context and the
- * response of node:http.
+ * @param options Only `limiter` is required. Its functions receive the context and the response of
+ * node:http.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -90,7 +90,7 @@ export function rateLimit<Context extends KoaContext = KoaContext>(
     const { decision, headers, refusal, settle, release } = await decide(context, context.res);
     if (release !== undefined) whenClosed(context.res, release);
     if (decision !== undefined) context.state["rateLimit"] = decision;
-    // Somebody else has answered while the request waited for its verdict.
+    // Another handler answered while the request waited for its verdict.
     if (context.res.writableEnded) return;
     setFields(context, headers);
     try {
@@ -101,7 +101,7 @@ export function rateLimit<Context extends KoaContext = KoaContext>(
       }
       await options.onRefused?.(refusal, context, context.res);
     } catch (error) {
-      // Koa forgets all fields before it answers an error, but for those that the error brings.
+      // Before Koa answers an error, it drops all fields except the fields of the error.
       if (error instanceof Error) keepFields(error, headers);
       throw error;
     }
@@ -113,10 +113,11 @@ export function rateLimit<Context extends KoaContext = KoaContext>(
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key` function, on which a key of your own can build.
  *
  * @param options The proxies to trust about addresses, as in `rateLimit`.
- * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
+ * @returns A function that returns the key of a client's address, or `undefined` if the address is
+ *   unknown.
  */
 export function clientKey<Context extends KoaContext = KoaContext>(
   options: ClientKeyOptions<Context, ServerResponse> = {},

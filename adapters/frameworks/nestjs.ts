@@ -46,7 +46,10 @@ export interface NestContext {
 
 /** A guard of Nest. */
 export interface NestGuard {
-  /** Whether a request may go on; refuses by an error with the status and the body of the refusal. */
+  /**
+   * Whether a request may go on. It refuses by throwing an error with the status and the body of
+   * the refusal.
+   */
   canActivate(context: NestContext): Promise<boolean>;
 }
 
@@ -63,13 +66,13 @@ export interface NestRequest {
 }
 
 /**
- * Makes a guard that limits the rate. The decision is put on the request, at `rateLimit`.
+ * Makes a guard that limits the rate. It stores the decision in the request's `rateLimit`.
  *
  * A refused request fails with an `HttpException` that holds the refusal's status and body, for
  * Nest's exception filters; its header fields are set.
  *
- * @param options Only `limiter` is required. The functions among them are given the request and
- * the response of node:http.
+ * @param options Only `limiter` is required. Its functions receive the request and the response of
+ * node:http.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -87,7 +90,7 @@ export function rateLimitGuard<Request extends NestRequest = NestRequest>(
       const { decision, headers, refusal, settle, release } = await decide(request, response);
       if (release !== undefined) whenClosed(response, release);
       if (decision !== undefined) request.rateLimit = decision;
-      // Fastify keeps fields of its own, and those of node:http beside them.
+      // Fastify keeps its own header fields in addition to the fields of node:http.
       applyHeaders(nodeReplies.fields(response), headers);
       if (refusal === undefined) {
         if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
@@ -110,7 +113,7 @@ async function exceptionOf({ status, body }: Refusal): Promise<Error> {
   return new HttpException(dataOf(body), status);
 }
 
-/** Nest writes bodies as JSON itself. What `respond` says may be any text. */
+/** Nest writes bodies as JSON itself, but `respond` may return any text. */
 function dataOf(body: string): string | object {
   try {
     const data: unknown = JSON.parse(body);
@@ -122,7 +125,7 @@ function dataOf(body: string): string | object {
 
 /** A storage, as @nestjs/throttler needs it. */
 export interface ThrottlerStorage {
-  /** Counts a hit; all times in milliseconds, those of the answer in seconds. */
+  /** Counts a hit. Times are in milliseconds, but in the answer they are in seconds. */
   increment(
     key: string,
     ttl: number,
@@ -142,7 +145,7 @@ export interface ThrottlerStorage {
  *
  * @param options Where to count.
  * @returns The option `storage` of `ThrottlerModule.forRoot`.
- * @throws {TypeError} If a store comes without a prefix.
+ * @throws {TypeError} If there is a store without a prefix.
  *
  * @example
  * ```ts

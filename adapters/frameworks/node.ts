@@ -43,7 +43,7 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** A response of node:http, or of node:http2's compatible interface. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** The options of `rateLimit`; the functions among them are given the request and the response. */
+/** The options of `rateLimit`. Its functions receive the request and the response. */
 export interface NodeRateLimitOptions<
   Request extends NodeRequest = IncomingMessage,
   Response extends NodeResponse = ServerResponse,
@@ -75,11 +75,11 @@ export type LimitedNodeHandler<
 /**
  * Limits the rate of a handler.
  *
- * For a server of node:http2 its types are given:
- * `rateLimit<Http2ServerRequest, Http2ServerResponse>(options)`.
+ * For a server of node:http2, pass its types: `rateLimit<Http2ServerRequest,
+ * Http2ServerResponse>(options)`.
  *
  * @param options Only `limiter` is required.
- * @returns A function that takes a handler and returns the limited one, for `createServer`.
+ * @returns A function that takes a handler and returns the limited handler, for `createServer`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
@@ -116,10 +116,11 @@ export function rateLimit<
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key` function, on which a key of your own can build.
  *
  * @param options The proxies to trust about addresses, as in `rateLimit`.
- * @returns Finds the key of a request's client, its address; `undefined` if it is not known.
+ * @returns A function that returns the key of a client's address, or `undefined` if the address is
+ *   unknown.
  */
 export function clientKey<
   Request extends NodeRequest = IncomingMessage,

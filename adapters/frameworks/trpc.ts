@@ -43,13 +43,13 @@ export interface TrpcCall<Context> {
 }
 
 /**
- * The options of `rateLimit`, which mean what they mean in every HTTP adapter; the functions among them
- * are given the call.
+ * The options of `rateLimit`. They mean the same as in every HTTP adapter; its functions receive
+ * the call.
  *
- * Give `limiter` and `key`, or `limits` that each have a `key`, or `rules`. Rules see a call as a request
- * whose method is its type in upper case (`QUERY`, `MUTATION`), and whose path is `/` and the procedure's
- * path; its address is what `address` finds, if that is given. `refund` sees a procedure that failed as
- * the status 500.
+ * Give `limiter` and `key`, or `limits` that each have a `key`, or `rules`. Rules see a call as a
+ * request whose method is its type in upper case (`QUERY`, `MUTATION`), and whose path is `/` and
+ * the procedure's path; its address is the result of `address`, if that is given. `refund` sees a
+ * failed procedure as the status 500.
  */
 export interface TrpcRateLimitOptions<Call> extends
   Pick<
@@ -121,7 +121,7 @@ const callSource: RequestSource<AnyCall> = {
  * with `SERVICE_UNAVAILABLE`; if its key cannot be used, with `BAD_REQUEST`.
  *
  * @throws {TypeError} If an option is of the wrong type, or a limit or its key is missing.
- * @throws {RangeError} If `cost` is no integer of at least 0.
+ * @throws {RangeError} If `cost` is not an integer of at least 0.
  */
 export function rateLimit<
   // deno-lint-ignore no-explicit-any
@@ -153,7 +153,7 @@ export function rateLimit<
   };
 }
 
-/** How a call ended. */
+/** The outcome of a call. */
 function outcomeOf(
   { signal }: AnyCall,
   { ok, error }: { readonly ok?: boolean; readonly error?: unknown },
