@@ -155,6 +155,13 @@ describe("consumeAll", () => {
     );
   });
 
+  test("has a nextAfter of 0 at capacity, also where a larger limit has units in use", () => {
+    const entries = [{ limiter: user, key: "7" }, { limiter: address, key: "192.0.2.9", cost: 0 }];
+    const { remaining, nextAfter, parts } = consumeAll(entries);
+    assert.deepEqual([remaining, nextAfter], [2, 0]);
+    assert.deepEqual(parts?.map((part) => part.nextAfter), [1_000, 0]);
+  });
+
   test("reports each entry's decision to its own limiter", () => {
     const store = memoryStore();
     const reported: [string, string, number, number][] = [];
