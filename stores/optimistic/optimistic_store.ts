@@ -48,6 +48,14 @@ export function optimisticStore(
 ): AsyncStore {
   const turn = turns();
   let closed = false;
+  let resolve!: Job["resolve"];
+  let reject!: Job["reject"];
+
+  /** Keeps the functions of the last promise: a closure for each call would cost a twentieth of the call. */
+  function keepBoth(resolveIt: Job["resolve"], rejectIt: Job["reject"]): void {
+    resolve = resolveIt;
+    reject = rejectIt;
+  }
 
   /** Submits a call: of one verb or of several operations, or with neither to forget the key. */
   function submit(
@@ -60,11 +68,11 @@ export function optimisticStore(
   ): Promise<Answer> {
     // This throws at once for a key that cannot be stored.
     const slot = router.slotOf(space.nameOf(key));
-    return new Promise((resolve, reject) => {
-      router.submit(
-        newJob(space, key, slot, at, bound, argument, several, turn(), resolve, reject),
-      );
-    });
+    const promise = new Promise<Answer>(keepBoth);
+    router.submit(
+      newJob(space, key, slot, at, bound, argument, several, turn(), resolve, reject),
+    );
+    return promise;
   }
 
   function submitParts(

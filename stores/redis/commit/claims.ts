@@ -97,9 +97,10 @@ export interface ContendedKeys {
  * @param timeout Milliseconds that a call may take.
  */
 export function contendedKeys(roundTrip: () => number, timeout: number): ContendedKeys {
-  function isStarving({ races, since }: Job): boolean {
+  function isStarving(job: Job): boolean {
+    const { races } = job;
     if (races < FEW_LOSSES) return false;
-    const waited = performance.now() - since;
+    const waited = performance.now() - job.since;
     return races >= MANY_LOSSES ? waited >= MIN_WAIT : waited >= timeout / 2;
   }
 
@@ -107,8 +108,10 @@ export function contendedKeys(roundTrip: () => number, timeout: number): Contend
   return {
     claimedUntil: new WeakMap(),
     mustClaim(job) {
+      const starves = isStarving(job);
+      if (!starves && left.size === 0) return false;
       const key = job.cell!.name;
-      if (isStarving(job)) {
+      if (starves) {
         // A process near the server soon wins again without a claim.
         if (roundTrip() >= DISTANT) {
           if (left.size === MAX_CONTENDED) left.clear();
@@ -116,7 +119,6 @@ export function contendedKeys(roundTrip: () => number, timeout: number): Contend
         }
         return true;
       }
-      if (left.size === 0) return false;
       const count = left.get(key);
       if (count === undefined) return false;
       if (count === 1) left.delete(key);
