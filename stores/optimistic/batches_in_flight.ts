@@ -12,14 +12,10 @@
  */
 
 import type { Batch } from "./batch.ts";
+import { type BatchPace, batchPace } from "./batch_pace.ts";
 
 /** The most batches under way. */
 export const MAX_BATCHES = 4;
-/**
- * The fewest keys of a batch beside others, because each batch costs a command, a write and a turn of
- * the event loop.
- */
-const MIN_KEYS = 40;
 
 /** The batches that are under way to one node. */
 export interface BatchesInFlight {
@@ -27,6 +23,7 @@ export interface BatchesInFlight {
    * An array, because a `Set` leaves tables behind that keep its former members from the collector.
    */
   readonly batches: Batch[];
+  readonly pace: BatchPace;
   /** The most batches under way. */
   most: number;
   /** The keys of the last batch divided by its calls. */
@@ -37,13 +34,13 @@ export interface BatchesInFlight {
 
 /** Begins without a batch under way. */
 export function batchesInFlight(): BatchesInFlight {
-  return { batches: [], most: MAX_BATCHES, keysPerCall: 1, least: 1 };
+  return { batches: [], pace: batchPace(), most: MAX_BATCHES, keysPerCall: 1, least: 1 };
 }
 
 /** The most waiting calls that go into the next batch. */
 export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
   const calls = waiting + callsInFlight(inFlight);
-  const batches = Math.floor(calls * inFlight.keysPerCall / MIN_KEYS);
+  const batches = Math.floor(calls * inFlight.keysPerCall / inFlight.pace.leastKeys());
   return Math.ceil(calls / Math.max(1, Math.min(batches, inFlight.most)));
 }
 
@@ -57,14 +54,15 @@ export function batchStarted(inFlight: BatchesInFlight, batch: Batch): void {
 /** Notes that a batch has come back. */
 export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
   inFlight.batches.splice(inFlight.batches.indexOf(batch), 1);
+  inFlight.pace.returned();
   updateLeast(inFlight);
 }
 
 function updateLeast(inFlight: BatchesInFlight): void {
-  const { batches, keysPerCall } = inFlight;
+  const { batches, pace, keysPerCall } = inFlight;
   const count = batches.length;
   const isFull = count >= inFlight.most;
-  const least = (count + 1) * MIN_KEYS / keysPerCall - callsInFlight(inFlight);
+  const least = (count + 1) * pace.leastKeys() / keysPerCall - callsInFlight(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
 }
 
