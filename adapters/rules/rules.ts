@@ -1,6 +1,7 @@
 /**
  * Rules: which limits hold for what, loaded from files, Redis or an object and changed while they
- * are used. Requests describe themselves by descriptors, as those to Envoy's rate limit service do.
+ * are used. Requests describe themselves by descriptors, as in requests to Envoy's rate limit
+ * service.
  *
  * @example
  * ```ts

@@ -1,9 +1,10 @@
 /*
- * Asks the rules in force for a request, to take units or to look: each rule by itself, or all or none.
+ * Asks the rules in force for a request, to take units or to look: each rule by itself, or all or
+ * none of them.
  *
- * Rules in quota mode refuse only all together, so `all or none` cannot hold among them: see
- * `askQuotas`. Shadows are asked last and by themselves. Most requests meet one rule with one
- * limit: that is a single call on the store.
+ * Rules in quota mode refuse only if all of them refuse, so they cannot be charged all or none: see
+ * `askQuotas`. Shadows are asked last and separately. Most requests meet one rule with one limit,
+ * which is a single call on the store.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -51,7 +52,7 @@ export function askRules(
   const enforced = shadowed ? rules.filter(({ applied }) => !applied.rule.shadow) : rules;
   return andThen(askEnforced(on, enforced, taking), (verdicts) => {
     if (!shadowed) return verdictOf(verdicts);
-    // Shadows report what they would have decided, and take then.
+    // Shadows report the decision that they would have made, and then take units.
     const shadowTaking = verdictOf(verdicts).allowed ? taking : TAKINGS.peek;
     const shadows = rules.filter(({ applied }) => applied.rule.shadow);
     return andThen(
@@ -61,7 +62,7 @@ export function askRules(
   });
 }
 
-/** Whether all of them are enforced and have limits: what most requests meet. */
+/** Whether all rules are enforced and have limits, which is the usual case. */
 function areAllAlike(rules: readonly RuleInForce[]): boolean {
   for (const { applied: { rule }, verdict } of rules) {
     if (rule.shadow || rule.quota || verdict.kind === "blocked") return false;
@@ -69,7 +70,10 @@ function areAllAlike(rules: readonly RuleInForce[]): boolean {
   return true;
 }
 
-/** One rule with one limit, by a single call on the store; `undefined` of other rules and of permits. */
+/**
+ * Asks one rule with one limit by a single call on the store; `undefined` for other rules and for
+ * permits.
+ */
 export function askOne(
   on: RuleStore,
   applied: AppliedRule,
@@ -94,7 +98,7 @@ export function overriding(
   return boundVerdict("limited", [bindLimit(on, domain, limit, [])]);
 }
 
-/** Asks rules that are enforced, all or none; several quotas, where at least one admits. */
+/** Asks enforced rules, all or none. If there are several quotas, at least one must admit. */
 function askEnforced(
   on: RuleStore,
   rules: readonly RuleInForce[],
@@ -109,7 +113,7 @@ function askEnforced(
     if (rule.quota) isQuotaBlocked = true;
     else isBlocked = true;
   }
-  // A quota by itself refuses as other rules do.
+  // A single quota refuses like any other rule.
   const refuses = isBlocked || (quotas === 1 && isQuotaBlocked);
   if (refuses || quotas < 2) return askTogether(on, rules, refuses ? TAKINGS.peek : taking);
   const isQuota = ({ applied }: RuleInForce) => applied.rule.quota;
@@ -125,9 +129,9 @@ function askEnforced(
 }
 
 /**
- * Quotas refuse only all together, so each is asked by itself; the other rules all or none, and
- * with at least one quota. They are looked at first, and if they refuse all the same after a quota
- * was charged, that gets its units back.
+ * Quotas refuse only if all of them refuse, so each quota is asked by itself. The other rules are
+ * charged all or none, and only if at least one quota admits. They are looked at first. If they
+ * nevertheless refuse after a quota was charged, the quota gets its units back.
  */
 function askQuotas(
   on: RuleStore,
@@ -176,7 +180,7 @@ function askTogether(
     : verdictsOf(rules, decisions);
 }
 
-/** The verdict of each rule, by the decisions of the limits of all, in order. */
+/** The verdict of each rule, made from the decisions of all limits in order. */
 function verdictsOf(
   rules: readonly RuleInForce[],
   all: readonly Decision[],
@@ -196,7 +200,10 @@ function verdictsOf(
   return verdicts;
 }
 
-/** Asks counters, all or none; one that stands there twice is asked once, for all of its units. */
+/**
+ * Asks counters, all or none. A counter that is listed twice is asked once, for the sum of its
+ * units.
+ */
 function askCounters(
   { store, now }: RuleStore,
   counters: readonly CounterUnits[],
@@ -223,8 +230,8 @@ function askCounters(
 }
 
 /**
- * Counters with each one only once, and which of them each of the given ones became: a limit of a
- * descriptor may be a rule's.
+ * The distinct counters, and the index among them of each given counter. Duplicates arise because
+ * the limit of a descriptor may be the same as a rule's.
  */
 function mergeTwins(counters: readonly CounterUnits[]) {
   const wanted: CounterUnits[] = [];
@@ -237,7 +244,7 @@ function mergeTwins(counters: readonly CounterUnits[]) {
   return { wanted, places };
 }
 
-/** Up to this many counters, comparing each with each is faster than making text for them. */
+/** For up to this many counters, comparing each pair is faster than making text for them. */
 const FEW = 8;
 
 function hasTwins(counters: readonly CounterUnits[]): boolean {
@@ -260,7 +267,7 @@ function isSameCounter(one: CounterUnits, other: CounterUnits): boolean {
   return prefix === otherPrefix && algorithm.id === otherAlgorithm.id;
 }
 
-/** Two of one counter as one, with all of their units. */
+/** Two entries for one counter as one entry, with the sum of their units. */
 function merged(one: CounterUnits, other: CounterUnits): CounterUnits {
   const units = Math.min(one.units + other.units, Number.MAX_SAFE_INTEGER);
   const { older } = one.family.spec;
@@ -275,7 +282,7 @@ function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: Taking):
   }
 }
 
-/** Verdicts in the order of the rules that they are of. */
+/** Verdicts in the order of their rules. */
 function inOrder(
   rules: readonly RuleInForce[],
   verdicts: readonly RuleVerdict[],

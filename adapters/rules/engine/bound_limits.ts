@@ -1,11 +1,11 @@
 /*
- * Limits bound to a store: each with its keys there, and the earlier versions that keys take over
- * from.
+ * Limits bound to a store: each limit with its keys there, and the earlier versions from which keys
+ * take over use.
  *
- * A stored key holds the options of its limit, so that a changed limit starts with keys of its own.
+ * A stored key contains the options of its limit, so a changed limit starts with keys of its own.
  * The use of a key lies under the older options, and is carried over on the key's first call
- * (`FamilySpec.older`). A key that stays idle over two changes has its use under the version
- * before the last, so a limit remembers several, each until nothing under it can still be in use.
+ * (`FamilySpec.older`). A key that stays idle over two changes has its use under the version before
+ * the last, so a limit remembers several versions, each until no use under it can still count.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -14,12 +14,12 @@ import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
 import type { Domain, RuleKind } from "../../../core/rules/rules.ts";
 import type { Family, OlderOptions, Store, StoreBase } from "../../../core/store.ts";
 
-/** Where the counters of rules are, and what time it is there. */
+/** The store of the rules' counters, and its time. */
 export interface RuleStore {
   readonly store: Store;
   /** The beginning of all stored keys; the domain follows it. */
   readonly prefix: string;
-  /** The time here, for what is remembered of earlier limits. */
+  /** The local time, for remembering earlier limits. */
   readonly instant: () => number;
   /** The time for the store; `undefined` for the store's own. */
   readonly now: () => number | undefined;
@@ -28,13 +28,16 @@ export interface RuleStore {
 /** A limit on a store. */
 export interface BoundLimit {
   readonly algorithm: Algorithm;
-  /** Its keys, with the earlier versions that they take over from as long as one may hold use. */
+  /**
+   * The limit's keys, with the earlier versions from which they take over as long as such a version
+   * may hold use.
+   */
   family(): Family;
-  /** The versions that this one took the place of, the newest first. */
+  /** The versions that this limit replaced, the newest first. */
   readonly older: readonly OlderLimit[];
 }
 
-/** A version of a limit that another one took the place of. */
+/** A version of a limit that a newer version replaced. */
 interface OlderLimit extends OlderOptions {
   /** The instant from which no key can hold use under it. */
   readonly until: number;
@@ -47,14 +50,14 @@ export interface BoundVerdict {
   /** The algorithms of the limits. */
   readonly algorithms: readonly Algorithm[];
   readonly capacity: number;
-  /** Whether one of the limits is of permits: then only `hold` and `reserve` take units. */
+  /** Whether a limit has permits. Then only `hold` and `reserve` take units. */
   readonly permits: boolean;
 }
 
 /** The most versions of a limit that are remembered. */
 export const MAX_OLDER_VERSIONS = 4;
 
-/** Decides by these limits, of which there are none unless it is "limited". */
+/** Makes the verdict with these limits; only the kind "limited" has any. */
 export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): BoundVerdict {
   const algorithms = limits.map(({ algorithm }) => algorithm);
   const capacity = Math.min(...algorithms.map((each) => each.capacity));
@@ -81,7 +84,7 @@ export function bindLimits(
   before: readonly BoundLimit[],
   instant: number,
 ): readonly BoundLimit[] {
-  // Limits that hold beside each other keep their own use.
+  // Limits that are in force at the same time keep their own use.
   const ids = new Set(algorithms.map(({ id }) => id));
   return algorithms.map((algorithm, index): BoundLimit => {
     const there = before[index];

@@ -1,5 +1,6 @@
 /*
- * Rules bound to a store. A reload binds the new rules beside the old, so that use goes on counting.
+ * Rules bound to a store. A reload binds the new rules and keeps the old ones, so that use goes on
+ * counting.
  */
 
 import type { Rule } from "../../../core/rules/rules.ts";
@@ -12,21 +13,24 @@ import {
   type RuleStore,
 } from "./bound_limits.ts";
 
-/** A configuration on a store: what one call sees from beginning to end. */
+/** A configuration on a store. A call sees the same configuration from beginning to end. */
 export interface BoundRules {
   readonly set: RuleSet;
-  /** When it took the place of the one before. */
+  /** When it replaced the configuration before it. */
   readonly instant: number;
-  /** The one before, while what keys used under it may have to be carried over. */
+  /** The configuration before it, as long as use under that one may have to be carried over. */
   before: BoundRules | undefined;
-  /** The rules that a call has met so far, each at its index: to bind all at once takes long. */
+  /**
+   * The rules that calls have met so far, each at its index, because binding all rules at once
+   * takes long.
+   */
   readonly rules: (BoundVerdict | undefined)[];
-  /** The index of each rule, by what makes it the same rule in every version. */
+  /** The index of each rule, by the text that identifies the rule in every version. */
   indices: ReadonlyMap<string, number> | undefined;
 }
 
 /**
- * Binds a configuration that takes the place of another.
+ * Binds a configuration that replaces another one.
  *
  * @throws {RangeError} If the store cannot hold the states of a limit.
  */
@@ -43,7 +47,7 @@ export function bindRules(
   const bound: BoundRules = { set, instant: instant(), before, rules, indices: undefined };
   let oldest: BoundRules | undefined = bound;
   for (let versions = 0; versions < MAX_OLDER_VERSIONS; versions++) oldest = oldest?.before;
-  // No limit remembers what was before.
+  // No limit remembers versions before the oldest.
   if (oldest !== undefined) oldest.before = undefined;
   return bound;
 }

@@ -155,8 +155,8 @@ function ruleInForce(
 }
 
 /**
- * A verdict that refuses where a key is in debt, as Envoy's service answers: a look at it, and a
- * charge that brought it there. It can be asked again once the debt has drained.
+ * A verdict that refuses if a key is in debt, as Envoy's service does. This concerns looks at such
+ * a key, and the charge that brought it into debt. `retryAfter` counts until the debt has drained.
  */
 function refusingDebt(verdict: Verdict): Verdict {
   const { rules } = verdict;

@@ -15,7 +15,10 @@ import {
 } from "../../../core/rules/rules.ts";
 import type { RuleNode } from "../../../core/rules/compile_domain.ts";
 
-/** The way of a descriptor through the rules, a line for each step: what matched, and what could. */
+/**
+ * The path of a descriptor through the rules, a line for each step: the rule that matched, and the
+ * rules that could have matched.
+ */
 export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]): string[] {
   const lines: string[] = [];
   let level: Domain["level"] | undefined = domain.level;
@@ -37,7 +40,7 @@ export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]
   ];
 }
 
-/** The rule that an entry leads to, and why that one; or why there is none. */
+/** The rule that an entry leads to, and why it was chosen; or why there is no rule. */
 function chosen(
   level: Domain["level"] | undefined,
   key: string,
@@ -62,7 +65,7 @@ function chosen(
   return [node, `the rule ${node.rule.label} matches ${how}`];
 }
 
-/** The rules that match, and do not apply because another one that matches replaces them. */
+/** The rules that match but do not apply, because another matching rule replaces them. */
 export function explainReplaced(domain: Domain, descriptors: readonly Descriptor[]): string[] {
   const matched = descriptors.flatMap(({ entries }) =>
     matchDescriptor(domain, entries)?.rule ?? []

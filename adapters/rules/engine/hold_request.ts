@@ -28,11 +28,11 @@ import { consumeKept } from "./takings.ts";
 /** A request whose units were consumed. */
 export interface ConsumedRequest {
   readonly verdict: Verdict;
-  /** Gives back what was taken, as far as it still counts. */
+  /** Gives back the units that were taken and still count. */
   undo(): MaybePromise<unknown>;
 }
 
-/** Holds the permits of a request, and takes one call's units of its other limits. */
+/** Holds the permits of a request, and takes the units of one call from its other limits. */
 export function holdRequest(
   decider: RuleDecider,
   request: RuleRequest,
@@ -73,7 +73,7 @@ export function consumeOrUndo(
   }));
 }
 
-/** Takes what a request asks for; where it is refused, it holds nothing. */
+/** Takes the units and permits that a request asks for. If it is refused, it holds nothing. */
 function takeRequest<Answer>(
   decider: RuleDecider,
   request: RuleRequest,
@@ -89,7 +89,7 @@ function takeRequest<Answer>(
   return andThen(verdictOn(decider, request, taking), (verdict) => {
     const held = { id, domain, descriptors, cost };
     if (!verdict.allowed) {
-      // Rules that are charged each by itself, and shadows, may have taken something.
+      // Rules that are charged separately, and shadows, may have taken units.
       return andThen(
         undone(decider, taking),
         () => answer(verdict, decider.shadow ? held : undefined),
@@ -117,7 +117,7 @@ function undone({ on }: RuleDecider, { taken, undo }: RememberedTaking): MaybePr
   return allOf(operations.map(({ bound, key, argument }) => bound.call(key, argument, on.now())));
 }
 
-/** The receipt of a counter's units; `undefined` of an answer that is a decision alone. */
+/** The receipt of a counter's units; `undefined` for an answer that is only a decision. */
 function receiptOf({ family, key, units, answer }: TakenCounter, id: number): Receipt | undefined {
   if (!("decision" in answer)) return undefined;
   const { decision: { source }, mark } = answer;
@@ -126,7 +126,7 @@ function receiptOf({ family, key, units, answer }: TakenCounter, id: number): Re
   return { id, key, family: familyOf(family), at, units, until, expires, marks, source };
 }
 
-/** The name of a family, as receipts have it. */
+/** The name of a family in receipts. */
 export function familyOf({ spec: { prefix, algorithm } }: Family): string {
   return keyFamily(prefix, algorithm.id);
 }

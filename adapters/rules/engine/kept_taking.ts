@@ -1,6 +1,7 @@
 /*
- * A taking that keeps what it took, with receipts: all or none of several counters cannot always be one
- * call of the store, and a request may get its units back at the end.
+ * A taking that keeps receipts of the units that it took. It is needed because charging all or none
+ * of several counters is not always one call of the store, and because a request may get its units
+ * back at the end.
  */
 
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
@@ -18,7 +19,7 @@ export interface TakenCounter extends CounterUnits {
   readonly answer: Decision | Reserved;
 }
 
-/** A taking, and what it has taken and not given back, by the name of the counter. */
+/** A taking, and the units that it has taken and not given back, by the name of the counter. */
 export interface RememberedTaking extends KeptTaking {
   readonly taken: ReadonlyMap<string, TakenCounter>;
 }
@@ -62,7 +63,7 @@ export function keptTaking(
     onPermits,
     operation(counter) {
       const { family, key, units } = counter;
-      // Whoever holds no units holds no permit.
+      // Without units there is no permit to hold.
       if (units === 0) return lookAt(counter);
       return holdsPermits(family.spec.algorithm)
         ? { bound: family.bind(hold), key, argument: { id, cost: units } }
@@ -82,7 +83,7 @@ export function keptTaking(
   return taking;
 }
 
-/** Takes the units of a counter with a receipt; by default one that only this process gives back. */
+/** Takes the units of a counter with a receipt; by default only this process can give them back. */
 export function reservedUnits(
   { family, key, units }: CounterUnits,
   id: number = 0,
@@ -96,7 +97,7 @@ function lookAt({ family, key }: CounterUnits): Operation {
   return { bound: family.bind(peek), key, argument: 0 };
 }
 
-/** The decision in the answer of any verb here: some answer more than that. */
+/** The decision in the answer of any verb here. Some answers contain more than the decision. */
 function decisionIn(answer: unknown): Decision {
   const { decision } = answer as { readonly decision?: Decision };
   return decision ?? answer as Decision;

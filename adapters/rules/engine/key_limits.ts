@@ -1,10 +1,10 @@
 /*
  * The individual limits of keys, looked up on first use and remembered.
  *
- * The cache is bounded and forgets what was used longest ago. A key that the source does not know
- * is remembered too, or each of its calls would look it up. An answer past its time still decides
- * while the key is looked up anew, so that a decision waits for the source only if the rule says so,
- * and only the first time.
+ * The cache is bounded and forgets the entry that was used longest ago. It also remembers keys that
+ * the source does not know; otherwise each of their calls would be a lookup. An answer past its
+ * time still decides while the key is looked up anew, so that a decision waits for the source only
+ * if the rule says so, and only the first time.
  *
  * A source may be slow, or never answer. So the number of lookups under way and the time that each may
  * take are bounded.
@@ -36,7 +36,7 @@ export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | unde
 /** Looks up the limits of a key in a source: `user=42` in the domain `shop`. */
 export type KeyLookup = (domain: string, key: string) => Promise<KeyLimits>;
 
-/** The most lookups under way at a time; further keys are decided by their rule. */
+/** The most lookups under way at the same time; the rule decides about further keys. */
 const MAX_AWAITED = 1_000;
 
 /** The most lookups without an answer, including those that have timed out. */
@@ -46,12 +46,12 @@ const MAX_UNANSWERED = 10_000;
 export interface KeyLimitsOptions {
   /** The most keys to remember; default 100,000. */
   readonly maxKeys?: number | undefined;
-  /** For how long, in milliseconds; default 60,000. */
+  /** How long to remember them, in milliseconds; default 60,000. */
   readonly timeToLive?: number | undefined;
   /**
-   * How long a lookup may take, in milliseconds; default 1,000. After it the lookup has failed: what
-   * was known before decides, or else the rule's own limits (see `onFailure`), and a later answer is
-   * dropped.
+   * How long a lookup may take, in milliseconds; default 1,000. After that the lookup has failed:
+   * the limits known before decide, otherwise the rule's own limits (see `onFailure`), and a later
+   * answer is dropped.
    */
   readonly deadline?: number | undefined;
   /**
@@ -104,13 +104,13 @@ export function keyLimitsCache(
   const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000, onFailure = "throw" } = options;
   checkChoice("create ruleEngine", "lookupCache.onFailure", onFailure, ["throw", "default"]);
   const entries = new Map<string, Entry>();
-  /** How often all keys were to be looked up anew. */
+  /** The number of refreshes so far. */
   let refreshes = 0;
   const source = boundedLookup(lookup, deadline);
 
   /**
-   * The entry of a key. After a refresh it is another one: the answer of an earlier lookup is for
-   * those alone who waited for it.
+   * The entry of a key. After a refresh it is a new entry, because the answer of an earlier lookup
+   * is only for the callers that waited for it.
    */
   function entryOf(name: string): Entry {
     const found = entries.get(name);
@@ -171,8 +171,8 @@ export function keyLimitsCache(
         : knownOrFail(entry, key, onFailure);
     },
     /**
-     * Has all keys looked up anew. What was known decides until then, unless the rule waits, and what
-     * a key had used under it goes on to count.
+     * Looks up all keys anew. Until then the known limits decide, unless the rule waits, and use
+     * under these limits goes on counting.
      */
     refresh(): void {
       refreshes++;
@@ -222,7 +222,7 @@ function boundedLookup(lookup: KeyLookup, deadline: number) {
   };
 }
 
-/** The limits of a key, by what the source found. */
+/** The verdict for a key, made from the source's answer. */
 function ownVerdict(
   on: RuleStore,
   domain: Domain,

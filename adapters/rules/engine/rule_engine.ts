@@ -1,9 +1,9 @@
 /*
  * The decision engine: requests in, verdicts out.
  *
- * A call takes the configuration as it is when it comes and keeps to it to its end, so that a
- * reload is the change of one reference and no call sees half of one. On a store that answers at
- * once the verdict is there at once.
+ * A call uses the configuration that is current at its start until its end. So a reload is the
+ * change of one reference, and no call sees half a reload. On a store that answers at once, the
+ * engine answers at once.
  */
 
 import { checkInteger, checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
@@ -43,27 +43,27 @@ import { releaseRequest, renewRequest, settleRequest } from "./settle_request.ts
 
 /** The options of `ruleEngine`. */
 export interface RuleEngineOptions {
-  /** The rules, as a file would hold them; without them there are none until `replace`. */
+  /** The rules, in the form of a rule file; without them there are no rules until `replace`. */
   readonly rules?: RuleFile | readonly RuleFile[] | RuleSet | undefined;
   /** Where use is kept; default a memory store of its own. */
   readonly store?: Store | undefined;
   /** The beginning of all stored keys; default `"rules"`. */
   readonly prefix?: string | undefined;
-  /** Where `now` comes from; without it the store's own time. */
+  /** The source of `now`; default is the store's own time. */
   readonly clock?: Clock | undefined;
-  /** Where the individual limits of keys come from. */
+  /** The source of individual limits of keys. */
   readonly lookup?: KeyLookup | undefined;
-  /** How they are remembered. */
+  /** How the individual limits are remembered. */
   readonly lookupCache?: KeyLimitsOptions | undefined;
-  /** Whether nothing is refused; what would have been stands in the decisions. Default no. */
+  /** Whether nothing is refused; the decisions still show refusals. Default no. */
   readonly shadow?: boolean | undefined;
   /** Receives the errors of lookups. */
   readonly onLookupError?: ((error: unknown, key: string) => void) | undefined;
-  /** Receives every verdict that a caller is given, `peek` apart; for metrics. */
+  /** Receives every verdict that a caller receives, except from `peek`; for metrics. */
   readonly onVerdict?: ((verdict: Verdict, request: RuleRequest) => void) | undefined;
 }
 
-/** The methods of a rule engine. All of them answer at once where the store does. */
+/** The methods of a rule engine. All of them answer at once if the store does. */
 export interface RuleEngine {
   /** The configuration that holds now. */
   readonly rules: RuleSet;
@@ -76,18 +76,21 @@ export interface RuleEngine {
   /** Gives the units of a request back, to every rule in force for it. */
   refund(request: RuleRequest): Verdict | Promise<Verdict>;
   /**
-   * Holds the permits of a request, of its rules with `concurrency`, and consumes of its other limits:
-   * all together, or nothing where it is refused. Nobody renews the permits but the caller.
+   * Holds the permits of a request under its rules with `concurrency`, and consumes units of its
+   * other limits: all together, or nothing if it is refused. The caller must renew the permits.
    *
-   * @param id A whole number from 1 to 2^53 - 1; one call with the same id twice holds once. Random
-   * unless given.
+   * @param id A whole number from 1 to 2^53 - 1; repeating a call with the same id holds the
+   * permits once. Random unless given.
    */
   hold(request: RuleRequest, id?: number): RuleHold | Promise<RuleHold>;
-  /** Renews permits for another time to live; whether all are held. One that has expired never is. */
+  /**
+   * Renews permits for another time to live; answers whether all are held. An expired permit is
+   * never renewed.
+   */
   renew(permit: RulePermit): boolean | Promise<boolean>;
   /**
-   * Takes as `consume` does, and answers a receipt with which these units are settled later. It
-   * holds the permits of the request, too. If the request is refused, nothing is taken, not even
+   * Takes as `consume` does, and returns a receipt with which these units are settled later. It
+   * also holds the permits of the request. If the request is refused, nothing is taken, not even
    * where each rule is charged by itself.
    */
   reserve(
@@ -96,12 +99,12 @@ export interface RuleEngine {
   ): RuleReservation | Promise<RuleReservation>;
   /**
    * Settles a receipt as if the request had cost `actual`, at most once, and releases its permits.
-   * Descriptors that brought a cost of their own keep that.
+   * Descriptors with a cost of their own keep that cost.
    *
-   * @param actual Units that were used; or a list of them, one for each descriptor, in which
-   * `undefined` keeps the cost.
-   * @throws {TypeError} If it is no receipt.
-   * @throws {RangeError} If `actual` is no integer of at least 0.
+   * @param actual Units that were used, or a list with one number for each descriptor; `undefined`
+   * in the list keeps that descriptor's cost.
+   * @throws {TypeError} If it is not a receipt.
+   * @throws {RangeError} If `actual` is not an integer of at least 0.
    */
   settle(receipt: RuleReceipt, actual: ActualCost): RuleSettlement | Promise<RuleSettlement>;
   /** Releases permits, or gives back all units of a receipt. */
@@ -109,13 +112,13 @@ export interface RuleEngine {
   /** Forgets the counters of a request; answers how many. */
   reset(request: RuleRequest): number | Promise<number>;
   /**
-   * Blocks the counters of a request for a time: those of limits that are `blockable`. The other limits
-   * of its rules are left alone; answers how many were blocked.
+   * Blocks the counters of a request for a time, in limits that are `blockable`. Other limits of
+   * its rules are left alone. Answers how many counters were blocked.
    */
   block(request: RuleRequest, duration: Period): number | Promise<number>;
-  /** Ends such blocks; answers how many counters it unblocked. */
+  /** Ends the blocks of a request's counters; answers how many counters it unblocked. */
   unblock(request: RuleRequest): number | Promise<number>;
-  /** Puts another configuration in place, for all calls that come after. */
+  /** Replaces the configuration for all later calls. */
   replace(rules: RuleSet): void;
   /** Looks up the individual limits of keys anew. */
   forgetLookups(): void;
@@ -249,7 +252,10 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
 
 const undoable = new WeakMap<RuleEngine, (request: RuleRequest) => MaybePromise<ConsumedRequest>>();
 
-/** Consumes of an engine's counters what may be given back when the request has ended. */
+/**
+ * Consumes units of an engine's counters in a way that lets them be given back when the request has
+ * ended.
+ */
 export function consumeUndoable(
   engine: RuleEngine,
   request: RuleRequest,
@@ -272,7 +278,7 @@ function shadowing(): (verdict: Verdict) => Verdict {
   });
 }
 
-/** An answer, or a promise of the language's own kind, whatever kind the store's promises are of. */
+/** An answer, or a native promise of it, whatever kind of promise the store returns. */
 function atOnceOrLater<Answer>(answer: MaybePromise<Answer>): Answer | Promise<Answer> {
   return isPromise(answer) ? Promise.resolve(answer) : answer;
 }

@@ -34,7 +34,7 @@ export interface RuleReceipt extends RulePermit {
 export interface RuleReservation {
   /** The verdict. */
   readonly verdict: Verdict;
-  /** The receipt to settle; `undefined` if the request was refused: then it holds nothing. */
+  /** The receipt to settle; `undefined` if the request was refused and holds nothing. */
   readonly receipt: RuleReceipt | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface RuleReservation {
 export interface RuleHold {
   /** The verdict. */
   readonly verdict: Verdict;
-  /** The permits; `undefined` if the request was refused: then it holds none. */
+  /** The permits; `undefined` if the request was refused and holds none. */
   readonly permit: RulePermit | undefined;
 }
 
@@ -52,13 +52,13 @@ export type ActualCost = number | readonly (number | undefined)[];
 
 /** The end of one counter's units. */
 export interface SettledCounter {
-  /** The rule that the counter is of. */
+  /** The counter's rule. */
   readonly rule: Rule;
   /** The counter's key. */
   readonly key: string;
-  /** The balance after it. */
+  /** The balance afterwards. */
   readonly decision: Decision;
-  /** Units given back; with a fraction where a unit had drained in part. */
+  /** Units given back; with a fraction if a unit had drained in part. */
   readonly returned: number;
   /** Units charged beyond those of the receipt. */
   readonly charged: number;
@@ -69,13 +69,14 @@ export interface SettledCounter {
 /** The answer of `settle`, and of `release` with a receipt. */
 export interface RuleSettlement {
   /**
-   * `"settled"` if a counter was, or nothing was limited; otherwise `"expired"` if one was,
-   * otherwise `"unknown"`: the receipt was settled before, or the rules have changed since.
+   * `"settled"` if a counter was settled, or nothing was limited; otherwise `"expired"` if a
+   * counter's receipt had expired; otherwise `"unknown"`, because the receipt was settled before or
+   * the rules have changed since.
    */
   readonly outcome: ReceiptOutcome;
-  /** Units given back: of the counter that gave back most. */
+  /** Units given back by the counter that gave back most. */
   readonly returned: number;
-  /** Units charged beyond the receipt: of the counter that charged most. */
+  /** Units charged beyond the receipt on the counter that was charged most. */
   readonly charged: number;
   /** Each counter. */
   readonly counters: readonly SettledCounter[];
@@ -85,7 +86,7 @@ export interface RuleSettlement {
 const MOST_PARTS = 1_000;
 
 /**
- * Requires a permit, or a receipt: it may have come from another process.
+ * Requires a permit or a receipt, because the value may come from another process.
  *
  * @throws {TypeError} If it is not a receipt.
  * @throws {RangeError} If a number of it is out of range.

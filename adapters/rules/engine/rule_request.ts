@@ -1,5 +1,5 @@
 /*
- * The request that a rule engine decides on, and the refusal of one that it cannot decide on.
+ * The request that a rule engine decides on, and the error for a malformed request.
  */
 
 import { checkCost, errorMessage } from "../../../core/options/checks.ts";
@@ -28,10 +28,10 @@ export interface RuleRequest {
 const TOO_MANY_LIMITS = "TooManyLimitsError";
 
 /**
- * Requires a request to be one that can be decided, so that a bad one changes nothing.
+ * Requires a well-formed request, so that a bad request changes nothing.
  *
- * @throws {TypeError} If there is no descriptor, or one without entries.
- * @throws {RangeError} If a cost is no integer of at least 0.
+ * @throws {TypeError} If there is no descriptor, or a descriptor without entries.
+ * @throws {RangeError} If a cost is not an integer of at least 0.
  */
 export function checkRuleRequest({ descriptors, cost }: RuleRequest): void {
   if (!Array.isArray(descriptors) || descriptors.length === 0) {

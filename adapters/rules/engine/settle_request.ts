@@ -1,7 +1,6 @@
 /*
- * The end of what a request holds: its units are settled at what they really were, and its permits
- * are renewed or released. The counters are found by the rules that hold now; the units of counters
- * that no longer exist stay as they are.
+ * Settles the units of a request at their real cost, and renews or releases its permits. The
+ * current rules find the counters. The units of counters that no longer exist stay as they are.
  */
 
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
@@ -32,7 +31,7 @@ interface Counter extends RuleInForce {
   readonly limit: BoundLimit;
 }
 
-/** Settles a receipt at what was really used, and releases its permits. */
+/** Settles a receipt at the units really used, and releases its permits. */
 export function settleRequest(
   decider: RuleDecider,
   receipt: RuleReceipt,
@@ -64,7 +63,7 @@ export function releaseRequest(
 ): MaybePromise<RuleSettlement> {
   checkHolding("release", held);
   const receipt: RuleReceipt = isReceipt(held) ? held : { ...held, parts: [] };
-  // The costs that descriptors brought along are given back, too.
+  // Descriptors with a cost of their own get that cost back, too.
   const free = held.descriptors.map((descriptor) => ({ ...descriptor, cost: 0 }));
   return settled(decider, receipt, free, 0);
 }
@@ -129,7 +128,7 @@ function settledCounter(
   return andThen(answer, (settlement) => ({ rule, key, ...settlement }));
 }
 
-/** Releases a permit: given back if it was held. */
+/** Releases a permit; it counts as given back if it was held. */
 function released(
   { on }: RuleDecider,
   { id }: RulePermit,
@@ -143,7 +142,7 @@ function released(
   });
 }
 
-/** The counters of a request, each at what its rule costs. */
+/** The counters of a request, each with the cost of its rule. */
 function countersOf(
   decider: RuleDecider,
   { domain: name }: RulePermit,

@@ -28,8 +28,10 @@ export interface Taking {
   readonly decisionOf?: ((answer: unknown) => Decision) | undefined;
   /** Called with counters that were asked together and have all admitted. */
   took?(counters: readonly CounterUnits[], answers: readonly unknown[]): void;
-  /** Makes the same taking with receipts, for units that may have to be given back; absent if it never
-   * refuses. */
+  /**
+   * Makes the taking that also keeps receipts, for units that may have to be given back; absent if
+   * the taking never refuses.
+   */
   kept?(): KeptTaking;
 }
 

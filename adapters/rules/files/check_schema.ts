@@ -2,9 +2,9 @@
  * The formats are written down once, as JSON Schema. Editors read it as it is, and `schemaFaults` reads
  * the same definition to check a file, with messages that say what was expected where.
  *
- * Only the part of JSON Schema that the formats need is understood. Of several alternatives the one
- * is taken that the value itself chooses, by its type or by a constant such as `algorithm: gcra`,
- * so that a message speaks of what was meant and not of everything that was possible.
+ * Only the part of JSON Schema that the formats need is understood. Among several alternatives the
+ * value itself chooses one, by its type or by a constant such as `algorithm: gcra`. So a message is
+ * about the intended alternative, and not about all possible ones.
  *
  * Source: JSON Schema, draft 2020-12.
  */
@@ -34,15 +34,15 @@ export interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>;
 }
 
-/** Something in the data that is not as the schema says. */
+/** A place in the data that does not match the schema. */
 export interface SchemaFault {
   readonly path: DataPath;
   readonly message: string;
-  /** Whether the key is meant, and not its value. */
+  /** Whether the fault is about the key, and not its value. */
   readonly atKey: boolean;
 }
 
-/** Everything in the data that is not as the schema says, in the order of the data. */
+/** All faults of the data under the schema, in the order of the data. */
 export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
   check(root, data, []);
@@ -99,7 +99,9 @@ export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[
   }
 }
 
-/** The constants that several kinds of maps differ by: the value must have one of them. */
+/**
+ * The constants by which several kinds of maps differ. The value must have one of these constants.
+ */
 function constantsOf(kinds: readonly Schema[]): Schema {
   const names = new Set(kinds.flatMap(({ properties = {} }) => Object.keys(properties)));
   const properties = [...names].flatMap((name) => {
@@ -129,7 +131,7 @@ function isOfType({ type }: Schema, value: unknown): boolean {
   return type === undefined || TYPES[type][1](value);
 }
 
-/** The fault of the value itself, as what was expected; `undefined` if there is none. */
+/** The text of what was expected, if the value itself is wrong; otherwise `undefined`. */
 function expectation(schema: Schema, value: unknown): string | undefined {
   if (schema.anyOf !== undefined) return `expected ${schema.description}`;
   if (!isOfType(schema, value)) {

@@ -1,6 +1,6 @@
 /*
- * Routes: from HTTP requests to descriptors, so that proxies can leave it to the rules which limits a
- * request is for.
+ * Routes turn HTTP requests into descriptors, so that the rules, and not the proxies, choose the
+ * limits of a request.
  */
 
 import { addressKey } from "../../http/http.ts";
@@ -8,20 +8,20 @@ import type { Descriptor, DescriptorEntry, RuleFault } from "../../../core/rules
 import { type PathPattern, pathPattern } from "./path_pattern.ts";
 import { pathReadings } from "./path_readings.ts";
 
-/** A route as it is written: which HTTP requests it is for, and what they ask for. */
+/** A route as it is written: the HTTP requests that it matches, and their descriptors. */
 export interface RouteOptions {
   /** A URL pattern for the path, `/v1/users/:id`; without one any path. */
   readonly path?: string | undefined;
-  /** Whether the path is in any case, and what is taken of it in lower case; default no. */
+  /** Whether the path matches in any case, and parts of it become lower case; default no. */
   readonly ignoreCase?: boolean | undefined;
   /** The HTTP methods, in capitals; without them any method. `HEAD` counts as `GET`, unless named. */
   readonly methods?: readonly string[] | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
   /**
-   * The descriptors to ask for, as maps of key to value. In a value `{address}`, `{method}`, `{path}`,
-   * `{path.name}` (a part of the pattern) and `{header.name}` stand for the request's own; a
-   * descriptor that asks for what the request has not is left out.
+   * The descriptors to ask for, as maps of key to value. In a value `{address}`, `{method}`,
+   * `{path}`, `{path.name}` (a part of the pattern) and `{header.name}` stand for the request's
+   * own; a descriptor that asks for a value which the request lacks is left out.
    */
   readonly descriptors: readonly Readonly<Record<string, string>>[];
 }
@@ -32,17 +32,17 @@ export interface HttpCall {
   readonly method: string;
   /** The target as the client sent it, with or without its query: servers read it in several ways. */
   readonly path: string;
-  /** The client's address; of an IPv6 one its network counts. `undefined` if it is not known. */
+  /** The client's address; for IPv6, only its network counts. `undefined` if it is not known. */
   readonly address: string | undefined;
-  /** How many bits that network has where the rules do not say so; default 64. */
+  /** How many bits that network has if the rules do not say; default 64. */
   readonly ipv6Prefix?: number | undefined;
   /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
   header(name: string): string | null | undefined;
 }
 
 /**
- * From HTTP requests to descriptors; `undefined` for a path that can be read in so many ways that it
- * was made to slip past limits: refuse it.
+ * From HTTP requests to descriptors; `undefined` for a path that can be read in so many ways that
+ * it must be an attempt to evade limits: refuse it.
  */
 export type Routes = (call: HttpCall) => readonly Descriptor[] | undefined;
 
@@ -63,7 +63,7 @@ const SOURCES_REGEXP =
   /^(address|method|path|path\.[A-Za-z_0-9]+|header\.[a-z0-9!#$%&'*+.^_`|~-]+)$/;
 
 /**
- * Compiles routes, and says everything that is wrong with them.
+ * Compiles routes, and reports everything that is wrong with them.
  *
  * @param ipv6Prefix Bits of an IPv6 address that count; by default the call says how many.
  */
@@ -120,7 +120,7 @@ function compileRoute(
 /** The key of an entry, and what its value is made of. */
 type TemplateEntry = readonly [key: string, pieces: readonly Piece[]];
 
-/** A request by one reading of its path that a route matches. */
+/** A request, with one reading of its path that a route matches. */
 type Match = readonly [call: HttpCall, groups: Groups];
 
 /** The descriptors that a template makes of a request: one, or one for each reading that differs. */
@@ -193,7 +193,7 @@ function withoutEnd(path: string): string {
   return path.endsWith("/") ? path.replace(/\/+$/, "") || "/" : path;
 }
 
-/** The pieces of a value: fixed text, and what stands in braces. */
+/** The pieces of a value: fixed text, and placeholders in braces. */
 function piecesOf(value: string, path: RuleFault["path"], faults: RuleFault[]): readonly Piece[] {
   return value.split(/(\{[^{}]*\})/).filter((text) => text !== "").map((text): Piece => {
     if (!text.startsWith("{")) return () => text;
@@ -204,7 +204,7 @@ function piecesOf(value: string, path: RuleFault["path"], faults: RuleFault[]): 
     }
     const name = source.slice(source.indexOf(".") + 1);
     if (source.startsWith("header.")) return (call) => call.header(name);
-    // No part of a path that has text is a slash alone, so that stands for one that is empty.
+    // No part of a path is a slash alone, so a slash can stand for an empty part.
     if (source.startsWith("path.")) {
       return (_call, groups) => groups[name] === "" ? "/" : groups[name];
     }
@@ -212,7 +212,7 @@ function piecesOf(value: string, path: RuleFault["path"], faults: RuleFault[]): 
   });
 }
 
-/** Anything but an address is left as it is. */
+/** Anything but an address is left unchanged. */
 function networkOf({ address, ipv6Prefix }: HttpCall, own: number | undefined): string | undefined {
   return address === undefined ? undefined : addressKey(address, own ?? ipv6Prefix) ?? address;
 }

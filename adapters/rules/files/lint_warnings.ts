@@ -1,6 +1,5 @@
 /*
- * Finds what is hardly meant in valid rules before it surprises: nothing of it keeps them from being
- * used.
+ * Finds likely mistakes in valid rules. They do not keep the rules from being used.
  */
 
 import {
@@ -92,7 +91,7 @@ function* valueWarnings(
   const generic = level.some((other) => {
     return other.key === key && other.value === undefined && other.limits !== undefined;
   });
-  // Without rules below it, it is an exception that is meant.
+  // A rule without rules below it is an intended exception.
   if (!decides && generic && rules.length > 0) {
     const message =
       `this rule has no limits, and calls for this value alone pass those of ${key} ` +
@@ -122,7 +121,10 @@ function* ruleWarnings(
   }
 }
 
-/** The pattern of an earlier rule of the level that leaves nothing to that of this one. */
+/**
+ * The pattern of an earlier rule of the level that matches everything that this rule's pattern
+ * matches.
+ */
 function widerPattern(
   earlier: Map<string, EarlierPatterns>,
   { key, value }: RuleOptions,

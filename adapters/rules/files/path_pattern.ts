@@ -1,6 +1,7 @@
 /*
- * Patterns of paths, `/v1/users/:id` or `/static/*`, in the syntax of URL patterns: Node has none of
- * them before 24, and a rule must not mean another thing on another runtime.
+ * Patterns of paths, `/v1/users/:id` or `/static/*`, in the syntax of URL patterns: It does not use
+ * the runtime's URL patterns, because Node before 24 has none, and a rule must mean the same on
+ * every runtime.
  *
  * Source: WHATWG URL Pattern, "Pattern strings", of which only the parts for paths are here.
  */
@@ -10,11 +11,14 @@ export type PathPattern = (
   path: string,
 ) => Readonly<Record<string, string | undefined>> | undefined;
 
-/** An escaped sign; a group; a part with the slash before it (named, an expression, a star); text. */
+/**
+ * An escaped character; a group; a part with the slash before it (named, an expression, a star);
+ * text.
+ */
 const PIECES_REGEXP =
   /\\(.)|\{((?:[^{}\\]|\\.)*)\}([?*+]?)|(\/?)(?::([A-Za-z_$][\w$]*)(\((?:[^()\\]|\\.)+\))?|(\((?:[^()\\]|\\.)+\))|(\*))([?*+]?)|([^\\{}()?*+:])|(.)/gsu;
 
-/** Matches what `:name` stands for, as URL patterns have it; and where servers let a name be empty. */
+/** Matches the text of `:name`: as in URL patterns, and for servers that allow it to be empty. */
 const NAME = "[^/]+?";
 const EMPTY_NAME = "[^/]*?";
 
@@ -66,7 +70,8 @@ function sourceOf(text: string, names: string[], ofName: string): string {
     const greedy = ofName.slice(0, -1);
     const segment = repeats && slash === "" ? greedy : ofName;
     const part = star === undefined ? (own ?? bare)?.slice(1, -1) ?? segment : ".*";
-    // Repeated, such a part takes all it can at once; the engine would try every way to divide it.
+    // A repeated part of this kind takes all that it can at once; otherwise the engine would try
+    // every way to divide the text.
     const isOnce = !repeats || star !== undefined || part === greedy;
     const whole = isOnce ? `(${part})` : `((?:${part})(?:${slash}(?:${part}))*)`;
     return times === "" || times === "+" ? `${slash}${whole}` : `(?:${slash}${whole})?`;
@@ -88,8 +93,8 @@ function encodedPath(path: string): string {
 function encodedSegment(segment: string): string {
   if (PLAIN_REGEXP.test(segment)) return segment;
   const url = new URL("http://path");
-  // With text before it a segment of dots is none, and is not resolved. A URL takes a backslash for a
-  // slash, and leaves out tabs and line breaks.
+  // With text before it, a segment of dots is an ordinary segment, and is not resolved. A URL takes
+  // a backslash for a slash, and leaves out tabs and line breaks.
   url.pathname = `/-${segment.replaceAll(/[\\\t\n\r]/g, encodeURIComponent)}`;
   return url.pathname.slice(2);
 }

@@ -1,9 +1,9 @@
 /*
  * The ways in which servers read the target of a request. Some resolve dot segments, before they
- * decode percent codes or after; some drop parameters (`;a=b`), merge slashes, or take a backslash for
- * one; a proxy may do one thing and the server behind it another. A limit that knew one way only would
- * be passed by a target that its server reads in another, so a route is for a request if any reading
- * of its target matches.
+ * decode percent codes or after; some drop parameters (`;a=b`), merge slashes, or read a backslash
+ * as a slash; a proxy may do one thing and the server behind it another. If a limit knew only one
+ * way, a target that its server reads in another way would evade it. So a route matches a request
+ * if any reading of its target matches.
  *
  * Sources: RFC 3986, 5.2.4 and 6.2.2; WHATWG URL, "path state"; the routers that the tests run.
  */
@@ -15,7 +15,7 @@
 const MAX_READINGS = 64;
 const MAX_CHARACTERS = 65_536;
 
-/** A path that every server reads alike. */
+/** A path that every server reads in the same way. */
 const PLAIN_REGEXP = /^(?:\/[\w~!$&'()*+,=:@-]+(?:\.+[\w~!$&'()*+,=:@-]+)*)+$/;
 const ORIGIN_REGEXP = /^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i;
 const AUTHORITY_REGEXP = /^[/\\]{2,}[^/\\]*/;
@@ -26,7 +26,7 @@ const CHARACTER_REGEXP =
   /(%[0-7][\da-f]|%(?:c[2-9a-f]|d[\da-f])%[89ab][\da-f]|%(?:e0%[ab]|ed%[89]|e[1-9a-cef]%[89ab])[\da-f]%[89ab][\da-f]|%(?:f0%[9ab]|f4%8|f[1-3]%[89ab])[\da-f](?:%[89ab][\da-f]){2})|%[\da-f]{2}/gi;
 
 /**
- * Every path that a server may take a target for, as text: a slash or backslash that is part of a
+ * Every path that a server may read from a target, as text: a slash or backslash that is part of a
  * segment stays a percent code, and so do bytes that are not UTF-8.
  *
  * @param target The target as it was sent, with or without its query.
@@ -51,12 +51,15 @@ function* everyReading(target: string): Generator<string> {
   }
 }
 
-/** The path of a target before anything is decoded, by where it may begin and end. */
+/**
+ * The paths of a target before anything is decoded, for each place where the path may begin and
+ * end.
+ */
 function rawPaths(target: string): Iterable<string> {
   const [beforeQuery = ""] = target.replace(ORIGIN_REGEXP, "").split("?", 1);
   const whole = beforeQuery.startsWith("/") ? beforeQuery : `/${beforeQuery}`;
   let paths = new Set([whole]);
-  // A hash belongs in no target. Most servers end the path there, others keep it.
+  // A target should contain no hash. Most servers end the path there, others keep the hash.
   paths = alternatives(paths, (path) => [path.split("#", 1)[0]!, path.replaceAll("#", "%23")]);
   // Resolved against a base, as `new URL(request.url, base)` does, two slashes begin an authority.
   paths = alternatives(paths, (path) => [path, path.replace(AUTHORITY_REGEXP, "/")]);
@@ -82,7 +85,7 @@ function withoutParameters(path: string): readonly string[] {
   return start === -1 ? [] : [path.replaceAll(/;[^/]*/g, ""), path.slice(0, start)];
 }
 
-/** The readings of those that decode first: then `%2f` is a slash, and `%2e%2e` a dot segment. */
+/** The readings of servers that decode first: then `%2f` is a slash, and `%2e%2e` a dot segment. */
 function* decodedFirst(raw: string): Generator<string> {
   // A proxy that rewrites with a decoded path begins a query by it, where `%3f` was.
   const whole = alternatives([decoded(raw)], (text) => [text, text.split(/[?#]/, 1)[0]!]);
@@ -105,7 +108,7 @@ function trimmed(segment: string): string {
   return /^\.*$/.test(text) ? text : text.replace(/[\s.]+$/, "");
 }
 
-/** The readings of those that take a path apart first, and decode its segments. */
+/** The readings of servers that split a path first, and then decode its segments. */
 function* splitFirst(raw: string): Generator<string> {
   for (const path of new Set([withoutUrlDots(raw), raw])) {
     const text = path.split("/").map(decodedSegment).join("/");

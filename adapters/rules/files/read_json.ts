@@ -11,7 +11,7 @@ const TEXTS_REGEXP = /"(?:[^"\\]|\\.)*"\s*(:?)/gs;
 /**
  * Reads a text as JSON, which needs no package; `undefined` if it is not JSON.
  *
- * @param plain Whether scalars become the text that they are.
+ * @param plain Whether scalars stay text.
  */
 export function readJson(text: string, plain: boolean): ReadText | undefined {
   if (!/^\s*[{[]/.test(text)) return undefined;

@@ -1,6 +1,6 @@
 /*
- * From documents to rules. Everything that can be wrong is found before anything is used: what
- * comes out is a whole configuration or none, so that a reload is the change of one reference.
+ * Reads documents as rules. All faults are found before anything is used, so the result is a whole
+ * configuration or none, and a reload is the change of one reference.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -40,7 +40,9 @@ export interface RuleSet {
   readonly rules: readonly Rule[];
   /** The routes of each domain that has any. */
   readonly routes: ReadonlyMap<string, Routes>;
-  /** The source that they were compiled from: plain data without a fault, which other threads can compile. */
+  /**
+   * The files that the rules were compiled from: valid plain data, which other threads can compile.
+   */
   readonly files: readonly RuleFile[];
 }
 
@@ -63,7 +65,7 @@ interface Source {
   readonly report: Report;
 }
 
-/** A configuration that is being put together. */
+/** A configuration under construction. */
 interface RuleSetDraft {
   readonly domains: Map<string, Domain>;
   readonly rules: Rule[];
@@ -112,9 +114,10 @@ export function readRules(
 }
 
 /**
- * Reads documents on this thread; loads the package that parses YAML if one of them is no JSON.
+ * Reads documents on this thread; loads the package that parses YAML if a document is not JSON.
  *
- * @throws {Error} If it is needed and not installed; the message names the command that installs it.
+ * @throws {Error} If that package is needed and not installed; the message names the command that
+ *   installs it.
  */
 export async function readDocuments(
   documents: readonly RuleDocument[],
@@ -128,7 +131,7 @@ export async function readDocuments(
   const load = () => mayBeJson ? yamlReader().catch(() => undefined) : yamlReader();
   const read = readRules(documents, needsYaml ? await load() : undefined, options);
   if (needsYaml || texts.length === 0 || read.problems.length === 0) return read;
-  // Only the parser of YAML knows where in a text of JSON something stands.
+  // Only the parser of YAML knows positions in a text of JSON.
   const yaml = await yamlReader().catch(() => undefined);
   return yaml === undefined ? read : readRules(documents, yaml, options);
 }
@@ -144,7 +147,8 @@ function checkGiven(documents: readonly RuleDocument[], options: ReadRulesOption
 }
 
 /**
- * Rules as code brings them: none, as files would hold them, or ready to decide.
+ * Makes a rule set of the rules that code passes: nothing, the contents of files, or a finished
+ * rule set.
  *
  * @throws {TypeError} If they are malformed; the message names every fault.
  */
@@ -191,8 +195,8 @@ function sourceOf(
 }
 
 /**
- * Compiles files of rules that have no fault, as `RuleSet.files` holds them, in turns with whatever
- * else the thread does: of 10,000 rules none takes long, and all of them too long for a call to wait.
+ * Compiles files of rules that have no fault, as `RuleSet.files` holds them, and lets the thread do
+ * other work in between, because compiling 10,000 rules at once would make calls wait for too long.
  */
 export async function compileRules(files: readonly RuleFile[]): Promise<RuleSet> {
   const limits = new Map<LimitOptions, Algorithm>();
@@ -236,7 +240,7 @@ function noRules(): RuleSetDraft {
   return { domains: new Map(), rules: [], routes: new Map(), files: [] };
 }
 
-/** Adds the rules of a file; what is wrong with them is in the answer. */
+/** Adds the rules of a file; the answer contains their faults. */
 function addFile(
   { domains, rules, routes, files }: RuleSetDraft,
   file: RuleFile,
@@ -295,7 +299,7 @@ function readText(
   };
 }
 
-/** The runtime's message about a text that is no JSON. */
+/** The runtime's message about a text that is not JSON. */
 function jsonFault(text: string): string {
   try {
     JSON.parse(text);

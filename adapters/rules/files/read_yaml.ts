@@ -1,6 +1,6 @@
 /*
  * YAML and JSON as data, with the place of everything in the text, so that a fault of the rules is
- * reported where it stands. A text that would take long or much memory is refused.
+ * reported with its position. A text that would take much time or memory is refused.
  */
 
 import type { Document, LineCounter, Node } from "yaml";
@@ -22,17 +22,20 @@ export interface ReadText {
   readonly data: unknown;
   /** The fault that kept the text from being read. */
   readonly errors: readonly { readonly message: string; readonly place: TextPlace | undefined }[];
-  /** Where a path stands in the text: its value, or its key. */
+  /** The position of a path in the text: of its value, or of its key. */
   placeOf(path: DataPath, atKey: boolean): TextPlace | undefined;
 }
 
-/** Reads texts; `yamlReader` promises it, because it loads the package that parses when it is needed. */
+/**
+ * Reads texts. `yamlReader` returns a promise of it, because it loads the parsing package on
+ * demand.
+ */
 export interface YamlReader {
   /**
-   * Reads a text; what keeps it from being read is in the answer.
+   * Reads a text; the answer contains the errors that keep it from being read.
    *
    * @param text YAML 1.2, and so JSON.
-   * @param plain Whether scalars stay the text that they are.
+   * @param plain Whether scalars stay text.
    */
   read(text: string, plain: boolean): ReadText;
 }
@@ -40,7 +43,10 @@ export interface YamlReader {
 /** The most aliases that a text may expand to: enough for people, too few for a bomb. */
 const MAX_ALIASES = 100;
 
-/** The most levels of a text: an alias within what it names has no end of them. */
+/**
+ * The most levels of a text. The bound is needed because an alias inside the node that it names has
+ * endless levels.
+ */
 const MAX_LEVELS = 200;
 
 type Yaml = typeof import("yaml");
@@ -81,25 +87,26 @@ function readText(yaml: Yaml, text: string, plain: boolean): ReadText {
   try {
     const document = yaml.parseDocument(text, {
       lineCounter: lines,
-      // Compared by the package, keys take time by the square of their number: see duplicateKey.
+      // The package's own check takes time quadratic in the number of keys: see duplicateKey.
       uniqueKeys: false,
       stringKeys: false,
       prettyErrors: false,
       strict: true,
-      // Warnings are read below; none goes to the console.
+      // Warnings are handled below, and must not go to the console.
       logLevel: "error",
       ...(plain ? { schema: "failsafe" as const } : {}),
     });
     return readDocument({ document: document as Document, lines, yaml });
   } catch (error) {
-    // A text nested too deeply ends the parser's stack; several documents are an error too.
+    // A text that is nested too deeply overflows the parser's stack; several documents are an
+    // error, too.
     return unreadable(error, undefined);
   }
 }
 
 function readDocument(parsed: Parsed): ReadText {
   const { document, lines } = parsed;
-  // A mere warning, such as one of an unknown tag, is hardly meant either.
+  // Even a warning, such as an unknown tag, points to a mistake.
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
   const duplicate = duplicateKey(parsed);
@@ -114,7 +121,7 @@ function readDocument(parsed: Parsed): ReadText {
   return { data, errors: [], placeOf: (path, atKey) => placeOf(parsed, path, atKey) };
 }
 
-/** Where a path stands, or else the longest part of it that does. */
+/** The position of a path, or of the longest part of it that exists. */
 function placeOf(parsed: Parsed, path: DataPath, atKey: boolean): TextPlace | undefined {
   const ofKey = atKey ? startOfKey(parsed, path) : undefined;
   if (ofKey !== undefined) return placeAt(parsed.lines, ofKey);
@@ -138,7 +145,7 @@ function nodeAt({ document }: Parsed, path: DataPath): Node | undefined {
   return (node ?? undefined) as Node | undefined;
 }
 
-/** The first key that stands twice in a map. */
+/** The first key that occurs twice in a map. */
 function duplicateKey({ document, yaml }: Parsed): Node | undefined {
   const open: unknown[] = [document.contents];
   while (open.length > 0) {
@@ -157,7 +164,7 @@ function duplicateKey({ document, yaml }: Parsed): Node | undefined {
   return undefined;
 }
 
-/** Whether data has too many levels; the deepest part is looked at first. */
+/** Whether data has too many levels; the search goes to the deepest part first. */
 function isDeep(root: unknown): boolean {
   const open: [value: unknown, level: number][] = [[root, 0]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

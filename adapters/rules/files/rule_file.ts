@@ -9,16 +9,22 @@ import type { RouteOptions } from "./compile_routes.ts";
 export interface RuleFile extends DomainOptions {
   /** The descriptors that HTTP requests ask for. */
   readonly routes?: readonly RouteOptions[] | undefined;
-  /** Bits of a client's IPv6 address that count in routes, 32 to 128; default the service's, 64. */
+  /**
+   * Bits of a client's IPv6 address that count in routes, 32 to 128; default is the service's
+   * setting, 64.
+   */
   readonly ipv6Prefix?: number | undefined;
 }
 
-/** A file of rules, read but not understood; or the same as an object. */
+/** A file of rules, read but not parsed, or rules as an object. */
 export type RuleDocument =
   | {
     readonly name: string;
     readonly text: string;
-    /** The place that holds the text, such as a file's inode: in another one it was put there whole. */
+    /**
+     * The identity of the text's container, such as a file's inode. If it changes, the file was
+     * replaced as a whole.
+     */
     readonly holder?: string | undefined;
   }
   | { readonly name: string; readonly data: unknown };

@@ -4,7 +4,7 @@
 
 /** Something wrong, or doubtful, in a rule file. */
 export interface RuleProblem {
-  /** The file's name, or what else the rules came from. */
+  /** The name of the file, or of another source of the rules. */
   readonly file: string;
   /** The line, counted from 1; `undefined` if the rules came as an object. */
   readonly line: number | undefined;

@@ -1,6 +1,6 @@
 /*
- * The format of rule files as JSON Schema: what editors complete by, and what files are checked
- * against.
+ * The format of rule files as JSON Schema: editors use it for completion, and files are checked
+ * against it.
  */
 
 import { ALGORITHM_NAMES, type AlgorithmName } from "../../../core/rules/rules.ts";
@@ -49,7 +49,7 @@ const PERIOD: Schema = {
 
 const BURST = integer("Units that a fresh key admits at once; by default the limit.", 1);
 
-/** The options of each algorithm beside limit, period and name. */
+/** The options of each algorithm, apart from limit, period and name. */
 const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>> = {
   gcra: { burst: BURST },
   fixedWindow: {
@@ -93,7 +93,7 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   concurrency: { ttl: PERIOD, maxHold: PERIOD },
 };
 
-/** The fields that limits require beside their algorithm: limit and period, unless it says otherwise. */
+/** The fields that limits require in addition to their algorithm; default: limit and period. */
 const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   calendarWindow: ["limit", "every", "zone"],
   slidingWindow: ["limit", "period", "precision"],
@@ -176,7 +176,7 @@ const ROUTE = map({
   ),
 }, "descriptors");
 
-/** The format of tidegate's rule files, as JSON Schema; editors and `lint` read the same one. */
+/** The format of tidegate's rule files, as JSON Schema; editors and `lint` use the same schema. */
 export const ruleSchema: Schema = {
   description: "Rules of tidegate: which limits hold for what.",
   ...map(

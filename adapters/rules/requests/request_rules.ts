@@ -1,6 +1,6 @@
 /*
- * The bridge from an HTTP adapter to rules: which descriptors a request has, what the rules decide, and
- * what of that its answer shows.
+ * The bridge from an HTTP adapter to rules: the descriptors of a request, the decision of the
+ * rules, and the part of it that the answer shows.
  */
 
 import type { Clock } from "../../../core/clock.ts";
@@ -29,7 +29,7 @@ export type AnyRules = string | RuleFile | readonly RuleFile[] | RuleSet | RuleS
 /** The options of `requestRules`. */
 export interface RequestRulesOptions
   extends Pick<RuleEngineOptions, "lookup" | "lookupCache" | "onLookupError" | "onVerdict"> {
-  /** The domain whose routes hold; by default the only one that there is. */
+  /** The domain whose routes hold; default is the only domain. */
   readonly domain?: string | undefined;
   /** Where use is kept; default a memory store of its own. */
   readonly store?: Store | undefined;
@@ -37,7 +37,7 @@ export interface RequestRulesOptions
   readonly prefix?: string | undefined;
   /** Where `now` comes from; without it the store's own time. */
   readonly clock?: Clock | undefined;
-  /** Receives what becomes of loads, of those that fail as well. */
+  /** Receives the outcome of every load, including failed loads. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
 }
 
@@ -45,9 +45,9 @@ export interface RequestRulesOptions
 export interface FollowedRequestRules extends RequestRules {
   /** The engine that decides. */
   readonly engine: RuleEngine;
-  /** Reads the source now; whether its rules hold. */
+  /** Reads the source now; answers whether its rules are in force. */
   reload(): Promise<boolean>;
-  /** Follows the source no more. */
+  /** Stops following the source. */
   close(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ function sourceOf(from: Exclude<AnyRules, RuleSet>): RuleSource {
 /**
  * The domain whose routes hold.
  *
- * @throws {Error} If there is no such domain, or none is named and several have routes.
+ * @throws {Error} If there is no such domain, or no domain is named and several have routes.
  */
 function domainOf({ domains, routes }: RuleSet, domain: string | undefined): string {
   if (domain !== undefined) {

@@ -18,7 +18,7 @@ export interface ShownPolicies {
 }
 
 /**
- * The part of the rules enforced that answers show. A failure policy's answers say nothing about a
+ * The part of the enforced rules that answers show. A failure policy's answers say nothing about a
  * limit.
  *
  * @example
@@ -54,8 +54,8 @@ export function shownPolicies(rules: readonly RuleVerdict[]): ShownPolicies {
 const NOTHING_SHOWN: ShownPolicies = { id: "", policies: [], decisions: [] };
 
 /**
- * For each rule, the counter that refuses, or else the counter that has the least left: a policy
- * has one name.
+ * For each rule, the counter that refuses, otherwise the counter with the fewest units left. There
+ * can be only one, because a policy's name is unique.
  */
 function scarcest(verdicts: readonly RuleVerdict[]): readonly RuleVerdict[] {
   if (verdicts.length < 2) return verdicts;
@@ -84,7 +84,10 @@ function rulePolicies({ rule, limits }: RuleVerdict): readonly Policy[] {
     : policies.map((policy) => ({ ...policy, name: `${own}/${policy.name}` }));
 }
 
-/** The names of those that a verdict violates; of a rule without limits its own. */
+/**
+ * The names of the policies that a verdict violates; for a rule without limits, the rule's own
+ * name.
+ */
 export function violatedPolicies(verdict: RuleVerdict): readonly string[] {
   const { rule, allowed, decision } = verdict;
   if (allowed) return [];

@@ -15,7 +15,7 @@ import type { RuleSource } from "./rule_source.ts";
 
 /** The options of `fileSource`. */
 export interface FileSourceOptions {
-  /** Milliseconds between looks at the files' marks; default 2,000. */
+  /** Milliseconds between checks of the files' marks; default 2,000. */
   readonly pollEvery?: number | undefined;
   /**
    * Milliseconds of quiet after a change before it is reported, and for which a file must have stood
@@ -33,7 +33,8 @@ const MAX_READS = 80;
 /**
  * A source of rules in a YAML or JSON file, or in all such files of a folder.
  *
- * @param path The file or the folder. Of a folder `*.yaml`, `*.yml` and `*.json` count, by name.
+ * @param path The file or the folder. In a folder, `*.yaml`, `*.yml` and `*.json` count, in the
+ *   order of their names.
  * @param options How it is watched.
  *
  * @example
@@ -82,7 +83,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
   return names.sort().map((name) => join(path, name));
 }
 
-/** The text of a file that did not change while it was read, nor for a while before. */
+/** The text of a file that changed neither while it was read nor for a while before. */
 async function read(file: string, settle: number): Promise<{ text: string; holder: string }> {
   for (let reads = 0; reads < MAX_READS; reads++) {
     const before = await stat(file);
@@ -99,7 +100,7 @@ async function read(file: string, settle: number): Promise<{ text: string; holde
 }
 
 async function readBounded(file: string, stats: Stats): Promise<string> {
-  // To open a pipe would wait for its writer.
+  // Opening a pipe would wait for its writer.
   if (!stats.isFile()) throw new Error(`Cannot load rules as ${file} must be a regular file`);
   if (stats.size > LONGEST_TEXT) {
     throw new Error(
@@ -123,13 +124,12 @@ function markOf({ size, mtimeMs, ino }: Stats): string {
 }
 
 /**
- * Watches a file or a folder. What changes a file may be an editor that writes it in place, one that
- * renames a new one over it, or a link that is turned to another folder (Kubernetes). So the folder is
- * watched and not the file alone, and because watchers miss things the files' marks are compared
- * now and then as well.
+ * Watches a file or a folder. An editor may write a file in place, or rename a new file over it, or
+ * a link may be pointed to another folder (Kubernetes). So the folder is watched, not only the
+ * file. Because watchers miss changes, the files' marks are also compared at intervals.
  *
  * @param changed Called after a change, once the files are quiet.
- * @returns A function that stops it.
+ * @returns A function that stops the watching.
  */
 function watchFiles(
   path: string,

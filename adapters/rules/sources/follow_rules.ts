@@ -20,7 +20,7 @@ const LAST_LOAD = 1_000;
 /** An event of the rules. */
 export type RulesEvent =
   | {
-    /** Other rules hold now; `problems` are warnings. */
+    /** New rules are in force; `problems` are warnings. */
     readonly event: "rules-loaded";
     readonly source: string;
     readonly domains: readonly string[];
@@ -28,7 +28,7 @@ export type RulesEvent =
     readonly problems: readonly RuleProblem[];
   }
   | {
-    /** The source could not be used; the old rules hold. */
+    /** The source could not be used; the old rules stay in force. */
     readonly event: "rules-refused";
     readonly source: string;
     readonly reason: string;
@@ -38,13 +38,13 @@ export type RulesEvent =
 /** The options of `followRules`. */
 export interface FollowRulesOptions extends ReadRulesOptions {
   /**
-   * Called with a whole configuration, and with what it was read from. One that throws, or rejects,
-   * has not taken it: the load has failed.
+   * Called with a whole configuration and the documents that it was read from. If `apply` throws or
+   * rejects, the load has failed.
    */
   readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
   /** Reads documents; by default `readDocuments`, on this thread. */
   readonly read?: typeof readDocuments | undefined;
-  /** Receives the outcome of each load, also of one that failed. */
+  /** Receives the outcome of each load, including failed loads. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
   /** Called when individual limits of keys have changed. */
   readonly onLimitsChanged?: (() => void) | undefined;
@@ -52,13 +52,13 @@ export interface FollowRulesOptions extends ReadRulesOptions {
 
 /** A source that is followed. */
 export interface FollowedRules {
-  /** Why the last load failed; empty if it did not. */
+  /** Why the last load failed; empty if it succeeded. */
   readonly refusal: string;
   /**
-   * Reads the source now; whether its rules hold.
+   * Reads the source now; answers whether its rules are in force.
    *
-   * @param isWhole Whether the caller vouches that the documents are complete, so that one may be a
-   * prefix of its earlier version; default no.
+   * @param isWhole Whether the caller vouches that the documents are complete. Then a document may
+   * be a prefix of its earlier version. Default no.
    */
   reload(isWhole?: boolean): Promise<boolean>;
   /** Stops following it. */
@@ -105,7 +105,7 @@ export async function followRules(
   /** Whether the load that comes next takes a document that may have been cut off. */
   let takesWhole = false;
   let closed = false;
-  /** Why the last load failed; empty if it did not. */
+  /** Why the last load failed; empty if it succeeded. */
   let refusal = "";
   /** The problems of the rules of that load, if it found any. */
   let refused: readonly RuleProblem[] = [];
@@ -117,7 +117,7 @@ export async function followRules(
     return running;
   }
 
-  /** Loads until nothing has changed meanwhile; whether the source's rules hold. */
+  /** Loads until nothing has changed meanwhile; answers whether the source's rules are in force. */
   async function loadAll(): Promise<boolean> {
     let holds: boolean;
     do {
@@ -173,7 +173,7 @@ export async function followRules(
     throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
   }
   const stop = source.watch?.(() => void reload(), guarded(onLimitsChanged, print));
-  // A change between the first load and the watcher's start.
+  // There may have been a change between the first load and the watcher's start.
   if (stop !== undefined) void reload();
   return {
     get refusal(): string {
@@ -214,9 +214,10 @@ function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocumen
 }
 
 /**
- * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or
- * it is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
- * number; an author who means it sets the mark. A file that took the place of another is whole.
+ * Whether a document may have been cut off: it no longer ends with YAML's end mark, or it is a
+ * prefix of its earlier version. Such a text may well be valid, with fewer rules or a shorter
+ * number. An author who intends such a change adds the end mark. A file that replaced another file
+ * is complete.
  */
 function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
   const before = held.find(({ name }) => name === document.name);

@@ -1,5 +1,5 @@
 /*
- * Rules that a program brings itself, which can be changed while they are followed.
+ * Rules that a program passes itself, and can change while they are followed.
  */
 
 import type { KeyLookup } from "../engine/key_limits.ts";
@@ -13,10 +13,10 @@ export interface ObjectSource extends RuleSource {
 }
 
 /**
- * A source of rules as objects: of a test, or of a program that gets them in a way of its own.
+ * A source of rules as objects, for tests, or for programs that get their rules in their own way.
  *
- * @param rules The rules, as files would hold them.
- * @param lookup Where the individual limits of keys come from.
+ * @param rules The rules, in the form of rule files.
+ * @param lookup Looks up the individual limits of keys.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /*
  * Rules from Redis: a hash of documents, and a hash of individual limits of keys.
  *
- * Whoever changes one publishes to a channel. A message can be lost (the connection was down), so
- * the documents are also read now and then, and the cache forgets limits of keys after a time.
+ * After changing a hash, publish to a channel. A message can be lost (the connection was down), so
+ * the documents are also read at intervals, and the cache forgets limits of keys after a time.
  * Values are measured before they are read.
  */
 
@@ -29,7 +29,7 @@ export interface RedisRulesClient {
   duplicate(): RedisSubscriber;
 }
 
-/** The part of a second connection that listens. */
+/** The part of a second connection that is used to listen. */
 export interface RedisSubscriber {
   /** Listens for errors of the connection. */
   on(event: "error", listener: (error: unknown) => void): unknown;
@@ -190,7 +190,7 @@ function subscribe(
     try {
       subscriber.destroy();
     } catch {
-      // It was not open yet; `listen` destroys it as soon as it is.
+      // The connection was not open yet; `listen` destroys it as soon as it is open.
     }
   };
 }

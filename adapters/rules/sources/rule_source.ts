@@ -1,5 +1,5 @@
 /*
- * A source of rules: files, Redis, objects in code, or one of the caller's own.
+ * A source of rules: files, Redis, objects in code, or a source that the caller wrote.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -14,7 +14,8 @@ export interface RuleSource {
   load(): Promise<readonly RuleDocument[]>;
   /**
    * Calls `changed` when the documents may have changed, and `limitsChanged` when the individual
-   * limits of keys may have. A call without a change does no harm. Returns a function that stops it.
+   * limits of keys may have changed. A call without a change does no harm. Returns a function that
+   * stops the watching.
    */
   watch?(changed: () => void, limitsChanged: () => void): () => void;
   /** Looks up the individual limits of a key, if the source has any. */
