@@ -1,9 +1,9 @@
 /*
  * Admissions: taking units now, or waiting for them, and how to take that back.
  *
- * Calls on a store are short, and a store that answers by promises has a deadline; so they cannot be
- * interrupted, and whoever made one knows whether it was charged. Waiting can be interrupted at any
- * time, and takes back what it took:
+ * Calls on a store are short, and a store that answers by promises has a deadline; so they cannot
+ * be interrupted, and the caller knows whether a call was charged. Waiting can be interrupted at
+ * any time, and takes back what it took:
  *
  *   while it queues              nothing has been taken; a call under way is taken back
  *   in the delay of a queue      the place is given back, if it is the newest
@@ -43,7 +43,10 @@ export interface Admission {
   readonly undo: Effect.Effect<void>;
 }
 
-/** A call for units: by which fiber, by which function of the service, and of whom. */
+/**
+ * A call for units: the fiber and the function of the service that make it, and the owner of the
+ * units.
+ */
 export interface UnitsCall {
   readonly fiber: Fiber.Fiber<unknown, unknown>;
   readonly bound: BoundLimit;
@@ -73,7 +76,7 @@ export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, 
  * Waits for the units, in the queue, and for the delay of a queue.
  *
  * @param maxWait The longest wait in milliseconds; may be `Infinity`.
- * @param restore Makes the wait interruptible; by default as the caller is.
+ * @param restore Makes the wait interruptible; by default it is as interruptible as the caller.
  */
 export function waitFor(
   call: UnitsCall,
@@ -140,7 +143,7 @@ function waitInQueue(
   });
 }
 
-/** Consumes units that nobody gives back. */
+/** Consumes units that are never given back. */
 function consume({ bound, key, cost }: UnitsCall): MaybePromise<Acquired> {
   const answer: MaybePromise<Decision> = bound.limiter.consume(key, cost);
   return andThen(answer, (decision) => ({ decision, undo: undefined }));

@@ -83,7 +83,7 @@ function bindTo(store: Store, limit: Limit, clock: LimiterClock | undefined): Bo
   };
 }
 
-/** Work on a store; what a store throws in it, or rejects with, is a typed failure. */
+/** Work on a store. Errors that the store throws or rejects with are typed failures. */
 export function storeEffect<A, E>(
   work: (fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<A, E>,
 ): Effect.Effect<A, E | RateLimitStoreError> {
@@ -113,7 +113,7 @@ export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreEr
   );
 }
 
-/** Counts a verdict, and makes it an event of the span at hand. */
+/** Counts a verdict, and adds it to the current span as an event. */
 export function recordVerdict(
   fiber: Fiber.Fiber<unknown, unknown>,
   { limit: { prefix }, metrics }: BoundLimit,
@@ -147,7 +147,7 @@ function limiterClock(
 
   function after(milliseconds: number, wake: () => void): () => void {
     let awaited = true;
-    // A sleep of no length ends at once; what waits must know how to cancel before.
+    // A sleep of zero length ends at once, but the caller must get the cancelling function first.
     const wakeNext = Effect.sync(() => queueMicrotask(() => awaited && wake()));
     const sleep = Effect.andThen(clock.sleep(Duration.millis(milliseconds)), wakeNext);
     const sleeper = Effect.runForkWith(context)(sleep);
@@ -160,7 +160,7 @@ function limiterClock(
   return Object.assign(() => clock.currentTimeMillisUnsafe(), { after });
 }
 
-/** The time of a clock; `undefined` of the default one. */
+/** The time of a clock; `undefined` for the default clock. */
 export function timeOf(clock: Clock.Clock): number | undefined {
   return isDefault(clock) ? undefined : clock.currentTimeMillisUnsafe();
 }
@@ -175,8 +175,8 @@ export type SpanAttributes = Readonly<Record<string, unknown>>;
 /**
  * Goes on with an answer: at once, or when its promise is kept.
  *
- * The wait for a promise cannot be interrupted: calls on a store are short, and whoever made one
- * must know whether it was charged. It is a span, if it is given a name. A rejection is a defect.
+ * The wait for a promise cannot be interrupted: calls on a store are short, and the caller must
+ * know whether a call was charged. The wait is a span if it has a name. A rejection is a defect.
  */
 export function whenSettled<Answer, A, E>(
   answer: MaybePromise<Answer>,
@@ -186,7 +186,8 @@ export function whenSettled<Answer, A, E>(
 ): Effect.Effect<A, E> {
   if (!isPromise(answer)) return next(answer);
   const promise = Promise.resolve(answer);
-  // An interrupt may come before anybody awaits it; a rejection must not end the process then.
+  // An interrupt may come before the promise is awaited, and then a rejection must not end the
+  // process.
   promise.catch(noOne);
   const awaited = Effect.uninterruptible(Effect.promise(() => promise));
   const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });

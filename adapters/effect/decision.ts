@@ -11,7 +11,7 @@ import type { Decision as CoreDecision, DecisionSource } from "../../core/decisi
 /**
  * A limiter's answer: the fields of tidegate's decision, with durations as `Duration`.
  *
- * All durations count from the instant of the call; none is an instant.
+ * All times are durations from the instant of the call, never instants.
  */
 export interface Decision {
   /** The verdict. */
@@ -30,7 +30,9 @@ export interface Decision {
   readonly delay: Duration.Duration;
   /** Units beyond the capacity, 0 otherwise. */
   readonly debt: number;
-  /** `undefined` when the limiter's own store answered; otherwise what answered instead. */
+  /**
+   * `undefined` when the limiter's own store answered; otherwise the source that answered instead.
+   */
   readonly source: DecisionSource | undefined;
   /** For several limits together: the decision of each limit, in order. */
   readonly parts: readonly Decision[] | undefined;

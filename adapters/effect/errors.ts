@@ -48,9 +48,9 @@ export interface RateLimited extends Cause.YieldableError {
   readonly prefix: string;
   /** The owner of the units. */
   readonly key: string;
-  /** The units that it asked for. */
+  /** The requested units. */
   readonly cost: number;
-  /** Until the cost would be admitted; infinite if it never is. */
+  /** The time until the cost would be admitted; infinite if it never is. */
   readonly retryAfter: Duration.Duration;
   /** The refusal. */
   readonly decision: Decision;

@@ -1,6 +1,6 @@
 /*
- * Permits of `concurrency` as scoped resources. A permit is released when its scope is closed, and the
- * wait for one can be interrupted at any time: a permit that arrives all the same is released.
+ * Permits of `concurrency` as scoped resources. A permit is released when its scope is closed, and
+ * the wait for one can be interrupted at any time: a permit that arrives nevertheless is released.
  */
 
 import * as Duration from "effect/Duration";
@@ -90,7 +90,7 @@ function givenPermit(
   );
 }
 
-/** Waits for a permit; an interrupt is over when none is held any more. */
+/** Waits for a permit. An interrupt completes only when no permit is held any more. */
 function waitForPermit(
   { limiter }: BoundLimit,
   key: string,

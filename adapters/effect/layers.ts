@@ -121,8 +121,8 @@ export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimite
  *
  * With Effect's default `Clock`, the Redis server tells the time.
  *
- * @param client Any client that `redisStore` takes, such as what `createClient`,
- * `createClientPool`, `createCluster` or `createSentinel` of the package `redis` returns.
+ * @param client Any client that `redisStore` takes, such as the result of `createClient`,
+ * `createClientPool`, `createCluster` or `createSentinel` of the package `redis`.
  * @param options The options of `redisStore`; a bad one is a defect.
  *
  * @example Admitting everybody while Redis is away

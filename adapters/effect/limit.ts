@@ -12,8 +12,8 @@ import type { LimiterOptions } from "../../core/limiter/limiter.ts";
 export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;
 
 /**
- * A limit as plain data: an algorithm, and what its keys begin with. The `RateLimiter` layer
- * decides where the counters live.
+ * A limit as plain data: an algorithm, and the prefix of its keys. The `RateLimiter` layer decides
+ * where the counters live.
  */
 export interface Limit extends LimitOptions {
   /** The prefix of the limit's keys in the store; also its name in metrics and spans. */
@@ -28,8 +28,8 @@ export interface Limit extends LimitOptions {
  *
  * @param prefix The beginning of its keys in the store; a non-empty string.
  * @param algorithm The algorithm that decides, such as `gcra(...)`, `all(...)` or `algorithmOf(...)`.
- * @param options `replaces`, the options that these replaced, so that a changed limit forgets
- * nothing; `maxWaiting`, the most fibers that may wait, default 10,000.
+ * @param options `replaces`, the older options that the limit replaces, so that a changed limit
+ * forgets nothing; `maxWaiting`, the most fibers that may wait, default 10,000.
  * @throws {TypeError} If the prefix is empty, or an argument is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *

@@ -106,7 +106,7 @@ export interface SlidingPolicy extends RatePolicy {
 export interface LockoutPolicy extends RatePolicy {
   /** The algorithm. */
   readonly algorithm: "lockout";
-  /** For how long the key is locked; several durations, in order, for locks that grow. */
+  /** How long the key is locked; several durations, in order, for locks that grow. */
   readonly lock: Duration.Duration | readonly Duration.Duration[];
   /** How long a lock counts after its end (locks that grow). */
   readonly forget?: Duration.Duration;
@@ -118,9 +118,9 @@ export interface ConcurrencyPolicy {
   readonly algorithm: "concurrency";
   /** Units in use at once. */
   readonly limit: number;
-  /** For how long a permit is held that nobody renews. */
+  /** How long a permit is held without being renewed. */
   readonly ttl: Duration.Duration;
-  /** For how long a permit is renewed at most: an hour unless given. */
+  /** The longest time for which a permit is renewed: an hour unless given. */
   readonly maxHold?: Duration.Duration;
   /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
   readonly name?: string;
@@ -244,7 +244,7 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
  * The algorithm of a policy.
  *
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range: not for a policy that was decoded.
+ * @throws {RangeError} If an option is out of range. A decoded policy never causes this error.
  */
 export function algorithmOf(policy: Policy): Algorithm {
   if (policy.algorithm === "all") return all(...policy.policies.map(algorithmOf));

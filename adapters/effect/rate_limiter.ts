@@ -49,7 +49,7 @@ export interface AdmitOptions extends AcquireOptions {
   readonly wait?: boolean | undefined;
   /**
    * Makes the wait interruptible where the call itself is not: what `Effect.uninterruptibleMask`
-   * provides. So nothing can come between the admission and the effect that it is for.
+   * provides. So nothing can come between the admission and the limited effect.
    */
   readonly restore?: (<A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) | undefined;
 }
@@ -67,11 +67,12 @@ export interface LimitEntry {
 /**
  * Rate limiting as a service: it holds the store, and every call names its limit.
  *
- * Time is that of the calling fiber's `Clock`. On the default one the store's own time is used,
- * which on Redis is the server's; on any other, such as a `TestClock`, that clock's.
+ * The time comes from the calling fiber's `Clock`. With the default clock, the store's own time is
+ * used, which on Redis is the server's time; with any other clock, such as a `TestClock`, the time
+ * of that clock.
  *
- * Verdicts are counted (`decisionsMetric`, `unitsMetric`) and are events of the current span; what
- * takes time, a wait or a call on a store that answers by promises, is a span of its own.
+ * Verdicts are counted (`decisionsMetric`, `unitsMetric`) and are events of the current span; a
+ * wait, or a call on a store that answers by promises, takes time and is a span of its own.
  *
  * An empty key, or a cost that is not an integer of at least 0, is a defect. An interrupt never
  * leaves a call half done: a call on the store is not interrupted, and a wait takes back what it
@@ -90,14 +91,14 @@ export interface RateLimiter {
     key: string,
     cost?: number,
   ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
-  /** The answer that `consume` would give; changes nothing. With cost 0 it is the balance. */
+  /** Answers as `consume` would, and changes nothing. With cost 0 the answer is the balance. */
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /**
-   * Gives units back that were just taken, the newest first: an integer of at least 1; default 1. For
-   * units given back later use a receipt.
+   * Gives units back that were just taken, the newest first: an integer of at least 1; default 1.
+   * To give units back later, use a receipt.
    */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
-  /** Gives units of a receipt back, as far as they still count; all of them unless `units` are given. */
+  /** Gives back the units of a receipt that still count: all of them, or `units`. */
   refund(
     limit: Limit,
     key: string,
@@ -105,9 +106,9 @@ export interface RateLimiter {
     units?: number,
   ): Effect.Effect<Settlement, RateLimitStoreError>;
   /**
-   * Takes as `consume` does, and answers a receipt with which these very units are settled later. An
-   * interrupt while the store answers lets it answer, and the receipt is lost with the fiber: take it
-   * with `Effect.acquireRelease`, or give a `ttl`.
+   * Takes as `consume` does, and returns a receipt with which exactly these units can be settled
+   * later. An interrupt does not stop a call on the store, and the receipt is then lost with the
+   * fiber. To avoid that, use `Effect.acquireRelease`, or give a `ttl`.
    */
   reserve(
     limit: Limit,
@@ -116,8 +117,8 @@ export interface RateLimiter {
     options?: ReserveOptions,
   ): Effect.Effect<Reservation, RateLimitStoreError>;
   /**
-   * Settles a receipt, at most once: gives back what it took beyond `actual`, or charges what was used
-   * beyond it.
+   * Settles a receipt, at most once. If it took more than `actual`, the difference is given back;
+   * if it took less, the difference is charged.
    */
   settle(
     limit: Limit,
@@ -132,8 +133,8 @@ export interface RateLimiter {
     receipt: Receipt,
   ): Effect.Effect<Settlement, RateLimitStoreError>;
   /**
-   * Holds a permit of `concurrency` until the scope is closed; `withPermit` is built on it. An interrupt
-   * ends the wait for a permit, and releases one that arrives all the same.
+   * Holds a permit of `concurrency` until the scope is closed; `withPermit` is built on it. An
+   * interrupt ends the wait for a permit, and releases a permit that arrives nevertheless.
    */
   hold(
     limit: Limit,
@@ -150,18 +151,20 @@ export interface RateLimiter {
   /** Forgets the key. */
   reset(limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError>;
   /**
-   * Waits its turn, then takes, then waits out the delay of a queue. First come, first served for
-   * each key in the process. It fails at once if the queue is longer than `maxWait`.
+   * Waits its turn, then takes, then waits out the delay of a queue. Each key in the process is
+   * first come, first served. It fails at once if the queue is longer than `maxWait`.
    *
-   * An interrupt undoes it: a fiber that queues has taken nothing, and one in the delay of a queue
-   * gives its place back if it is the newest.
+   * An interrupt undoes the call: a fiber that queues has taken nothing, and a fiber in the delay
+   * of a queue gives its place back if it is the newest.
    */
   acquire(
     limit: Limit,
     key: string,
     options?: AcquireOptions,
   ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
-  /** Takes from several keys at one instant, all or nothing; each one's decision is in `parts`. */
+  /**
+   * Takes from several keys at one instant, all or nothing; `parts` has the decision of each key.
+   */
   consumeAll(entries: readonly LimitEntry[]): Effect.Effect<Decision, RateLimitStoreError>;
   /**
    * Takes or waits as `consumeOrFail` and `acquire` do, and returns how to undo it; `withLimit` is
@@ -199,7 +202,7 @@ export const RateLimiter: Context.Service<RateLimiter, RateLimiter> = Context.Se
   "tidegate/effect/RateLimiter",
 );
 
-/** Makes the service on a store, which stays the caller's to close. */
+/** Makes the service on a store, which the caller has to close. */
 export function makeRateLimiter(store: Store): RateLimiter {
   warnOfProcesses(store);
   const bind = limitBinder(store);
@@ -267,7 +270,7 @@ function forget(
   });
 }
 
-/** Takes units now or waits for them; what it fails with is typed. */
+/** Takes units now or waits for them; its failures are typed. */
 function admit(
   bind: Binder,
   verb: string,
@@ -297,7 +300,7 @@ function consumeEntries(
     const bound = entries.map((entry) => bind(entry.limit, fiber));
     const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
       entries.map(({ key, cost }, index) => ({
-        // One store is of one kind, and `consumeAll` answers as it does.
+        // A store is of one kind, and `consumeAll` answers in the same way as the store.
         limiter: bound[index]!.limiter as Limiter,
         key,
         cost,

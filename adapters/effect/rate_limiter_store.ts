@@ -34,16 +34,16 @@ import {
 
 /**
  * Effect's own `RateLimiterStore` on a store of tidegate, so that its `RateLimiter`, and with it
- * `HttpClient.withRateLimiter`, counts in shared memory across threads: any store that answers at
- * once, and one that answers by promises as well.
+ * `HttpClient.withRateLimiter`, can count in shared memory across threads, or in any other store,
+ * whether it answers at once or by promises.
  *
- * It decides as Effect's memory store does, and lets a key go once it is fresh again, which that
- * one does not. Nothing is written for a refusal.
+ * It decides as Effect's memory store does. Unlike that store, it forgets a key once the key is
+ * fresh again. Nothing is written for a refusal.
  *
  * `withRateLimiter` also learns facts about a server from its refusals. These are not shared: each
  * layer keeps them to itself, in a memory store of Effect's own.
  *
- * @param store Any store; it stays the caller's to close.
+ * @param store Any store, which the caller has to close.
  * @param options `prefix`, the beginning of its keys in the store; default `"effect"`.
  * @throws {RangeError} If the store cannot hold its states.
  *
@@ -96,13 +96,13 @@ type State = readonly [tokens: number, instant: number];
  */
 interface Turn {
   readonly answer: readonly [tokens: number, milliseconds: number];
-  /** The same state if nothing changes; the fresh one if it equals that. */
+  /** The same state if nothing changes; the fresh state if the result equals it. */
   readonly state: State;
   /** Milliseconds until the state equals a fresh one. */
   readonly freshAfter: number;
 }
 
-/** How states are kept: what names them in stored keys, and their codec. */
+/** How states are kept: their name in stored keys, and their codec. */
 interface Kind {
   readonly id: string;
   readonly fresh: State;
@@ -119,16 +119,16 @@ function kindOf(id: string, version: string, fresh: State): Kind {
 }
 
 /**
- * Takes tokens from a counter that each token keeps alive for one refill interval longer; answers
- * the count after it and the counter's time to live. Without a limit, or if that is 0, none are
- * refused.
+ * Takes tokens from a counter. Each token prolongs the counter by one refill interval. Answers the
+ * count afterwards and the counter's time to live. If there is no limit, or the limit is 0, nothing
+ * is refused.
  */
 function counterTurn(tokens: number, refillRate: number, limit: number | undefined) {
   return function turn(state: State, now: number): Turn {
     const [taken, end] = state[1] > now ? state : [0, now];
     const count = taken + tokens;
     const isRefused = Boolean(limit) && count > limit!;
-    // Summed up in the order of Effect's own store, whose floats these are.
+    // The sum has the same order as in Effect's own store, so that floats round in the same way.
     const until = isRefused ? end : end + refillRate * tokens;
     const freshAfter = until - now;
     const next: State = isRefused ? state : [count, until];

@@ -33,9 +33,9 @@ export interface Reservation {
 
 /** The answer of `settle`, `release`, and `refund` with a receipt. */
 export interface Settlement {
-  /** The balance after it, with durations. */
+  /** The balance afterwards, with durations. */
   readonly decision: Decision;
-  /** Units given back; with a fraction where a unit had drained in part. */
+  /** Units given back; with a fraction if a unit had drained in part. */
   readonly returned: number;
   /** Units charged beyond those of the receipt. */
   readonly charged: number;
@@ -43,7 +43,7 @@ export interface Settlement {
   readonly outcome: ReceiptOutcome;
 }
 
-/** Takes units, and answers the receipt of them. */
+/** Takes units, and answers with their receipt. */
 export function reserve(
   bind: Binder,
   limit: Limit,

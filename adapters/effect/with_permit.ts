@@ -30,9 +30,9 @@ export type Permitted<A, E, R> = Effect.Effect<
 /**
  * Runs an effect while a permit of `concurrency` is held for it, or fails with `RateLimited`.
  *
- * The permit is released when the effect has succeeded, failed or been interrupted, and not before its
- * finalizers have run. It is renewed meanwhile; if it is lost, the effect is interrupted, and
- * this one fails with `PermitLost`.
+ * The permit is released when the effect has succeeded, failed or been interrupted, and not before
+ * its finalizers have run. It is renewed meanwhile; if it is lost, the effect is interrupted, and
+ * `withPermit` fails with `PermitLost`.
  *
  * @example Two exports at once for each user
  * ```ts
@@ -67,7 +67,8 @@ export const withPermit: {
     maxWait: true,
   });
   const { limit, key, cost, maxWait } = options;
-  // The scope is the permit's alone: what the effect itself opens belongs to its own.
+  // The scope is only for the permit. Resources that the effect opens belong to the effect's own
+  // scope.
   return Effect.flatMap(
     RateLimiter,
     (limiter) =>

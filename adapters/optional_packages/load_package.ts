@@ -17,9 +17,9 @@ export interface OptionalPackage<Module> {
   readonly action: string;
   /** The oldest version that works. */
   readonly since: string;
-  /** Imports it. */
+  /** Imports the package. */
   readonly load: () => Promise<Module>;
-  /** Whether it is that version or a later one, by what it can do. */
+  /** Whether it is that version or a later one, detected by its features. */
   readonly isRecent: (module: Module) => boolean;
 }
 
@@ -51,7 +51,7 @@ export async function loadPackage<Module>(
   throw tooOldError(action, name, since, versionOf(name));
 }
 
-/** Loads it from the working directory: `npx` runs tidegate from npm's cache. */
+/** Loads the package from the working directory, because `npx` runs tidegate from npm's cache. */
 function loadFromProject(name: string): unknown {
   try {
     return createRequire(join(process.cwd(), "package.json"))(name);
@@ -64,7 +64,7 @@ function isNpx(): boolean {
   return process.env.npm_command === "exec";
 }
 
-/** The version that its package.json says; a package need not export that file. */
+/** The version in its package.json, which a package need not export. */
 function versionOf(name: string): string | undefined {
   try {
     const entry = createRequire(import.meta.url).resolve(name);

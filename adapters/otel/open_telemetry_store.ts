@@ -15,16 +15,16 @@ import { wrapStore } from "../../core/wrap_store.ts";
 
 /** The options of `openTelemetryStore`. */
 export interface OpenTelemetryOptions {
-  /** Default the global one's. */
+  /** The tracer; default the global provider's. */
   readonly tracer?: api.Tracer | undefined;
-  /** Default the global one's. */
+  /** The meter; default the global provider's. */
   readonly meter?: api.Meter | undefined;
 }
 
 /** The part of a call on the store that is reported. */
 interface Call {
   readonly algorithm: Algorithm;
-  /** Units to take; below 0 what is given back. */
+  /** Units to take; a negative number gives units back. */
   readonly cost: number;
   readonly isLook: boolean;
 }
@@ -39,17 +39,17 @@ interface Started {
 const NAME = "tidegate";
 
 /**
- * Makes a store that does what another one does, and reports each decision.
+ * Makes a store that behaves like another store, and reports each decision.
  *
  * The span `tidegate.decide` has the attributes `tidegate.policy` (the limit's name),
  * `tidegate.algorithm`, `tidegate.cost`, `tidegate.dry`, `tidegate.allowed`, `tidegate.remaining`
- * and `tidegate.limits`, the number of limits that are charged together: of these, the first that
- * refuses is described. A failure has the name of its error as `error.type`, without the message.
- * The counter `tidegate.decisions` and the histogram `tidegate.decision.duration` (seconds) have
- * policy, algorithm and verdict. A tracer or meter that throws changes no decision.
+ * and `tidegate.limits`, the number of limits that are charged together. The span describes the
+ * first limit that refuses. A failure has the name of its error as `error.type`, without the
+ * message. The counter `tidegate.decisions` and the histogram `tidegate.decision.duration`
+ * (seconds) have policy, algorithm and verdict. A tracer or meter that throws changes no decision.
  *
- * @param store The store; one that threads share is wrapped in each of them.
- * @throws {TypeError} If it is no store, or there is no such option.
+ * @param store The store. A store that threads share must be wrapped in each thread.
+ * @throws {TypeError} If it is not a store, or an option is unknown.
  */
 export function openTelemetryStore<Wrapped extends Store>(
   store: Wrapped,
@@ -99,7 +99,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     endAfter(at.span, labels, () => recordDuration(at, labels));
   }, print);
 
-  /** Decides in a span of its own, and reports what is answered. */
+  /** Decides in a span of its own, and reports the answer. */
   function observed<Answers>(
     calls: readonly Call[],
     decide: () => MaybePromise<Answers>,

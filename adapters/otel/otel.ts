@@ -1,7 +1,7 @@
 /**
  * OpenTelemetry: a store that has a span and metrics for each decision, by the package
- * `@opentelemetry/api`, for limiters, rules and everything else that decides on a store. No key goes
- * into either.
+ * `@opentelemetry/api`, for limiters, rules and everything else that decides on a store. Spans and
+ * metrics contain no keys.
  *
  * @example
  * ```ts

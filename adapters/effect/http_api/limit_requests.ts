@@ -1,6 +1,6 @@
 /*
- * The gate of the middleware of HttpApi: it runs the effects of the options one after the other, and
- * gives the gate what they have found.
+ * The gate of the middleware of HttpApi: it runs the effects of the options one after the other,
+ * and passes their results to the gate.
  */
 import * as Clock from "effect/Clock";
 import type * as Context from "effect/Context";
@@ -27,12 +27,12 @@ export type LimitRequest<R> = (
   route: Route,
 ) => Effect.Effect<GateVerdict | undefined, never, R>;
 
-/** A call, and the limit that it is on. */
+/** A call and its limit. */
 interface CountedCall extends FoundCall {
   readonly limit: Limit;
 }
 
-/** Makes the gate of a layer; what goes wrong in it is logged in the context of the request. */
+/** Makes the gate of a layer; its failures are logged in the context of the request. */
 export function limitRequests<R>(
   { limit: _limit, limits: _limits, skip, key: _key, cost: _cost, ...rest }: RateLimitOptions<R>,
   entries: readonly RequestLimit<R>[],
@@ -41,7 +41,7 @@ export function limitRequests<R>(
   const contexts = new WeakMap<Request, Context.Context<never>>();
   const count = decisionCounter();
 
-  /** Logs what went wrong with a request, be it answered by then or not. */
+  /** Logs a failure of a request, whether the request is answered already or not. */
   function logFailure(error: unknown, request: Request): void {
     const logging = Effect.logError("Cannot limit the rate of a request", error);
     Effect.runForkWith(contexts.get(request)!)(logging);
@@ -110,7 +110,7 @@ function decisionCounter() {
       const counts = metrics.get(limit) ?? limitMetrics(limit.prefix);
       metrics.set(limit, counts);
       const part = own?.[index] ?? decision;
-      // Nothing was taken of a limit that would have admitted a refused request.
+      // A limit that would have admitted a refused request took nothing.
       if (part.allowed === allowed) counts.count(part, cost, context);
     });
   };

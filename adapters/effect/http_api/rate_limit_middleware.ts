@@ -1,6 +1,6 @@
 /*
- * The middleware of HttpApi. Its options are those of every HTTP adapter, with limits in the place of
- * limiters, and effects in the place of functions.
+ * The middleware of HttpApi. Its options are the same as in every HTTP adapter, with limits instead
+ * of limiters, and effects instead of functions.
  */
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
@@ -24,11 +24,11 @@ import { limitRequests } from "./limit_requests.ts";
 import { limitsOf, type RateLimitOptions } from "./rate_limit_options.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
 
-/** The middleware in the types of an API: its errors, and that it needs nothing. */
+/** The middleware in the types of an API: it has errors, and needs nothing. */
 export interface RateLimitConfig {
   /** It needs no other service. */
   readonly requires: never;
-  /** It provides none that must be provided. */
+  /** It provides no service. */
   readonly provides: never;
   /** The problems that it answers with. */
   readonly error: readonly [typeof QuotaExceeded, typeof TemporaryReducedCapacity];
@@ -71,8 +71,8 @@ export const RateLimitDecision: Context.Reference<Decision | undefined> = Contex
  * responses; others are answered with a 429, `Retry-After` and a problem as JSON. A refusal by the
  * failure policy is a 503, and so is a store that cannot decide, whose error is logged.
  *
- * Without `key` a client is its address as the server knows it; with `trustedProxies` the address
- * that those vouch for. `RateLimitDecision` holds the decision in handlers.
+ * Without `key`, a client is its address as the server knows it; with `trustedProxies`, the address
+ * that these proxies report. `RateLimitDecision` holds the decision in handlers.
  *
  * @throws {TypeError} If an option is of the wrong type, or there is no limit.
  * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
@@ -132,8 +132,8 @@ export function layerRateLimit<R = never>(
 }
 
 /**
- * How a request ended: where the client has gone away, that is how, whatever the handler made of
- * it.
+ * The outcome of a request. If the client has gone away, the outcome says so, whatever the handler
+ * did.
  */
 function outcomeOf(
   { source }: HttpServerRequest.HttpServerRequest,
@@ -144,7 +144,7 @@ function outcomeOf(
   return socket?.destroyed === true ? { status: GONE_STATUS } : fetchOutcome({ status }, signal);
 }
 
-/** The response with the verdict's fields, beside those of others. */
+/** The response with the verdict's fields, in addition to the fields of other limits. */
 function withFields(
   response: HttpServerResponse.HttpServerResponse,
   fields: readonly HeaderField[],
@@ -164,7 +164,7 @@ function refused({ status, body }: Refusal): Effect.Effect<
 > {
   if (status === 429) return Effect.fail(new QuotaExceeded(violatedBy(body)));
   if (status === 503) return Effect.fail(new TemporaryReducedCapacity(violatedBy(body)));
-  // An unknown address, or a bad key: no problem of the API, and not one to be declared by it.
+  // An unknown address or a bad key is not among the problems that the API declares.
   return Effect.succeed(
     HttpServerResponse.text(body, { status, contentType: "application/problem+json" }),
   );

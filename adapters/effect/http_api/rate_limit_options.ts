@@ -1,6 +1,6 @@
 /*
- * The options of the middleware of HttpApi: those of every HTTP adapter, with limits in the place of
- * limiters, and effects in the place of functions.
+ * The options of the middleware of HttpApi: the same as in every HTTP adapter, with limits instead
+ * of limiters, and effects instead of functions.
  */
 import type * as Effect from "effect/Effect";
 
@@ -23,7 +23,7 @@ export type LimitOption =
   | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
 
 /**
- * The key whose units a request takes, and how many.
+ * The key whose units a request takes, and the number of units.
  *
  * @typeParam R The services that the effects among the options need.
  */
@@ -53,7 +53,7 @@ export interface RequestLimit<R = never> extends LimitCallOptions<R> {
 }
 
 /**
- * The options of `layerRateLimit`, which mean what they mean in every HTTP adapter; only `limit`, or
+ * The options of `layerRateLimit`. They mean the same as in every HTTP adapter; only `limit`, or
  * `limits`, is required.
  *
  * @typeParam R The services that the effects among the options need.
@@ -83,8 +83,9 @@ export interface RateLimitOptions<R = never> extends
   /** The limit, or a function that chooses one; `undefined` lets the request pass. */
   readonly limit?: LimitOption | undefined;
   /**
-   * In place of `limit`: up to 16 limits, such as one for an address and one for a user, charged all or
-   * none at one instant. An entry without `key` or `cost` has those beside `limits`.
+   * In place of `limit`: up to 16 limits, such as one for an address and one for a user, charged
+   * all or none at one instant. An entry without `key` or `cost` uses the `key` or `cost` next to
+   * `limits`.
    */
   readonly limits?: readonly RequestLimit<R>[] | undefined;
   /** Which requests pass without a limit. */
@@ -107,8 +108,8 @@ const ENTRY: OptionNames<RequestLimit<never>> = {
 };
 
 /**
- * The limits that options ask for, each with its own key and cost or those beside them. Like every
- * adapter, it checks the gate's options.
+ * The limits that options ask for, each with its own key and cost, or with the `key` and `cost`
+ * next to `limits`. Like every adapter, it checks the gate's options.
  *
  * @throws {TypeError} If an option is of the wrong type, or there is no limit.
  * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.

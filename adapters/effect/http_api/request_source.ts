@@ -1,5 +1,5 @@
 /*
- * A request as the gate reads it: Effect's own, and beside it what its effects have found.
+ * A request as the gate reads it: Effect's own request, and the results of the options' effects.
  */
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint";
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
@@ -27,9 +27,11 @@ export interface FoundCall {
   readonly cost: number;
 }
 
-/** The gate's data beside a request. */
+/** The gate's data for a request, apart from the request itself. */
 export interface Info extends Route {
-  /** The value for each limit, in order; `undefined` where none holds for the request. */
+  /**
+   * The value for each limit, in order; `undefined` for a limit that does not hold for the request.
+   */
   readonly calls: readonly (FoundCall | undefined)[];
   readonly signal: AbortSignal;
 }
