@@ -19,9 +19,12 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 export interface FetchRequest {
   /** Its method, as given. */
   readonly method: string;
-  /** Its header fields: those of `init`, otherwise those of a `Request`. */
+  /** Its header fields: the fields of `init`, otherwise the fields of a `Request`. */
   readonly headers: Headers;
-  /** The first argument of `fetch`. Its body must not be read here: it could not be sent then. */
+  /**
+   * The first argument of `fetch`. Its body must not be read here, because it could not be sent
+   * afterwards.
+   */
   readonly input: string | URL | Request;
   /** The second argument of `fetch`. */
   readonly init: RequestInit | undefined;
@@ -43,14 +46,14 @@ export interface Retry {
 
 /** The options of `limitedFetch`. All have defaults. */
 export interface LimitedFetchOptions {
-  /** A limit to keep below, waiting as long as need be; default none. */
+  /** A limit for the requests; a request waits as long as needed. Default none. */
   readonly limiter?: Limiter | AsyncLimiter | undefined;
   /**
-   * The key of a request's limit, and of a server's pauses. Default the URL's host; pauses are then
-   * also kept apart by the field `Authorization`, so a tenant that has used up its quota does not
-   * delay the others.
+   * The key of a request's limit, and of a server's pauses. Default is the URL's host. Pauses are
+   * then also kept separately for each `Authorization` field, so a tenant that has used up its
+   * quota does not delay other tenants.
    *
-   * @param url The URL; after redirects the last one, which the answer is about.
+   * @param url The URL; after redirects the last URL, which the answer is about.
    */
   readonly key?: ((url: URL, request: FetchRequest) => string) | undefined;
   /** Units that a request takes; default 1. */
@@ -62,23 +65,22 @@ export interface LimitedFetchOptions {
   readonly maxWait?: Period | undefined;
   /**
    * The longest pause that a server can impose: milliseconds, or text such as `"10m"`; default an
-   * hour. If it asks for more, the call that was refused gets the refusal, and calls to come may try
-   * again after this long.
+   * hour. If it asks for more, the refused call gets the refusal, and later calls may try again
+   * after `maxPause`.
    */
   readonly maxPause?: Period | undefined;
   /** How often a refused request is sent again; default 3. */
   readonly retries?: number | undefined;
   /**
-   * The limit of all retries, by key, so that retries do not multiply the load on a server that
-   * fails; default one a second, and ten at once. If its store cannot decide, nothing is sent
-   * again.
+   * The limit of all retries, by key, so that retries do not multiply the load on a failing server;
+   * default one a second, and ten at once. If its store cannot decide, nothing is sent again.
    */
   readonly budget?: Limiter | AsyncLimiter | undefined;
   /** Called with every retry. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
   /** The function that sends requests; default the global `fetch`. */
   readonly fetch?: Fetch | undefined;
-  /** The time, and how to wait; default the real ones. */
+  /** The time, and how to wait; default is real time. */
   readonly clock?: Clock | undefined;
   /** A number from 0 up to 1 for the spread of waits; default `Math.random`. */
   readonly random?: (() => number) | undefined;

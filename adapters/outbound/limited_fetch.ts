@@ -1,6 +1,5 @@
 /**
- * A `fetch` that keeps below the limits of the servers that it calls: those that you set, and those
- * that they announce.
+ * A `fetch` that keeps below limits: the limits that you set, and the limits that servers announce.
  *
  * @example
  * ```ts
@@ -44,7 +43,7 @@ import {
 import { type LimitsTold, readLimits, waitFor } from "./read_limits.ts";
 import { serverPauses } from "./server_pauses.ts";
 
-/** The first wait where the server does not say how long; doubled with each retry. */
+/** The first wait if the server does not say how long to wait; doubled with each retry. */
 const FIRST_BACKOFF = 1_000;
 const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
   "GET",
@@ -57,27 +56,28 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
 /**
  * Makes a `fetch` that keeps below limits.
  *
- * Before a request is sent it waits for its turn by the `limiter`, and for the end of a pause that
- * the server has asked for: a `RateLimit` field that says that nothing is left, on any response,
- * delays the requests to come. After redirects it is the last host that is read and paused. Pauses
- * of 1,000 keys are remembered, none for longer than `maxPause`.
+ * Before a request is sent, it waits for its turn by the `limiter`, and for the end of any pause
+ * that the server has asked for. If the `RateLimit` field of any response says that nothing is
+ * left, later requests are delayed. After redirects, the last host's fields are read, and the last
+ * host is paused. Pauses of 1,000 keys are remembered, for at most `maxPause`.
  *
  * A refusal (429, or 503 with a `Retry-After`) is waited out and the request sent again, as often as
  * `retries` and `budget` allow: after as long as `Retry-After` says, otherwise `RateLimit` in any
  * of its forms or the vendor's own fields, otherwise after 1 s, 2 s, 4 s... spread at random.
  * Instants count from the server's `Date`, if that is within a day. The caller gets the refusal
  *
- * - where waiting would take longer than `maxWait` or `maxPause`;
- * - where the request may have been served in part, a 503 or a refusal after a redirect, unless its
+ * - if waiting would take longer than `maxWait` or `maxPause`;
+ * - if the request may have been served in part (a 503, or a refusal after a redirect), unless its
  *   method may be repeated (GET, HEAD, OPTIONS, PUT, DELETE);
- * - where the body can be sent only once: a stream, an iterator, or the body of a `Request`. Text,
+ * - if the body can be sent only once: a stream, an iterator, or the body of a `Request`. Text,
  *   bytes, a `Blob`, `URLSearchParams` and `FormData` in `init` are sent again.
  *
- * A request that failed without an answer, for example for lack of a network, is not sent again.
+ * A request that failed without an answer, for example because there is no network, is not sent
+ * again.
  *
  * @returns A function called like `fetch`. It rejects with a `RateLimitedError` if a request would
- * have to wait for longer than `maxWait` before it is sent, and with the signal's reason if that is
- * aborted while it waits; what it had taken is then given back.
+ * have to wait for longer than `maxWait` before it is sent, and with the signal's reason if the
+ * signal is aborted while it waits; its units are then given back.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -138,7 +138,7 @@ function fetchSettings(options: LimitedFetchOptions) {
     onRetry: onRetry && guarded(onRetry, firstPrinted()),
     /** The owner of a pause: the key, and whatever else distinguishes tenants. */
     pauseKeyOf: key === hostOf ? withCredentials : (key: string) => key,
-    /** Milliseconds that pass as the waits do, whatever steps the clock takes. */
+    /** The clock that waits follow, in milliseconds. It does not step. */
     passed: passingTime(options.clock),
     pauses: serverPauses(maxPause),
   };
@@ -148,7 +148,7 @@ function hostOf({ host, protocol }: URL): string {
   return host || protocol;
 }
 
-/** The key of a pause of the default key. It stays in memory, and is never reported. */
+/** The key of a pause under the default `key`. It stays in memory, and is never reported. */
 function withCredentials(host: string, { headers }: FetchRequest): string {
   return `${host}\n${headers.get("authorization") ?? ""}`;
 }
@@ -164,7 +164,7 @@ type FetchCall = ReturnType<typeof fetchCall>;
 /**
  * Reads a request.
  *
- * @throws {TypeError} If it has no URL, or `key` does not answer text.
+ * @throws {TypeError} If it has no URL, or `key` does not return text.
  */
 function fetchCall(
   { key: keyOf, pauseKeyOf, passed, maxWait }: FetchSettings,
@@ -188,15 +188,15 @@ function fetchCall(
     /** The key of the pauses that it waits out. */
     pauseKey: pauseKeyOf(key, request),
     signal,
-    /** The end of its patience, by `passed`. */
+    /** The instant at which its `maxWait` ends, by `passed`. */
     deadline: passed() + maxWait,
   };
 }
 
 /**
- * Whether a request can be sent once more, after it has been sent: whether its body is a value and
- * not a stream, an iterator or whatever else is used up. The body of a `Request` always is used up,
- * and a copy made beforehand would keep all of an upload in memory.
+ * Whether a request can be sent once more, after it has been sent: whether its body is a value, and
+ * not something that is used up, such as a stream or an iterator. The body of a `Request` is always
+ * used up, and a copy made beforehand would keep a whole upload in memory.
  */
 function isRepeatable({ input, init }: FetchRequest): boolean {
   return isValue(init?.body) && !(input instanceof Request && input.bodyUsed);
@@ -222,15 +222,15 @@ async function waitForTurn(settings: FetchSettings, call: FetchCall): Promise<vo
     if (limiter === undefined) return;
     const maxWait = Math.max(0, deadline - passed());
     const giveBack = await acquire(limiter, key, { cost, maxWait, signal });
-    // The server may have announced a pause meanwhile: what is held until its end would be sent in
-    // one burst.
+    // The server may have announced a pause meanwhile. If requests kept their turns until its end,
+    // they would be sent in one burst.
     if (!signal?.aborted && pauses.left(pauseKey, passed()) === 0) return;
     await giveBack?.();
     signal?.throwIfAborted();
   }
 }
 
-/** Waits for a turn; answers what gives it back. */
+/** Waits for a turn; answers with the function that gives it back. */
 async function acquire(
   limiter: Limiter | AsyncLimiter,
   key: string,
@@ -240,8 +240,9 @@ async function acquire(
   if (internals !== undefined) return (await internals.acquireOrUndo(key, false, options)).undo;
   const { source } = await limiter.acquire(key, options);
   const { cost } = options;
-  // A limiter of somebody else has no receipts here: its units go back at once or not at all. Others may
-  // stand behind a place in a queue.
+  // A limiter that was not made by `limiter(...)` has no receipts here, so its units go back at
+  // once or not at all. A place in a queue cannot be given back, because others may stand behind
+  // it.
   const mayGiveBack = cost > 0 && source !== "policy" && !mayDelay(limiter.algorithm);
   return mayGiveBack ? () => limiter.refund(key, cost) : undefined;
 }
@@ -318,11 +319,15 @@ function spreadWait(
   const asked = waitFor(limits) ?? backoff;
   const pause = asked === 0 && attempt > 1 ? backoff : asked;
   if (pause > maxPause) return undefined;
-  // Spread, so that those who were refused together do not come back together; only ever later.
+  // Waits are spread at random, so that clients which were refused together do not come back
+  // together. They only become longer.
   return pause === 0 ? 0 : pause + FIRST_BACKOFF * random();
 }
 
-/** Whether the budget allows a retry. One that cannot decide does not: the answer is at hand. */
+/**
+ * Whether the budget allows a retry. A budget that cannot decide does not allow it, because there
+ * is already an answer to return.
+ */
 async function hasRoom(budget: Limiter | AsyncLimiter, key: string): Promise<boolean> {
   try {
     return (await budget.consume(key)).allowed;
@@ -338,9 +343,9 @@ function isRefusal({ status }: Response, { retryAfter }: LimitsTold): boolean {
 }
 
 /**
- * A server has not served a request that it answers with a 429. It may have served part of one that
- * it answers with a 503. The first server has served a redirected request: it has taken the form,
- * and the answer is elsewhere.
+ * A server has not served a request that it answers with a 429. It may have served part of a
+ * request that it answers with a 503. A redirected request was served by the first server: it has
+ * accepted the form, and the answer is elsewhere.
  */
 function mayRepeat({ status, redirected }: Response, request: FetchRequest): boolean {
   const unserved = status === 429 && !redirected;
@@ -348,5 +353,5 @@ function mayRepeat({ status, redirected }: Response, request: FetchRequest): boo
     isRepeatable(request);
 }
 
-/** A body that nobody reads may end as it likes. */
+/** Errors of a body that is never read do not matter. */
 function ignore(_error: unknown): void {}

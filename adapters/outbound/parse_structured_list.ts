@@ -31,7 +31,7 @@ const KEY = /[a-z*][a-z0-9_\-.*]*/.source;
 const MEMBER = `(?:${ITEM})(?:; *${KEY}(?:=(?:${ITEM}))?)*`;
 const LIST_REGEXP = new RegExp(`^(?:${MEMBER}(?:[ \\t]*,[ \\t]*${MEMBER})*[ \\t]*)?$`);
 const PARTS_REGEXP = new RegExp(`; *(${KEY})(?:=(${ITEM}))?|(${ITEM})`, "g");
-/** Not by a pattern for both ends that takes quadratic time. */
+/** A simpler pattern for both ends would take quadratic time. */
 const OUTER_SPACES_REGEXP = /^ +|(?<! ) +$/g;
 
 /**

@@ -1,6 +1,6 @@
 /*
  * The ways in which servers write times. Waits are milliseconds from now, at least 0; `undefined`
- * stands for what cannot be read.
+ * means that the text cannot be read.
  */
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -19,15 +19,17 @@ const EARLIEST_EPOCH = 1e9;
 const EARLIEST_EPOCH_MILLISECONDS = 1e11;
 
 /**
- * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of three forms. Some send a
- * fraction of a second.
+ * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of three forms. Some servers
+ * send a fraction of a second.
  */
 export function parseRetryAfter(field: string, now: number): number | undefined {
   const text = field.trim();
   return parseDuration(text, 1000) ?? until(parseHttpDate(text, now), now);
 }
 
-/** Reads a number of units of so many milliseconds each; what has more digits is no duration. */
+/**
+ * Reads a number of units of so many milliseconds each; text with more digits is not a duration.
+ */
 export function parseDuration(text: string, unit: number): number | undefined {
   return /^\d{1,15}(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * unit) : undefined;
 }
@@ -69,14 +71,14 @@ export function parseHttpDate(text: string, now: number): number | undefined {
     const { day, month = "", year, time = "" } = form.exec(text)?.groups ?? {};
     const index = MONTHS.indexOf(month);
     if (year === undefined || index === -1) continue;
-    // A leap second is read as the one after it.
+    // A leap second is read as the second after it.
     const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
     return Date.UTC(fullYear(year, now), index, Number(day), hours, minutes, seconds);
   }
   return undefined;
 }
 
-/** A year of two digits that seems to be over 50 years ahead is of the past (RFC 9110, 5.6.7). */
+/** A year of two digits that seems to be over 50 years ahead lies in the past (RFC 9110, 5.6.7). */
 function fullYear(text: string, now: number): number {
   if (text.length > 2) return Number(text);
   const thisYear = new Date(now).getUTCFullYear();

@@ -21,7 +21,7 @@ export interface Quota {
   readonly limit: number | undefined;
   /** Units left. */
   readonly remaining: number | undefined;
-  /** Milliseconds until there are more. */
+  /** Milliseconds until there are more units. */
   readonly resetAfter: number | undefined;
 }
 
@@ -37,18 +37,18 @@ const VENDOR_REGEXP =
   /^(?:x-rate-?limit|ratelimit|anthropic-ratelimit)-(?:([a-z-]+)-)?(limit|remaining|reset|reset-after)(?:-([a-z-]+))?$/;
 /** Names of fields that are read; the pattern would take quadratic time for long ones. */
 const LONGEST_NAME = 128;
-/** Clocks that differ by more than a day are not both clocks. */
+/** If two clocks differ by more than a day, one of them is wrong. */
 const WIDEST_SKEW = 86_400_000;
-/** Limits of a response that are read. */
+/** How many limits of a response are read. */
 const MAX_QUOTAS = 32;
 
 /**
  * Reads the server's limits from a response, in the forms of the IETF's draft and of the usual
  * vendors. Malformed parts are left out. Never throws.
  *
- * @param headers The response's.
+ * @param headers The response's header fields.
  * @param now Milliseconds since the Unix epoch. Instants count from it, or from the server's `Date`
- * where that is within a day of it.
+ * if that is within a day of `now`.
  *
  * @example
  * ```ts
@@ -72,7 +72,10 @@ export function readLimits(headers: Pick<Headers, "get" | "forEach">, now: numbe
   };
 }
 
-/** The time by the server's clock, which its instants are of; ours if it is not plausible. */
+/**
+ * The time by the server's clock, because the server's instants use that clock; our own time if the
+ * server's is not plausible.
+ */
 function serverTime(field: string | null, now: number): number {
   const date = field === null ? undefined : parseHttpDate(field.trim(), now);
   return date !== undefined && Math.abs(date - now) <= WIDEST_SKEW ? date : now;
