@@ -61,7 +61,7 @@ export const adviseCommand: Command = defineCommand({
   },
 });
 
-/** The advice, and what its limits would have done. */
+/** The page with the advice and the effect of its limits on the log. */
 async function pageOf(trace: Trace, advice: Advice, title: string): Promise<string> {
   const { limits, tight } = advice.parts[0]!;
   const report = await replay(trace, [

@@ -11,7 +11,7 @@ import process from "node:process";
 
 import { commandLine } from "./command_line.ts";
 
-// A reader such as `head` may have seen enough: later output then goes nowhere.
+// A reader such as `head` may close the pipe early; later output is then dropped.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

@@ -39,13 +39,13 @@ import { serveCommand } from "./serve_command.ts";
 import { simulateCommand } from "./simulate_command.ts";
 import { VERSION } from "./version.ts";
 
-/** The parts of the outside world that a command is given. */
+/** The parts of the outside world that a command receives. */
 export interface CommandWorld {
   /** Prints a line for people. */
   readonly print?: ((line: string) => void) | undefined;
-  /** Prints a line of complaint. */
+  /** Prints an error message. */
   readonly complain?: ((line: string) => void) | undefined;
-  /** The environment; default the process's own. */
+  /** The environment; default is the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Ends `serve`, with the name of the signal; default at SIGINT or SIGTERM. */
   readonly ended?: Promise<unknown> | undefined;
@@ -131,9 +131,9 @@ function onReload(reload: () => void): () => void {
 }
 
 /**
- * The name of the first signal that ends the process. Another signal ends it at once, as if nobody
- * listened; but not in the same moment, because npx repeats a signal that the terminal has sent
- * already.
+ * The name of the first signal that ends the process. A second signal ends it at once, as if there
+ * were no listener. A second signal right after the first does not count, because npx repeats a
+ * signal that the terminal has already sent.
  */
 function endOfProcess(): Promise<unknown> {
   const signals = ["SIGINT", "SIGTERM"] as const;

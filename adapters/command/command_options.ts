@@ -1,6 +1,6 @@
 /*
- * The options of the command: each stands once in the table of its command, from which it is parsed,
- * described by the help and completed by shells.
+ * The options of the command: each is defined once, in the table of its command. Parsing, help and
+ * shell completions use that table.
  */
 
 import { readFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { suggestOption } from "../../core/application_support.ts";
 import { yamlReader } from "../rules/rules.ts";
 import { errorText } from "../service/log.ts";
 
-/** An option as the table of its command has it. */
+/** An option in the table of its command. */
 export interface Option {
   /** The option's line in the help. */
   readonly text: string;
@@ -45,7 +45,7 @@ export interface Tools {
   readonly complain: (line: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ended: () => Promise<unknown>;
-  /** Calls back whenever the rules are to be read again; returns a function that ends it. */
+  /** Calls back whenever the rules must be read again; returns a function that ends this. */
   readonly onReload: (reload: () => void) => () => void;
 }
 
@@ -82,14 +82,14 @@ export const COMMON_OPTIONS = {
   version: { text: "print the version" },
 } as const;
 
-/** How rules are read, and the options of those who read them from elsewhere, too. */
+/** The options for how rules are read, wherever they come from. */
 export const RULE_OPTIONS = {
   format: { choices: ["auto", "tidegate", "envoy"], text: "the format of the rules; default auto" },
   "merge-domains": { text: "let several files add rules to the same domain" },
   config: { value: "FILE", text: 'a JSON or YAML file with options: { "drain-delay": "5s" }' },
 } as const;
 
-/** The token of a service that does not answer everybody. */
+/** The token of a service that requires one. */
 export const TOKEN_OPTION = {
   value: "TEXT",
   text: "the token required to change anything or to see keys",
@@ -212,7 +212,7 @@ function readJson(path: string, text: string): unknown {
   }
 }
 
-/** The value of an option that is no argument. */
+/** The value of an option that does not come from an argument. */
 function valueOf(name: string, option: Option, text: string, from: string): string | boolean {
   if (takesValue(option)) return text;
   if (text === "true" || text === "false") return text === "true";
@@ -252,19 +252,19 @@ export function redisUrlOf(text: string | undefined, option: string): string | u
   throw usageError(`${option} must be a URL such as redis://host:port`);
 }
 
-/** The error of wrong arguments, with a status of 2. */
+/** The error for wrong arguments, with the exit status 2. */
 export function usageError(message: string): Error {
   const error = new Error(`tidegate: ${message}`);
   error.name = "UsageError";
   return error;
 }
 
-/** Whether an error is one of wrong arguments. */
+/** Whether an error is about wrong arguments. */
 export function isUsageError(error: unknown): boolean {
   return error instanceof Error && error.name === "UsageError";
 }
 
-/** An error in a line: with its causes, and with advice where the system refused something. */
+/** An error in a line, with its causes, and with advice if the system refused something. */
 export function failureText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error);
   const system = error as SystemError;
@@ -282,7 +282,7 @@ interface SystemError extends Error {
   readonly port?: number;
 }
 
-/** Advice where the system refused something, by the code of its error. */
+/** Advice for errors of the system, by their code. */
 const ADVICE: Readonly<Record<string, (error: SystemError) => string>> = {
   ENOENT: ({ path = "" }) => `${path} does not exist (ENOENT): check the path`,
   EISDIR: () => `it is a folder (EISDIR): give a file in it instead`,

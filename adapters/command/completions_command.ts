@@ -1,5 +1,6 @@
 /*
- * `tidegate completions`: what shells need to complete the command, made from the tables of options.
+ * `tidegate completions`: prints the completions of the command for a shell, made from the tables
+ * of options.
  */
 
 import {
@@ -25,7 +26,7 @@ const SHELLS: Readonly<Record<string, (commands: readonly Command[]) => string>>
   fish: fishScript,
 };
 
-/** Makes the command that completes the given ones, and itself. */
+/** Makes the command that completes the given commands, and itself. */
 export function completionsCommand(others: readonly Command[]): Command {
   const completions: Command = defineCommand({
     name: "completions",
@@ -63,7 +64,7 @@ function bashScript(commands: readonly Command[]): string {
   const cases = commands.map((command) => {
     const { name: own, operandChoices = [] } = command;
     const words = wordsOf(command);
-    // A value without choices is a file, or nothing that is known.
+    // A value without choices is a file, or cannot be completed.
     const values = words.filter(({ takesValue }) => takesValue).map(({ name, choices }) =>
       `      "${own} --${name}") words="${choices}" ;;\n`
     );

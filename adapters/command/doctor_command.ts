@@ -1,5 +1,6 @@
 /*
- * `tidegate doctor`: what slips past the limits of a server, or of the proxy in front of it.
+ * `tidegate doctor`: finds requests that slip past the limits of a server, or of the proxy in front
+ * of it.
  */
 
 import {

@@ -1,6 +1,5 @@
 /*
- * `tidegate explain`: which rules hold for descriptors, and what they say of the counters that there
- * are.
+ * `tidegate explain`: shows which rules hold for descriptors, and the state of their counters.
  */
 
 import { memoryStore } from "../../mod.ts";
@@ -96,7 +95,7 @@ async function explainCounters(
 async function openRedis(url: string) {
   // Loaded here, so that no other command waits for it.
   const { storeOnRedis } = await import("../service/store_on_redis.ts");
-  // A person waits longer than a request may.
+  // A person can wait for longer than a request can.
   return await storeOnRedis({ url, deadline: 5_000 }, () => {});
 }
 

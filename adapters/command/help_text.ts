@@ -1,6 +1,6 @@
 /*
- * The texts of `--help`. They are made from the tables by which arguments are parsed, so that help
- * and behavior cannot disagree.
+ * The texts of `--help`. They are made from the tables that also parse arguments, so help and
+ * behavior cannot disagree.
  */
 
 import {

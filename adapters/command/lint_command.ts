@@ -23,7 +23,8 @@ export const lintCommand: Command = defineCommand({
       if (rules === undefined || (values.strict === true && problems.length > 0)) status = 1;
       else {
         const domains = [...rules.domains.keys()].join(", ");
-        // As the service's page counts them: the others are only the way to their inner rules.
+        // The service's page counts rules in the same way. Other rules only lead to their inner
+        // rules.
         const { length } = rules.rules.filter(({ kind }) => kind !== "open");
         tools.print(`${path}: ${length === 1 ? "1 rule" : `${length} rules`} in ${domains}`);
       }

@@ -1,5 +1,5 @@
 /*
- * The logs that a command is given by their paths, and the options that say how they are read.
+ * The logs at the paths that a command receives, and the options that say how they are read.
  */
 
 import { createReadStream } from "node:fs";
@@ -53,7 +53,7 @@ export interface OpenLogs {
   readonly end: () => void;
 }
 
-/** Opens logs; `action` says what for. */
+/** Opens logs; `action` names the purpose, for errors. */
 export async function openLogs(
   action: string,
   paths: readonly string[],

@@ -96,7 +96,7 @@ async function runReplay(
     report = await replayRules(logs, rules, values.rules, options).finally(end);
   }
   if (values.json === true) {
-    // Nothing but JSON may stand among it.
+    // The output must be JSON only.
     for (const line of unreadLines(report)) tools.complain(line);
     tools.print(replayJson(report, sweeps));
   } else tools.print(replayTable(report, sweeps));

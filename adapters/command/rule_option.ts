@@ -46,7 +46,7 @@ function ruleOf(text: string): LimitOptions {
 /**
  * A period must have its unit: on a command line, a number alone may be meant as seconds.
  *
- * @param option The option of the command that it is part of.
+ * @param option The option of the command that contains the period.
  */
 export function periodOf(option: string, name: string, text: string): Period {
   const action = `read --${option}`;

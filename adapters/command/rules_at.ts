@@ -1,5 +1,5 @@
 /*
- * The rules that a command is given by their place: a file, a folder, or Redis.
+ * The rules at the place that a command receives: a file, a folder, or Redis.
  */
 
 import { withTimeout } from "../../core/application_support.ts";
@@ -38,14 +38,14 @@ export async function readAt(
   return read;
 }
 
-/** Milliseconds for which a service that starts dials Redis for its rules. */
+/** Milliseconds for which a starting service tries to reach Redis for its rules. */
 const FIRST_DIAL = 5_000;
 
 /**
  * The source of the rules at a path.
  *
- * @param onError Receives errors of a connection, which is dialled again; without it the first one
- * is the end.
+ * @param onError Receives errors of a connection, which is then reopened; without it the first
+ * error ends the command.
  */
 export async function sourceOf(
   path: string,

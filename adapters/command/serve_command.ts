@@ -24,7 +24,7 @@ import {
 } from "./command_options.ts";
 import { sourceOf } from "./rules_at.ts";
 
-/** Where rules are looked for if nobody says. */
+/** The default places for rules. */
 const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 
 const OPTIONS = {
@@ -113,7 +113,7 @@ async function runServe(
     }`;
     throw usageError(rule);
   }
-  // Asked for before the start, so that no signal comes too soon.
+  // The wait for signals begins before the start, so that no signal comes too soon.
   const ended = endOf();
   const log = logOf(values, print);
   const onError = (error: unknown) => log({ event: "redis-error", error: errorText(error) });
@@ -125,11 +125,11 @@ async function runServe(
   );
   const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
   const isStarted = await Promise.race([starting.then(() => true), ended.then(() => false)]);
-  // It is to end while it starts: what it waits for is let go of.
+  // The service must end during its start, so the source that it waits for is closed.
   if (!isStarted) await source.close?.();
   try {
     const service = await starting;
-    // Whoever presses Ctrl-C wants an end, and no balancer to notice first.
+    // Ctrl-C means an end at once, without a delay for balancers.
     await service.stop(undefined, await ended === "SIGINT" ? 0 : undefined);
   } catch (error) {
     if (isStarted) throw error;
@@ -154,8 +154,8 @@ function withAdvice(source: RuleSource): RuleSource {
 }
 
 /**
- * The port of gRPC. Unless one is asked for, the service does without where the packages are not
- * there.
+ * The port of gRPC. If no port is given and the packages are not installed, the service runs
+ * without gRPC.
  */
 async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undefined> {
   if (values["no-grpc"] === true) return undefined;
@@ -171,7 +171,7 @@ async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undef
   }
 }
 
-/** A log of the events that are to be printed. */
+/** A log that prints events of the chosen level. */
 function logOf({ "log-level": level = "info" }: ServeValues, print: Tools["print"]): Log {
   const write = lineLog((line) => print(line.trimEnd()));
   return (event) => {
@@ -217,7 +217,7 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
   };
 }
 
-/** Where the counters are: `sqlite:FILE`, or the URL of a Postgres, also after `postgres:`. */
+/** The store of the counters: `sqlite:FILE`, or the URL of a Postgres, also after `postgres:`. */
 function storeOf(
   { store, "on-unavailable": onUnavailable = "throw" }: ServeValues,
 ): Pick<ServeOptions, "sqlite" | "postgres"> {
@@ -226,6 +226,6 @@ function storeOf(
   if (path !== undefined) return { sqlite: { path, onUnavailable } };
   const [, url] = /^(?:postgres:)?(postgres(?:ql)?:\/\/.+)$/s.exec(store) ?? [];
   if (url !== undefined) return { postgres: { url, onUnavailable } };
-  // It is not repeated, because it may hold a password.
+  // The message does not repeat the value, because it may hold a password.
   throw usageError("--store must be sqlite:FILE or postgres://USER@HOST/DATABASE");
 }

@@ -1,5 +1,5 @@
 /*
- * `tidegate simulate`: traffic for those who have no log at hand.
+ * `tidegate simulate`: makes traffic for users who have no log.
  */
 
 import process from "node:process";
@@ -49,7 +49,7 @@ export const simulateCommand: Command = defineCommand({
 
 /** Prints traffic as a log with columns. */
 async function printTraffic(traffic: ReturnType<typeof simulate>, { print }: Tools): Promise<void> {
-  // A reader such as `head` may have seen enough.
+  // A reader such as `head` may close the pipe early.
   let isClosed = false;
   process.stdout.once("error", () => isClosed = true);
   let lines = ["time,client"];

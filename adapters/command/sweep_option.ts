@@ -58,7 +58,7 @@ function sweepOfBursts(limit: number, period: LimitOptions["period"]): Sweep {
   };
 }
 
-/** The limits of a sweep's result that refuse nobody. */
+/** The limits in a sweep's result that refuse no client. */
 export function foundCandidates(
   { families, nameOf }: Sweep,
   sweeps: readonly SweepReport[],

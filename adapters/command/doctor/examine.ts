@@ -1,5 +1,6 @@
 /*
- * Examines the limit of a URL as an attacker would: spends it, then tries what may slip past.
+ * Examines the limit of a URL as an attacker would: uses it up, then tries requests that may slip
+ * past it.
  */
 
 import { type ForgedRequest, forgedRequests, plainRequest } from "./forged_requests.ts";
@@ -7,7 +8,7 @@ import { type ProbeAnswer, sendRequest } from "./send_request.ts";
 
 /** How a URL is examined. */
 export interface ExamineOptions {
-  /** The most requests that are sent. */
+  /** The most requests to send. */
   readonly most: number;
   /** Receives the findings, a line each. */
   readonly print: (line: string) => void;
@@ -27,10 +28,10 @@ export interface Examination {
   readonly isShared: boolean | undefined;
 }
 
-/** Refusals of limits: a proxy that knows no 429 answers with 403 or 503. */
+/** Statuses of refusals: some proxies answer with 403 or 503 instead of 429. */
 const REFUSALS: readonly number[] = [429, 403, 503];
 
-/** Examines a URL; it sends requests to its server and to nobody else, and follows no redirect. */
+/** Examines a URL. It sends requests only to the URL's server, and follows no redirect. */
 export async function examine(url: URL, { most, print }: ExamineOptions): Promise<Examination> {
   let sent = 0;
   const hasRoom = () => sent < most;
@@ -47,7 +48,7 @@ export async function examine(url: URL, { most, print }: ExamineOptions): Promis
     );
   }
 
-  /** Spends the limit; whether the plain request is refused now. */
+  /** Uses the limit up; answers whether the plain request is then refused. */
   async function spend(): Promise<boolean> {
     while (hasRoom()) {
       const answer = await send(plain);
@@ -63,7 +64,7 @@ export async function examine(url: URL, { most, print }: ExamineOptions): Promis
       if (answer === undefined || !isServed(answer, first!, request)) return false;
       if (!hasRoom()) return undefined;
       const after = await send(plain);
-      // Otherwise the limit has units again, and whoever asks passes.
+      // Otherwise the limit has units again, and any request passes.
       if (after !== undefined && REFUSALS.includes(after.status)) return true;
       if (!await spend()) return undefined;
     }
@@ -87,7 +88,7 @@ export async function examine(url: URL, { most, print }: ExamineOptions): Promis
   return { sent, isLimited: true, isComplete: hasRoom(), passed, isShared };
 }
 
-/** Whether a request got what the first one got. */
+/** Whether a request got the same answer as the first request. */
 function isServed(
   { status, body }: NonNullable<ProbeAnswer>,
   first: NonNullable<ProbeAnswer>,
@@ -96,7 +97,7 @@ function isServed(
   return status === first.status && (method === "HEAD" || body === first.body);
 }
 
-/** The answers to a few requests while the service is away. */
+/** Describes the answers to a few requests while the service is unreachable. */
 export async function examineAway(url: URL): Promise<string> {
   const answers = [];
   for (let times = 0; times < 3; times++) answers.push(await sendRequest(url, plainRequest(url)));

@@ -1,6 +1,6 @@
 /*
- * Requests as clients forge them to slip past a limit: fields that somebody may believe, fields that
- * are double or missing, other spellings of the path, long values.
+ * Requests as clients forge them to slip past a limit: fields that a server may believe, fields
+ * that are repeated or missing, other spellings of the path, long values.
  */
 
 /** A request as it is sent. */
@@ -10,9 +10,9 @@ export interface ForgedRequest {
   readonly method: string;
   /** The target of the request line. */
   readonly target: string;
-  /** Header lines beside Host. */
+  /** Header lines other than Host. */
   readonly lines: readonly string[];
-  /** The field Host; by default that of the URL, `null` for none. */
+  /** The field Host; default is the URL's host, `null` for none. */
   readonly host?: string | null;
   readonly version?: "1.0" | "1.1";
 }
@@ -77,7 +77,7 @@ export function forgedRequests(url: URL): readonly ForgedRequest[] {
   ];
 }
 
-/** Other spellings of a path, which some servers take for it. */
+/** Other spellings that some servers read as the path. */
 function spellings(path: string): readonly string[] {
   const letter = path.search(/[a-z]/i);
   const coded = letter === -1 ? [] : [

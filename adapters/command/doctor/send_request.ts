@@ -56,7 +56,8 @@ function open({ protocol, hostname, port }: URL, localAddress: string | undefine
   const isSecure = protocol === "https:";
   const socket = connect({ host, port: Number(port || (isSecure ? 443 : 80)), localAddress });
   if (!isSecure) return socket;
-  // The question is what passes, and not whether the certificate is right. An address is no name.
+  // Certificates are not checked, because the question is only which requests pass. An IP address
+  // is not a server name.
   const servername = /^[\d.]+$|:/.test(host) ? "" : host;
   const secure = connectSecure({ socket, servername, rejectUnauthorized: false });
   socket.on("error", (error) => secure.destroy(error));
