@@ -6,7 +6,7 @@ export interface LogEvent {
   readonly [fact: string]: unknown;
 }
 
-/** Where events go. */
+/** Receives events. */
 export type Log = (event: LogEvent) => void;
 
 /**

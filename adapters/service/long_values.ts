@@ -1,7 +1,7 @@
 /*
- * Values that are too long to be kept. Clients choose them (a path, a header). If they were refused
- * as malformed, a proxy that admits on errors would let the call pass, and with it every other
- * limit. So a long value is matched unchanged, and counted by a keyed hash of it.
+ * Values that are too long to be kept. Clients choose them (a path, a header). If such a value were
+ * refused as malformed, a proxy that admits on errors would let the call pass all limits. So a long
+ * value is matched unchanged, and counted under a keyed hash of it.
  */
 
 import { createHmac } from "node:crypto";
@@ -14,9 +14,9 @@ const SHOWN = 64;
 /**
  * The engine for requests with values of any length.
  *
- * @param longest The most characters of a value that is kept as it is.
- * @param secret The key of the hash, without which nobody can find a short value that is counted as a
- * long one. Services that share a store must share it.
+ * @param longest The most characters of a value that is kept unchanged.
+ * @param secret The key of the hash. Without the key, a client cannot find a short value that
+ * counts as a long value. Services that share a store must share the key.
  */
 export function countingLongValues(
   engine: RuleEngine,

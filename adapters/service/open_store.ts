@@ -17,7 +17,7 @@ import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
 
 /** How the service uses a SQLite file. */
 export interface SqliteOptions {
-  /** The path of the file, which is made if there is none. */
+  /** The path of the file, which is created if it does not exist. */
   readonly path: string;
   /** How calls are decided while another process holds the lock; default `"throw"`, which answers 503. */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
@@ -37,7 +37,10 @@ export function outsideOf(
   return redis ?? postgres ?? sqlite;
 }
 
-/** The store of a thread: a program's own, one outside, a shared one, or one of this process. */
+/**
+ * The store of a thread: the program's own store, an outside store, a shared store, or a store of
+ * this process.
+ */
 export interface StoreSettings extends OutsideSettings {
   readonly store?: Store | undefined;
   /** The shared store of the main thread. */

@@ -1,6 +1,6 @@
 /*
- * Outages of the store, recognised by their effect on calls: some calls end in an error; the outage
- * policy decides others, and without this file those would look like any other call.
+ * Outages of the store, recognised by their effect on calls. Some calls end in an error. The outage
+ * policy decides others, which without this file would look like any other call.
  */
 
 import { andThen, type MaybePromise } from "../../core/application_support.ts";
@@ -9,11 +9,14 @@ import { errorText, type Log } from "./log.ts";
 
 /** The outages of an engine's store. */
 export interface Outages {
-  /** The engine, whose answers and errors now tell of outages. */
+  /** The engine, with its answers and errors observed. */
   readonly engine: RuleEngine;
   /** The start of the current outage, in milliseconds since the Unix epoch; 0 without an outage. */
   since(): number;
-  /** Whether a call met the outage in the last ten seconds: without calls nobody knows its end. */
+  /**
+   * Whether a call met the outage in the last ten seconds: without calls, the end of an outage goes
+   * unnoticed.
+   */
   isFresh(): boolean;
 }
 

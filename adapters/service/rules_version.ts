@@ -1,5 +1,5 @@
 /*
- * Which rules are in force, so that people see whether a change has arrived everywhere.
+ * The version of the rules in force, so that people see whether a change has arrived everywhere.
  */
 
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ export interface RulesVersion {
 /** The version before any rules are loaded. */
 export const NO_VERSION: RulesVersion = { hash: "", since: 0 };
 
-/** The version of documents that are put in force now. */
+/** The version of documents that come into force now. */
 export function rulesVersion(documents: readonly RuleDocument[]): RulesVersion {
   const hash = createHash("sha256");
   for (const document of documents) {

@@ -1,6 +1,6 @@
 /*
- * The decision service: its parts are started one after the other, each adds what ends it, and all end
- * in the opposite order.
+ * The decision service. Its parts are started one after the other, each adds a function that ends
+ * it, and all end in the opposite order.
  */
 
 import type { Store } from "../../mod.ts";
@@ -35,15 +35,15 @@ export interface Service {
   readonly url: string;
   /** The port of HTTP. */
   readonly port: number;
-  /** The port of gRPC; `undefined` without it. */
+  /** The port of gRPC; `undefined` without gRPC. */
   readonly grpcPort: number | undefined;
-  /** Reads the rules and the certificate now; whether those that are there hold. */
+  /** Reads the rules and the certificate now; answers whether both could be used. */
   reload(): Promise<boolean>;
   /** The counts of all threads. */
   figures(): Promise<FiguresSnapshot>;
   /**
-   * Ends the service: after the `drainDelay` it takes no more calls, and lets those under way end for
-   * so many milliseconds; default 5,000.
+   * Ends the service: after the `drainDelay` it takes no more calls, and gives calls under way
+   * `grace` milliseconds to end; default 5,000.
    *
    * @param drainDelay Replaces the option of that name.
    */
@@ -55,7 +55,7 @@ export interface Service {
  *
  * @param options Only `rules` is required.
  * @throws {Error} If the rules cannot be loaded, or a port is taken; nothing is left running.
- * @throws {TypeError} If options do not go together.
+ * @throws {TypeError} If options cannot be combined.
  *
  * @example
  * ```ts
@@ -108,11 +108,11 @@ export async function serve(options: ServeOptions): Promise<Service> {
   }
 }
 
-/** A service that runs, as data. */
+/** A running service, as data. */
 interface RunningService {
   readonly settings: ServeSettings;
   readonly store: Store;
-  /** This thread: the only one, or the one that workers ask. */
+  /** This thread: the only thread, or the main thread of workers. */
   readonly thread: ServiceThread;
   readonly links: ThreadLinks;
   /** This thread, or the workers. */
@@ -133,7 +133,7 @@ interface RunningService {
   readonly ends: (() => Promise<unknown> | void)[];
 }
 
-/** Makes a service that has its store and its thread, and neither rules nor servers yet. */
+/** Makes a service with its store and its thread, but without rules and servers. */
 async function openService(settings: ServeSettings): Promise<RunningService> {
   const { log, source } = settings;
   const store = await openStore(settings, log);
@@ -162,7 +162,9 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
   return service;
 }
 
-/** Records the counts at the beginning of each minute; returns a function that ends this. */
+/**
+ * Records the counts at the beginning of each minute; returns a function that stops the recording.
+ */
 function keepHistory(service: RunningService): () => void {
   const wait = () => 60_000 - Date.now() % 60_000;
   let timer: ReturnType<typeof setTimeout> | undefined = setTimeout(async function look() {
@@ -175,7 +177,7 @@ function keepHistory(service: RunningService): () => void {
   };
 }
 
-/** The counts of all threads, after they became part of the history. */
+/** The counts of all threads, which are recorded in the history first. */
 async function recorded(
   service: RunningService,
   search: string | undefined,
@@ -231,7 +233,7 @@ function storeKindOf({ store, redis, postgres, sqlite, threads }: ServeSettings)
 /**
  * The counts of all threads.
  *
- * @param search Text of the keys that are wanted; without it the figures have no keys.
+ * @param search Text that the listed keys contain; without it the figures have no keys.
  */
 async function allFigures(
   { settings: { threads }, thread, servers, events }: RunningService,
@@ -277,7 +279,7 @@ async function followSource(service: RunningService): Promise<FollowedRules> {
   return service.followed = followed;
 }
 
-/** Reads the certificate, where there is one, and follows its changes. */
+/** Reads the certificate, if there is one, and follows its changes. */
 async function followTls(service: RunningService): Promise<void> {
   const { settings: { tls, log } } = service;
   if (tls === undefined) return;
@@ -308,7 +310,7 @@ async function startPool(service: RunningService): Promise<Servers> {
     links,
     onRestart: () => service.events.restarts++,
   });
-  // Rules that changed while the workers started.
+  // The rules may have changed while the workers started.
   if (engine.rules !== rules) void workers.apply(engine.rules.files, service.version);
   return workers;
 }
@@ -337,7 +339,7 @@ function workerSettings(service: RunningService, shared: Ports | undefined): Wor
   };
 }
 
-/** Ends all parts, the last one first, also after an end that failed. */
+/** Ends all parts, the last part first. It continues if the end of a part fails. */
 async function endAll({ ends, settings }: RunningService): Promise<void> {
   for (const end of ends.reverse()) {
     try {

@@ -1,5 +1,5 @@
 /*
- * The options of a service, and what they come to once they are checked and the defaults are in.
+ * The options of a service, and its settings: the checked options with their defaults.
  */
 
 import {
@@ -39,11 +39,11 @@ export interface ServeOptions {
   readonly mergeDomains?: boolean | undefined;
   /** Where to listen; default `"127.0.0.1"`. */
   readonly hostname?: string | undefined;
-  /** The port for HTTP; 0 for a free one; default 8080. */
+  /** The port for HTTP; 0 for a free port; default 8080. */
   readonly port?: number | undefined;
-  /** The port for gRPC; 0 for a free one; without it there is no gRPC. */
+  /** The port for gRPC; 0 for a free port; without it there is no gRPC. */
   readonly grpcPort?: number | undefined;
-  /** The certificate of HTTP and gRPC; without it neither is encrypted. */
+  /** The certificate for HTTP and gRPC; without it they are not encrypted. */
   readonly tls?: TlsFiles | undefined;
   /** Threads that serve: workers, or this thread if 1 (default); 1 on Node before 22.12. */
   readonly threads?: number | undefined;
@@ -61,49 +61,50 @@ export interface ServeOptions {
   /** Keeps counters in a store of your own; only with one thread. */
   readonly store?: Store | undefined;
   /**
-   * A file for the counters of the embedded store, so that a restart forgets none: it is read at the
-   * start, and written at the end and every so often. Only with one thread, and without Redis.
+   * A file for the counters of the embedded store, so that a restart keeps them. It is read at the
+   * start, and written at the end and every `snapshotEvery`. Only with one thread, and without
+   * Redis.
    */
   readonly snapshot?: string | undefined;
   /** Milliseconds from one write of the snapshot to the next; default 30,000. */
   readonly snapshotEvery?: number | undefined;
   /**
-   * The token that calls must bring to change anything or to see a key; without it all calls may.
+   * The token that calls must have to change anything or to see keys. Without it, all calls may do
+   * both.
    */
   readonly token?: string | undefined;
-  /** The proxies whose word on a client's address is believed; default those on this machine. */
+  /** The proxies that are believed about a client's address; default: proxies on this machine. */
   readonly trustedProxies?: readonly string[] | undefined;
   /**
-   * Whether answers to Envoy have it add `RateLimit`, `RateLimit-Policy` and `Retry-After` to the
-   * answers of its clients; default no.
+   * Whether answers make Envoy add `RateLimit`, `RateLimit-Policy` and `Retry-After` to the answers
+   * of its clients; default no.
    */
   readonly responseHeaders?: boolean | undefined;
   /** Whether decisions have spans and metrics, by the package `@opentelemetry/api`; default no. */
   readonly openTelemetry?: boolean | undefined;
-  /** Whether nothing is refused, and what would have been is reported; default no. */
+  /** Whether nothing is refused, and refusals are only reported; default no. */
   readonly shadow?: boolean | undefined;
   /** Bits of an IPv6 address that count, 32 to 128; default 64. */
   readonly ipv6Prefix?: number | undefined;
   /**
-   * How individual limits of keys are remembered, and what decides when the source cannot give
-   * them.
+   * How individual limits of keys are remembered, and what decides if the source cannot give them.
    */
   readonly lookupCache?: KeyLimitsOptions | undefined;
   /**
-   * Milliseconds for which a service that ends still takes calls, so that balancers see that it is not
-   * ready, and clients leave: `/readyz` is a 503, and every answer ends its connection; default 0.
+   * Milliseconds for which a stopping service still takes calls. Meanwhile `/readyz` is a 503 and
+   * every answer ends its connection, so that balancers and clients leave; default 0.
    */
   readonly drainDelay?: number | undefined;
   /** The most bytes of a body; default 1 MiB. */
   readonly maxBody?: number | undefined;
   /**
-   * The most connections of a thread at once; more are closed as they come. Default 10,000. Bun's
-   * server knows no such limit.
+   * The most connections of a thread at once; further connections are closed. Default 10,000. Bun's
+   * server has no such limit.
    */
   readonly maxConnections?: number | undefined;
   /** How much a body may ask for. */
   readonly limits?: Partial<RequestBounds> | undefined;
-  /** Where events go; default nowhere. */
+  /** Receives events; default: events are dropped. */
   readonly log?: Log | undefined;
 }
 
@@ -132,7 +133,7 @@ export type ServeSettings =
   & {
     readonly source: RuleSource;
     readonly limits: RequestBounds;
-    /** Where events go; it does not throw, and repeats no error without end. */
+    /** Receives events. It does not throw, and bounds repeated errors. */
     readonly log: Log;
   };
 
@@ -146,8 +147,8 @@ export type CallSettings = Pick<
 /**
  * Checks the options of a service.
  *
- * @throws {TypeError} If options are of the wrong type, or do not go together.
- * @throws {RangeError} If one is out of range.
+ * @throws {TypeError} If options are of the wrong type, or cannot be combined.
+ * @throws {RangeError} If an option is out of range.
  */
 export function readServeOptions(options: ServeOptions): ServeSettings {
   checkOptions<ServeOptions>("serve", options, {
@@ -269,7 +270,7 @@ function checkThreads(action: string, _option: string, threads: unknown): void {
   }
 }
 
-/** The same log, but an error that comes again and again is written at most five times a second. */
+/** The log, but an error that repeats is written at most five times a second. */
 function quietLog(written: Log): Log {
   const log = guarded(written, firstPrinted());
   const errors = limiter(gcra({ limit: 5, period: "1s" }), {

@@ -1,6 +1,6 @@
 /**
- * The decision service: rules that any proxy or program can ask, by HTTP, by Envoy's protocol or by
- * a proxy's `auth_request`.
+ * The decision service. Any proxy or program can ask it for decisions by rules, over HTTP, Envoy's
+ * protocol or a proxy's `auth_request`.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /*
- * The counters of a service in a file, so that a restart forgets none. The file is written whole beside
- * the old one and takes its place by a rename: whoever reads it finds one or the other. Reading it
- * never keeps a service from its start, whatever the file holds.
+ * The counters of a service in a file, so that a restart keeps them. A new file is written
+ * completely, and then replaces the old file by a rename, so a reader finds either the old or the
+ * new one. A service starts whatever the file holds.
  */
 
 import { createReadStream } from "node:fs";
@@ -14,16 +14,16 @@ import type { ServeSettings } from "./serve_options.ts";
 /** The store of a snapshot. */
 type SnapshotStore = Pick<MemoryStore, "dump" | "restore">;
 
-/** The longest line that is kept, in characters; a longer one counts as of another shape. */
+/** The longest line that is kept, in characters; a longer line counts as malformed. */
 const LONGEST_LINE = 2 ** 24;
 /** How much text is written at once. */
 const CHUNK = 2 ** 18;
 
 /**
- * Reads the snapshot of the settings into a store, and then writes it every so often, if there is to be
- * one. A file that holds anything but a snapshot is left alone: its name may be a mistake.
+ * If the settings name a snapshot, reads it into a store, and then writes it at intervals. A file
+ * that is not a snapshot is left alone, because its name may be a mistake.
  *
- * @returns A function that writes it a last time, after a write that is under way.
+ * @returns A function that writes the snapshot a last time, after any write that is under way.
  */
 export async function followSnapshot(
   { snapshot: path, snapshotEvery, log }: Pick<
@@ -56,7 +56,7 @@ export async function followSnapshot(
 }
 
 /**
- * Reads a snapshot file, as far as it can be read; the log learns what it held.
+ * Reads a snapshot file, as far as it can be read, and logs what it held.
  *
  * @returns Whether the file may be written over.
  */
@@ -76,7 +76,7 @@ async function readSnapshot(store: SnapshotStore, path: string, log: Log): Promi
   }
 }
 
-/** Writes the keys of a store into a file, which is there whole or not at all. */
+/** Writes the keys of a store into a file, which appears completely or not at all. */
 async function writeSnapshot(store: SnapshotStore, path: string): Promise<void> {
   const besides = `${path}.new`;
   // Keys are often names or addresses of people.
@@ -100,7 +100,7 @@ async function writeSnapshot(store: SnapshotStore, path: string): Promise<void> 
   }
 }
 
-/** The lines of a file; of a line that is too long, an empty one. */
+/** The lines of a file; a line that is too long becomes an empty line. */
 async function* linesOf(path: string): AsyncGenerator<string, void> {
   let rest = "";
   let isTooLong = false;

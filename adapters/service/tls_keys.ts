@@ -1,6 +1,6 @@
 /*
- * The certificate of the service: PEM files, which are read again while it runs. Files that cannot be
- * used leave the old ones in place.
+ * The certificate of the service: PEM files, which are read again while it runs. If new files
+ * cannot be used, the old certificate stays.
  */
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -9,13 +9,16 @@ import { createSecureContext, type TlsOptions } from "node:tls";
 
 import { errorText, type Log } from "./log.ts";
 
-/** Where the certificate is, in PEM. */
+/** The PEM files of the certificate. */
 export interface TlsFiles {
-  /** The file of the certificate, and of those between it and the authority's own. */
+  /** The file of the certificate and the intermediate certificates. */
   readonly cert: string;
   /** The file of its private key. */
   readonly key: string;
-  /** The file of the authorities whose certificates clients must have; without it they need none. */
+  /**
+   * The file of the authorities that must have issued the clients' certificates; without it clients
+   * need no certificate.
+   */
   readonly ca?: string | undefined;
   /** Milliseconds between looks at the files; default 2,000. */
   readonly pollEvery?: number | undefined;
@@ -28,16 +31,18 @@ export interface TlsKeys {
   readonly ca: string | undefined;
 }
 
-/** The certificate of a service that runs. */
+/** The certificate of a running service. */
 export interface FollowedTls {
   /** The keys that are in use now. */
   keys(): TlsKeys;
-  /** Reads the files now; whether those that are there hold. */
+  /** Reads the files now; answers whether they can be used. */
   reload(): Promise<boolean>;
   close(): void;
 }
 
-/** The options of a server of node:tls; with an authority, clients must have its certificates. */
+/**
+ * The options of a server of node:tls; with an authority, clients must have a certificate from it.
+ */
 export function secureOptions({ cert, key, ca }: TlsKeys): TlsOptions {
   const own = { cert, key };
   return ca === undefined ? own : { ...own, ca, requestCert: true, rejectUnauthorized: true };
@@ -46,8 +51,8 @@ export function secureOptions({ cert, key, ca }: TlsKeys): TlsOptions {
 /**
  * Reads the files, and follows them.
  *
- * @param apply Puts the new keys in place.
- * @throws {Error} If they cannot be used; the message says which one, and why.
+ * @param apply Applies the new keys.
+ * @throws {Error} If they cannot be used; the message says which file, and why.
  */
 export async function followTlsKeys(
   files: TlsFiles,
@@ -70,7 +75,10 @@ export async function followTlsKeys(
     }
   }
 
-  /** A change is taken once it has stood still: a certificate and its key are two files. */
+  /**
+   * A change is applied only when the files are quiet, because a certificate and its key are two
+   * files.
+   */
   async function look(): Promise<void> {
     const found = await readTlsKeys(files).catch(errorText);
     const mark = JSON.stringify(found);
@@ -109,7 +117,7 @@ async function readTlsKeys(files: TlsFiles): Promise<TlsKeys> {
     throw new Error(`Cannot serve TLS as ${rule}: it was valid until ${endOf(cert)}`);
   }
   const keys = { cert, key, ca };
-  // Servers refuse more than readers do, such as keys that are too small.
+  // Servers are stricter than readers: for example, they refuse keys that are too small.
   try {
     createSecureContext(secureOptions(keys));
   } catch (cause) {

@@ -15,10 +15,13 @@ import {
 import { verdictFields } from "../http/verdict_fields.ts";
 import type { EnvoyCall } from "./read_call.ts";
 
-/** The answer for one descriptor, in protobuf's JSON form, without what is at its default. */
+/**
+ * The answer for one descriptor, in protobuf's JSON form, without fields that have their default
+ * value.
+ */
 export interface EnvoyStatus {
   readonly code: "OK" | "OVER_LIMIT";
-  /** The limit that a descriptor has met. */
+  /** The limit that decided about a descriptor. */
   readonly currentLimit?: {
     readonly name: string | undefined;
     readonly requestsPerUnit: number;
@@ -30,7 +33,7 @@ export interface EnvoyStatus {
   readonly durationUntilReset?: string;
 }
 
-/** The answer to a call, likewise. */
+/** The answer to a call, in the same form. */
 export interface EnvoyAnswer {
   readonly overallCode: "OK" | "OVER_LIMIT";
   /** The fields that Envoy adds to its client's answer. */
@@ -41,9 +44,10 @@ export interface EnvoyAnswer {
 }
 
 /**
- * Decides a call; one of an unknown domain is admitted. Descriptors that give units back do so before
- * the others take any. A call with a malformed descriptor is refused as such, unless the others refuse
- * it: an error may admit it.
+ * Decides a call; a call of an unknown domain is admitted. Descriptors that give units back do so
+ * before other descriptors take units. A call with a malformed descriptor ends in an error, unless
+ * another descriptor refuses it. The refusal comes first because Envoy may admit a request on an
+ * error.
  *
  * @param withFields Whether the answer has header fields.
  */
@@ -100,7 +104,9 @@ function decidePart(
 
 const OPEN: EnvoyStatus = { code: "OK" };
 
-/** An unlimited rule: Envoy reports the largest number as what is left. */
+/**
+ * The status under an unlimited rule: Envoy's service reports the largest number as the units left.
+ */
 const UNLIMITED: EnvoyStatus = { code: "OK", limitRemaining: 2 ** 32 - 1 };
 
 function statusOf(verdict: RuleVerdict): EnvoyStatus {
@@ -122,7 +128,7 @@ function statusOf(verdict: RuleVerdict): EnvoyStatus {
   };
 }
 
-/** The limit that refuses; without a refusal, the limit that has the least left. */
+/** The limit that refuses; without a refusal, the limit with the fewest units left. */
 function tightestOf(
   policies: readonly Policy[],
   decision: Decision,

@@ -1,6 +1,6 @@
 /*
  * The gRPC side of the service: Envoy's rate limit service over the rules, by the packages
- * `@grpc/grpc-js` and `@grpc/proto-loader`. A call that is wrong is the call's own error.
+ * `@grpc/grpc-js` and `@grpc/proto-loader`. A malformed call ends in an error of that call alone.
  */
 
 import { Buffer } from "node:buffer";
@@ -35,23 +35,27 @@ export interface GrpcOptions
   readonly engine: RuleEngine;
   readonly tls: TlsKeys | undefined;
   readonly figures: Figures;
-  /** Whether it takes calls, for those who ask for its health. */
+  /** Whether it takes calls, for health checks. */
   readonly isReady: () => boolean;
   readonly onError: (error: unknown) => void;
 }
 
 /** A gRPC server that listens. */
 export interface GrpcServer extends HttpServer {
-  /** Reports to those who watch its health that it takes no more calls soon. */
+  /** Tells health watchers that it will soon take no more calls. */
   drain(): void;
 }
 
-/** A message that is read when it is looked at, so that a bad one is the call's own error. */
+/**
+ * A message that is decoded only when it is used, so that a bad message ends in an error of its
+ * call alone.
+ */
 type Lazy = () => unknown;
 
 /**
- * Connections that are gone unnoticed end within some 80 s, and each after five minutes, so that
- * clients meet servers that were started meanwhile. In milliseconds.
+ * Milliseconds after which connections end. A connection whose client has vanished ends within some
+ * 80 s. Every connection ends after five minutes, so that clients reach servers that were started
+ * meanwhile.
  */
 const CHANNEL = {
   "grpc.keepalive_time_ms": 60_000,
@@ -60,7 +64,7 @@ const CHANNEL = {
   "grpc.max_connection_age_grace_ms": 10_000,
 } as const;
 
-/** The codes of gRPC by the statuses of HTTP, by which all calls are counted. */
+/** gRPC codes by HTTP status, because all calls are counted by HTTP statuses. */
 const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 503: 14 };
 
 /**
@@ -105,8 +109,8 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   server.addService(definitionOf(service), { shouldRateLimit });
   const health = healthService(loader, service.path.split("/")[1]!, options.isReady);
   server.addService(health.definition, health.implementation);
-  // The package binds no port that threads share, and keeps its first certificate; it does take
-  // connections, by credentials that can be others each time.
+  // The package cannot bind a port that threads share, and keeps its first certificate. So it is
+  // given connections, with credentials that may differ each time.
   const injectorOf = (keys: TlsKeys | undefined) =>
     server.createConnectionInjector(credentialsOf(grpc, keys));
   let injector = injectorOf(options.tls);
@@ -164,7 +168,7 @@ function callOf(read: Lazy, limits: RequestBounds): EnvoyCall {
 }
 
 /**
- * Loads the packages that the server is made by.
+ * Loads the packages that the server needs.
  *
  * @throws {Error} On Deno: a client that disconnects after some hundred calls ends the process there.
  */

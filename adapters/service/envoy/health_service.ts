@@ -1,5 +1,5 @@
 /*
- * gRPC's own question whether a server is well, which balancers and Kubernetes ask.
+ * gRPC's own health check, which balancers and Kubernetes use.
  *
  * Source: grpc/grpc, doc/health-checking.md, package grpc.health.v1.
  */
@@ -37,7 +37,7 @@ interface HealthResponse {
   readonly status: "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN";
 }
 
-/** The most streams that watch at a time. */
+/** The most streams that watch at the same time. */
 const MAX_WATCHERS = 1_000;
 
 const NOT_FOUND = 5;
@@ -47,7 +47,7 @@ const RESOURCE_EXHAUSTED = 8;
 export interface HealthService {
   readonly definition: ServiceDefinition;
   readonly implementation: UntypedServiceImplementation;
-  /** Tells those who watch how the server is now. */
+  /** Tells the watchers the server's current state. */
   tell(): void;
 }
 

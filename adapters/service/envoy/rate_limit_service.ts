@@ -1,7 +1,7 @@
 /*
  * Envoy's rate limit service as gRPC knows it: its path, and how its messages are read and written,
- * by the package `@grpc/proto-loader`. It makes functions from text, so that a runtime that forbids
- * that cannot serve gRPC.
+ * by the package `@grpc/proto-loader`. The package makes functions from text, so a runtime that
+ * forbids that cannot serve gRPC.
  *
  * Source: envoyproxy/data-plane-api, envoy/service/ratelimit/v3/rls.proto. The names of messages
  * are ours, because only numbers are sent.
@@ -25,7 +25,9 @@ function message(fields: Fields) {
   return { fields: Object.fromEntries(entries) };
 }
 
-/** Texts are read as bytes: the package takes those that are no UTF-8, and changes them. */
+/**
+ * Texts are read as bytes, because the package accepts texts that are not UTF-8, and changes them.
+ */
 const MESSAGES = {
   Request: message({
     domain: [1, "bytes"],
@@ -81,14 +83,14 @@ export interface RateLimitService {
   /**
    * A call in protobuf's JSON form.
    *
-   * @throws {RangeError} If the bytes are no message.
-   * @throws {TypeError} If a text is no UTF-8.
+   * @throws {RangeError} If the bytes are not a message.
+   * @throws {TypeError} If a text is not UTF-8.
    */
   read(bytes: Buffer): unknown;
   write(answer: EnvoyAnswer): Buffer;
 }
 
-/** Makes the service of the package. */
+/** Makes the service with the package. */
 export function rateLimitService(
   { fromJSON }: typeof import("@grpc/proto-loader"),
 ): RateLimitService {

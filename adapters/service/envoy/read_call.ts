@@ -36,15 +36,15 @@ export interface EnvoyCall extends RuleRequest {
 }
 
 /**
- * Reads a call, and refuses one that is malformed as a whole. A malformed descriptor frees none of
- * the others from their limits: these are decided. Names may have either spelling, numbers may be
- * text, and `null` means that a field is absent.
+ * Reads a call, and refuses one that is malformed as a whole. A malformed descriptor does not free
+ * the others from their limits: they are decided nevertheless. Names may have either spelling,
+ * numbers may be text, and `null` means that a field is absent.
  */
 export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
   const map = mapOf(data, "the body");
   const list = listOf(map.descriptors, "descriptors");
   const hits = hitsOf(map);
-  // In the protocol 0 units are those that nobody has set, which stand for 1.
+  // In the protocol 0 means that the units are not set, which stands for 1.
   const cost = hits === 0 ? 1 : hits;
   const domain = (map.domain ?? "") as string;
   const whole = { domain, cost };
@@ -113,7 +113,7 @@ function descriptorOf(item: unknown): Descriptor {
   return { entries, cost: hitsOf(descriptor), limit: limitOf(descriptor.limit ?? undefined) };
 }
 
-/** The limit that a descriptor brings in place of the rules' own. */
+/** The limit of a descriptor that replaces the rules' own limits. */
 function limitOf(data: unknown): Descriptor["limit"] {
   if (data === undefined) return undefined;
   const { requestsPerUnit, requests_per_unit: other = 0, unit = 0 } = mapOf(data, "limit");
@@ -129,7 +129,7 @@ function limitOf(data: unknown): Descriptor["limit"] {
   return limit === "blocked" ? limit : algorithmOf(limit);
 }
 
-/** Units as they stand in a call; what they must be is checked with the rest. */
+/** The units in a call. Their value is checked later, with the rest of the request. */
 function hitsOf(data: Data): number | undefined {
   return numberOf(data.hitsAddend ?? data.hits_addend ?? undefined) as number | undefined;
 }

@@ -6,15 +6,15 @@
  *   from=nginx       X-Original-URI, X-Original-Method: what its configuration sets
  *   from=forwarded   X-Forwarded-Uri, X-Forwarded-Method: Traefik and Caddy
  *
- * A proxy passes on what its client sent of the other family. So only one is ever believed: that
- * which is named in the query, `/check?from=nginx`, or the only one that is there. Where both are there
- * and none is named, nobody can say whose word which is.
+ * A proxy passes on fields of the other family that its client sent. So only one family is ever
+ * believed: the family named in the query, `/check?from=nginx`, or the only family that is present.
+ * If both are present and no family is named, it is unknown which fields the proxy wrote.
  *
  * The routes of the rules turn the request into descriptors. The client's address comes from
  * X-Forwarded-For, as far as trusted proxies vouch for it.
  *
- * nginx knows only 2xx, 401 and 403 as answers to `auth_request`; so the status of a refusal can be
- * chosen in the query: `/check?status=403`.
+ * nginx accepts only 2xx, 401 and 403 as answers to `auth_request`, so the query can choose the
+ * status of a refusal: `/check?status=403`.
  */
 
 import { andThen, type MaybePromise, orElse } from "../../../core/application_support.ts";
@@ -50,7 +50,7 @@ type Family = keyof typeof FAMILIES;
 
 const NAMES = Object.keys(FAMILIES) as readonly Family[];
 
-/** The statuses that a refusal can be given. */
+/** The statuses that a refusal can have. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
 /** Makes the check. */
@@ -85,13 +85,14 @@ export function checkCall(
     const descriptors = described({
       method,
       path,
-      // A proxy that names no client is limited itself: rules by address are not passed by silence.
+      // If a proxy names no client, the limits of the proxy's own address hold. Otherwise a missing
+      // field would bypass rules by address.
       address: client ?? peer,
       ipv6Prefix,
       header,
     });
-    // Whatever a client can cause is answered with the status of refusals: of any other, nginx makes a
-    // 500, and a proxy that lets pass what it has no answer for would let it pass.
+    // Every fault that a client can cause is answered with the status of refusals. nginx turns any
+    // other status into a 500, and a proxy that admits on errors would let the request pass.
     if (descriptors === undefined) refuse(Number(status), "the path can be read in too many ways");
     if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
     const request = { domain, descriptors };
@@ -103,7 +104,7 @@ export function checkCall(
   };
 }
 
-/** Faults in the setup of the proxy that asks, as far as a request shows them. */
+/** Faults in the setup of a proxy that its requests show. */
 const NOTICES = {
   untrusted:
     "X-Forwarded-For is ignored because this peer is not trusted, and all its clients share the " +
@@ -144,7 +145,7 @@ function respond(verdict: Verdict, status: number): ServiceAnswer {
 }
 
 /**
- * The request that a proxy asks about; refused if nobody can say which it is.
+ * The request that a proxy asks about; refused if it is ambiguous.
  *
  * @param from The family to believe; `null` if it is not named.
  */

@@ -1,6 +1,6 @@
 /*
- * The calls on what requests hold: permits of `concurrency`, and reservations that are settled at their
- * real cost. The service keeps nothing of them: whoever asked has the receipt, and the store the rest.
+ * The routes for permits of `concurrency`, and for reservations that are settled at their real
+ * cost. The service keeps nothing for them: the caller has the receipt, and the store has the rest.
  */
 
 import { allOf, andThen, type MaybePromise } from "../../../core/application_support.ts";
@@ -89,7 +89,7 @@ export function holdingRoutes(
   };
 }
 
-/** Answers each item of a body; what is wrong with one of them is wrong with the body. */
+/** Answers each item of a body. A fault of one item is a fault of the body. */
 function answerAll<Item>(
   many: boolean,
   items: readonly Item[],
@@ -102,7 +102,10 @@ function answerAll<Item>(
   );
 }
 
-/** Refuses what the engine refuses to read: it says so before it asks the store. */
+/**
+ * Turns the engine's errors about malformed input into refusals; the engine throws them before it
+ * asks the store.
+ */
 function checked(call: () => MaybePromise<string>): MaybePromise<string> {
   try {
     return call();
@@ -113,7 +116,7 @@ function checked(call: () => MaybePromise<string>): MaybePromise<string> {
   }
 }
 
-/** A verdict with what it gave to hold, or null. */
+/** A verdict with the permit or receipt that it gave, or null. */
 function withHolding(
   verdict: Verdict,
   name: string,

@@ -1,7 +1,7 @@
 /*
  * A server for the handler of calls: Bun's own, and node:http on Node and Deno. (Deno's own has no
- * timeouts and no cap on connections, and is no faster.) What is a fault of the protocol, each
- * server answers itself.
+ * timeouts and no cap on connections, and is no faster.) Each server answers faults of the protocol
+ * itself.
  */
 
 import { Buffer } from "node:buffer";
@@ -15,7 +15,7 @@ import { listenOn, type ListenOptions } from "./listen_on.ts";
 import { type ServiceAnswer, tooLarge } from "./service_answer.ts";
 import type { ServiceHandler } from "./service_handler.ts";
 
-/** For how long a server waits for its clients, in milliseconds. */
+/** How long a server waits for its clients, in milliseconds. */
 export interface HttpTimeouts {
   /** For the fields of a request; on Bun always 10,000. */
   readonly headers: number;
@@ -37,9 +37,9 @@ export interface HttpServerOptions extends ListenOptions {
 /** A server that listens. */
 export interface HttpServer {
   readonly port: number;
-  /** Puts another certificate in place, for connections that come; Bun's server cannot. */
+  /** Replaces the certificate for new connections; Bun's server cannot do that. */
   secure(keys: TlsKeys): void;
-  /** Takes no more connections, lets calls end for so many milliseconds, then ends the rest. */
+  /** Takes no more connections, gives calls so many milliseconds to end, then ends the rest. */
   stop(grace: number): Promise<void>;
 }
 
@@ -62,10 +62,13 @@ interface BunRuntime {
   }): BunServer;
 }
 
-/** Longer than proxies keep connections: nginx does so for 60 s, and must be the first to end one. */
+/**
+ * The idle time is longer than proxies keep connections (nginx: 60 s), because the proxy must be
+ * the first to close a connection.
+ */
 const TIMEOUTS: HttpTimeouts = { headers: 10_000, body: 10_000, idle: 75_000 };
 
-/** Starts a server with the runtime at hand. */
+/** Starts a server on the current runtime. */
 export function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { Bun } = globalThis as { Bun?: BunRuntime };
   return Bun === undefined ? listenOnNode(options) : Promise.resolve(listenOnBun(Bun, options));
@@ -157,7 +160,7 @@ async function answer(
       outgoing.end(body);
       return;
     }
-    // Nothing of a refused body is kept. Its sender may still be sending, and should get the answer
+    // No part of a refused body is kept. The client may still be sending, and should get the answer
     // before the connection ends.
     outgoing.writeHead(status, { ...headers, ...length, connection: "close" });
     outgoing.write(body);
@@ -173,7 +176,7 @@ async function answer(
 
 function nothing(): void {}
 
-/** For how long a body that is refused is thrown away, in milliseconds. */
+/** How long a refused body is read and thrown away, in milliseconds. */
 const DRAIN_FOR = 1_000;
 
 function mayHaveMore({ headers, complete }: IncomingMessage): boolean {

@@ -1,6 +1,5 @@
 /*
- * A call as it comes in, whichever server it came through: the facts that are known before its body
- * is read.
+ * An incoming call, whichever server received it: the facts that are known before its body is read.
  */
 
 import { tooLarge } from "./service_answer.ts";
@@ -8,17 +7,17 @@ import { tooLarge } from "./service_answer.ts";
 /** A call of the service. */
 export interface IncomingCall {
   readonly method: string;
-  /** The target of the request line, or the URL that the server has made of it. */
+  /** The target of the request line, or the URL that the server made from it. */
   readonly target: string;
   /** A header field; `null` if the call has no such field. The name is in lower case. */
   header(name: string): string | null;
   /** The address of the socket's other end. */
   peer(): string | undefined;
-  /** Reads the body as text; refuses one of more bytes, and rejects if the client breaks off. */
+  /** Reads the body as text; refuses a larger body, and rejects if the client breaks off. */
   body(most: number): Promise<string>;
 }
 
-/** The call that a request in the style of fetch is. */
+/** Makes a call of a request in the style of fetch. */
 export function fetchCall(request: Request, peer: () => string | undefined): IncomingCall {
   const { method, url, headers } = request;
   return {
@@ -26,7 +25,7 @@ export function fetchCall(request: Request, peer: () => string | undefined): Inc
     target: url,
     header: (name) => headers.get(name),
     peer,
-    // The server reads no more bytes than the field names, and its length was looked at before.
+    // The server reads no more bytes than the field says, and the field was checked before.
     body: (most) => headers.has("content-length") ? request.text() : readStream(request, most),
   };
 }

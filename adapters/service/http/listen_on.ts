@@ -19,7 +19,10 @@ export interface ListenOptions {
 /** A server that listens. */
 export interface Listener {
   readonly port: number;
-  /** Ends all connections, including those before their handshake, unknown to the server. */
+  /**
+   * Ends all connections, including connections before their handshake, which the server does not
+   * know.
+   */
   endAll(): void;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The files of the service's page. Whoever looks at it takes no units.
+ * The files of the service's page. Viewing the page takes no units.
  */
 
 import { readFile } from "node:fs/promises";
@@ -42,7 +42,7 @@ async function answerWith(file: string, type: string): Promise<ServiceAnswer> {
   };
 }
 
-/** The files lie beside the code; in Deno that may be on another server. */
+/** The files are next to the code, which in Deno may be on another server. */
 async function load(url: URL): Promise<Uint8Array<ArrayBuffer>> {
   return url.protocol === "file:"
     ? new Uint8Array(await readFile(url))

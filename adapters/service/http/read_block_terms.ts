@@ -1,5 +1,5 @@
 /*
- * For how long, and why, the requests of a body are to be blocked.
+ * Reads how long, and why, to block the requests of a body.
  */
 
 import { formatValue, readPeriod, readReason } from "../../../core/application_support.ts";

@@ -1,6 +1,7 @@
 /*
- * From the body of a call to the receipts and permits in it. They come from callers, who may have
- * changed them: the request in each is checked as any other is, and the rest by the engine.
+ * Reads the receipts and permits in the body of a call. They come from callers, who may have
+ * changed them. The request in each is checked like any other request, and the engine checks the
+ * rest.
  */
 
 import { formatValue } from "../../../core/application_support.ts";
@@ -26,7 +27,7 @@ export interface Holding {
 /**
  * Reads a body of receipts and permits, and refuses one that is malformed.
  *
- * @param names The names under which they may stand: `"receipt"`, `"permit"`.
+ * @param names The names of the fields that may hold them: `"receipt"`, `"permit"`.
  * @param needsActual Whether each must say what was really used.
  */
 export function readHoldings(
@@ -69,7 +70,7 @@ function holdingOf(
 
 function actualOf({ actual }: DataMap, place: Place, isNeeded: boolean): ActualCost | undefined {
   if (!isNeeded && actual === undefined) return undefined;
-  // One a descriptor, where null keeps the cost.
+  // One for each descriptor; null keeps its cost.
   if (Array.isArray(actual)) {
     return actual.map((each, index) =>
       each === null ? undefined : unitsOf(each, place, `actual[${index}]`)
@@ -83,7 +84,7 @@ function unitsOf(actual: unknown, place: Place, name: string): number {
   return refuseAt(place, name, `must be an integer of at least 0, not ${formatValue(actual)}`);
 }
 
-/** The options that a body gives each of its requests beside the request itself. */
+/** The options that a body gives for each request, in addition to the request itself. */
 export interface HoldTerms {
   /** For `reserve`. */
   readonly ttl: never;

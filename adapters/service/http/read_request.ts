@@ -1,5 +1,5 @@
 /*
- * From the body of a call to the requests in it. Bodies come from anywhere: every part is looked at
+ * Reads the requests in the body of a call. Bodies come from anywhere, so every part is checked
  * before it is used, and a fault is reported with its place.
  */
 
@@ -18,7 +18,8 @@ export interface RequestBody {
  * Reads a body, and refuses one that is malformed.
  *
  * @param text The body.
- * @param defaultDomain The domain of requests that name none; `undefined` if they must.
+ * @param defaultDomain The domain of requests that name no domain; `undefined` if they must name
+ *   one.
  */
 export function readRequest(
   text: string,

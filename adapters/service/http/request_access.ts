@@ -1,6 +1,6 @@
 /*
- * The rights of a request: whether it brings the token, and whether a browser sent it for a page of
- * another site, which must not use up anybody's limits.
+ * The rights of a request: whether it has the token, and whether a browser sent it for a page of
+ * another site. Such a page must not use up limits.
  */
 
 import { errorMessage } from "../../../core/application_support.ts";
@@ -10,12 +10,15 @@ import type { IncomingCall } from "./incoming_call.ts";
 export interface RequestAccess {
   /** Whether it may change anything. */
   mayWrite(call: IncomingCall): boolean;
-  /** Whether it is one of the service's own users: it may write, and was not lured here. */
+  /**
+   * Whether it comes from one of the service's own users: it may write, and no other site caused
+   * it.
+   */
   isOwn(call: IncomingCall): boolean;
   /**
-   * Whether a browser sent it for a page of another site. A name that somebody else owns may lead to
-   * this machine (DNS rebinding), and its pages are then of the same origin: so without a token a
-   * browser must have come by an address, or by `localhost`.
+   * Whether a browser sent it for a page of another site. A host name that an attacker owns may
+   * lead to this machine (DNS rebinding), and then the attacker's pages have the same origin. So
+   * without a token, a browser must use an IP address or `localhost`.
    */
   isForeign(call: IncomingCall): boolean;
 }
@@ -43,17 +46,17 @@ function isAddress(host: string): boolean {
   return /^(localhost|[0-9.]+|\[[0-9a-f:.]+\])(:\d+)?$/i.test(host);
 }
 
-/** Whether a call brings the token; `field` reads a header field or metadata by its name. */
+/** Whether a call has the token; `field` reads a header field or metadata by its name. */
 export type TokenCheck = (field: (name: string) => string | null | undefined) => boolean;
 
-/** A header field can hold these, and hands them on as they are. */
+/** The characters that a header field can carry unchanged. */
 const SECRET_REGEXP = /^[\x20-\x7e]+$/;
 const BEARER_REGEXP = /^bearer +(.*)$/i;
 
 /**
  * Makes the function that looks for the token: `Authorization: Bearer ...` or `X-Tidegate-Token: ...`.
  *
- * @param token The token; without it every call may write.
+ * @param token The token; without a token every call may write.
  * @throws {TypeError} If the token is empty, because a token is set to shut others out, or if it
  * cannot stand in a header field.
  */
@@ -75,7 +78,7 @@ export function tokenCheck(token: string | undefined): TokenCheck {
   };
 }
 
-/** Whether two secrets are the same; it takes as long wherever they differ. */
+/** Whether two secrets are the same. The time does not depend on where they differ. */
 function isSameSecret(given: string, secret: string): boolean {
   let difference = given.length ^ secret.length;
   for (let index = 0; index < secret.length; index++) {

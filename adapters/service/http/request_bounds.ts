@@ -1,5 +1,5 @@
 /*
- * Bounds on a request, whichever way it came: as JSON of the service's own form, as Envoy's JSON or
+ * Bounds on a request, whatever its form: as JSON of the service's own form, as Envoy's JSON or
  * protobuf, or by the routes of `/check`. Readers turn their form into a request, and check only
  * that maps are maps and lists are lists. The values inside are checked here, and nowhere else.
  */
@@ -15,7 +15,9 @@ export interface RequestBounds {
   readonly maxDescriptors: number;
   /** The most entries of a descriptor. */
   readonly maxEntries: number;
-  /** The most characters of a key, and of a value that is kept as it is: a longer one is hashed. */
+  /**
+   * The most characters of a key, and of a value that is kept unchanged; a longer value is hashed.
+   */
   readonly maxText: number;
 }
 
@@ -27,7 +29,7 @@ export const REQUEST_BOUNDS: RequestBounds = {
   maxText: 1_024,
 };
 
-/** In what the forms of requests differ. */
+/** The differences between the forms of requests. */
 export interface RequestForm {
   /** The form's name for the units that a request takes. */
   readonly cost: string;

@@ -1,6 +1,6 @@
 /*
- * From the target of a request to its path, by which the service finds its own routes: the path as it
- * was sent.
+ * Finds the path in the target of a request. The service finds its routes by this path, exactly as
+ * it was sent.
  */
 
 import { refuse } from "./service_answer.ts";
@@ -24,9 +24,9 @@ const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::
 /**
  * The target of a request; refused if it has no path, or the field Host is invalid.
  *
- * Servers make the URL of a request of Host and the target. Bun leaves it relative where Host is
- * missing or no host; Deno puts the two together as they are, so that a Host of `a/healthz?` would
- * choose the path. So Host is checked first (RFC 9112, 3.2); HTTP/1.0 needs none.
+ * Servers make the URL of a request from Host and the target. Bun leaves it relative if Host is
+ * missing or not a host. Deno concatenates the two unchanged, so a Host of `a/healthz?` would
+ * choose the path. So Host is checked first (RFC 9112, 3.2); HTTP/1.0 needs no Host.
  */
 export function requestTarget(target: string, host: string | null): RequestTarget {
   const found = isHost(host) ? targetOf(target) : undefined;
@@ -34,7 +34,10 @@ export function requestTarget(target: string, host: string | null): RequestTarge
     refuse(400, "the Host field must be a host, with or without a port, and the target a path");
 }
 
-/** The path and the query of a target, `/path?query` or a whole URL; `undefined` of any other. */
+/**
+ * The path and the query of a target, `/path?query` or a whole URL; `undefined` for any other
+ * target.
+ */
 function targetOf(text: string): RequestTarget | undefined {
   const start = text.startsWith("/") ? 0 : ORIGIN_REGEXP.exec(text)?.[0].length;
   if (start === undefined) return undefined;

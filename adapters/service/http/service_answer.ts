@@ -1,15 +1,15 @@
 /*
- * The answers of the service: JSON, and problems (RFC 9457) in place of it. Code at any depth
- * refuses a request by throwing a refusal. One place turns refusals into answers, or into errors of
- * gRPC.
+ * The answers of the service: JSON, or a problem (RFC 9457). Code at any depth refuses a request by
+ * throwing a refusal. One place turns refusals into answers, or into errors of gRPC.
  */
 
 import { isPermitsNeeded, isTooManyLimits } from "../../rules/rules.ts";
 import { PROBLEM_TYPE } from "../../http/http.ts";
 
 /**
- * The answer to a call, as data. Servers send it in different ways, and on node:http a `Response`
- * that is made only to be taken apart again costs as much as the rest of a call.
+ * The answer to a call, as data. It is not a `Response`, because servers send it in different ways,
+ * and on node:http building a `Response` and taking it apart again costs as much as the rest of a
+ * call.
  */
 export interface ServiceAnswer {
   readonly status: number;
@@ -33,14 +33,14 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** Why a call is not served. */
+/** The refusal of a call that is not served. */
 export interface CallRefusal {
   readonly status: number;
   readonly detail: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Refusals that were made here: an error of somebody else may look like one. */
+/** The refusals that were made here, because an error from elsewhere may look like a refusal. */
 const refusals = new WeakSet<object>();
 
 /** Makes a refusal. */
@@ -59,7 +59,7 @@ export function refuse(...refusal: Parameters<typeof refusalOf>): never {
   throw refusalOf(...refusal);
 }
 
-/** The refusal that an error is; `undefined` if it is an error that no client caused. */
+/** The error as a refusal; `undefined` if it is an error that no client caused. */
 export function asRefusal(error: unknown): CallRefusal | undefined {
   if (isTooManyLimits(error)) return refusalOf(400, error.message);
   if (isPermitsNeeded(error)) return refusalOf(409, error.message);

@@ -1,8 +1,8 @@
 /*
- * The HTTP side of the service: a function from calls to responses, that runs on any server that
- * there is. It finds the route, refuses whom the route does not serve, and counts every call. All that
- * can be refused by a call's head is, before anything of its body is kept, in one order on all
- * runtimes: target, Host, route, method, token, origin, length.
+ * The HTTP side of the service: a function from calls to responses that runs on any server. It
+ * finds the route, refuses calls that the route does not serve, and counts every call. Every check
+ * of a call's head comes before any part of the body is kept, in the same order on all runtimes:
+ * target, Host, route, method, token, origin, length.
  *
  * Its work is counted in microseconds, so it looks at the path by hand and reads only the header
  * fields that it needs.
@@ -69,7 +69,8 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     function counted(answer: ServiceAnswer): ServiceAnswer {
       const name = route?.needsToken === true ? target.path : OTHER_CALLS;
       figures.call(name, answer.status, (performance.now() - start) / 1_000);
-      // Clients that keep connections are to go elsewhere while this service still answers.
+      // Clients that keep connections should move to other services while this service still
+      // answers.
       return isReady()
         ? answer
         : { ...answer, headers: { ...answer.headers, connection: "close" } };
@@ -86,7 +87,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     const answered = (text: string) =>
       andThen(orElse(() => answer(call, target, text), failed), counted);
     if (allow !== "POST") return answered("");
-    // One step after the body is there, and none more: each costs as much as a decision.
+    // Only one asynchronous step follows the body, because each step costs as much as a decision.
     return call.body(maxBody).then(
       answered,
       (error) =>
@@ -115,7 +116,7 @@ function checkHead(
   checkFraming(call, maxBody);
 }
 
-/** Refuses a body that cannot be read. Servers differ in what they look at themselves. */
+/** Refuses a body that cannot be read. Servers differ in what they check themselves. */
 function checkFraming({ header }: IncomingCall, maxBody: number): void {
   const length = header("content-length");
   if (length !== null) {

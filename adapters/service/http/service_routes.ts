@@ -1,5 +1,6 @@
 /*
- * The routes of the service: of each path who may call it, by which method, and what answers.
+ * The routes of the service: for each path, which callers may use it, by which method, and what
+ * answers.
  */
 
 import { allOf, andThen, type MaybePromise } from "../../../core/application_support.ts";
@@ -32,8 +33,8 @@ export interface Route {
    */
   readonly allow: "POST" | "GET, HEAD" | undefined;
   /**
-   * Whether a call must bring the token, where there is one: to change anything, or to see a key. Such
-   * calls are counted by their path.
+   * Whether a call must have the token, if there is one, because it changes something or shows
+   * keys. Such calls are counted by their path.
    */
   readonly needsToken: boolean;
   readonly answer: (
@@ -49,7 +50,7 @@ export interface ServiceRoutesOptions
   readonly access: RequestAccess;
   /** The metrics of all threads, or the document of the page, as text. */
   readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
-  /** Whether the service takes calls: no more once it is stopping. */
+  /** Whether the service takes calls; `false` once it is stopping. */
   readonly isReady: () => boolean;
   readonly outages: Pick<Outages, "since" | "isFresh">;
   readonly version: () => RulesVersion;
@@ -98,7 +99,8 @@ export function serviceRoutes(
       "/metrics",
       getRoute(() => andThen(show("metrics"), (text) => textAnswer(text, 200, METRICS_TYPE))),
     ],
-    // Keys are often people's names or addresses: the page shows them to those who may write.
+    // Keys are often people's names or addresses: the page shows them only to callers who may
+    // write.
     [
       "/v1/live",
       getRoute((call, { query }) => {
@@ -111,9 +113,10 @@ export function serviceRoutes(
 }
 
 /**
- * Whether a service is ready, by which rules, and whether its store answers. Only callers who require
- * the store are refused without it: a policy decides for it, or all services are without it. One that
- * takes no calls would never learn that it is back, so an outage of the past refuses nobody.
+ * Whether a service is ready, which rules it has, and whether its store answers. Without the store
+ * only callers that require it get a refusal, because a policy decides in its place, and other
+ * services lack the store as well. A service without calls would never learn that the store is
+ * back, so a past outage causes no refusal.
  */
 function readiness(
   isReady: boolean,
@@ -129,12 +132,12 @@ function readiness(
   return textAnswer(`${isAway ? "not ready" : "ready"}\n${rules}${store}`, isAway ? 503 : 200);
 }
 
-/** A route that answers a body. */
+/** A route that answers a call with a body. */
 function postRoute(answer: (text: string) => MaybePromise<ServiceAnswer>): Route {
   return { allow: "POST", needsToken: true, answer: (_call, _target, text) => answer(text) };
 }
 
-/** A route that shows something to anybody. */
+/** A route that shows something to every caller. */
 function getRoute(answer: Route["answer"]): Route {
   return { allow: "GET, HEAD", needsToken: false, answer };
 }
@@ -186,7 +189,7 @@ function answerVerdicts(
     : andThen(decide(requests[0]!), (verdict) => jsonResponse(verdictJson(verdict)));
 }
 
-/** Blocks the counters of a body's requests, or takes that back. */
+/** Blocks the counters of a body's requests, or ends the blocks. */
 async function answerBlock(
   engine: RuleEngine,
   { limits, log }: Pick<ServiceRoutesOptions, "limits" | "log">,
@@ -202,7 +205,7 @@ async function answerBlock(
   );
   const count = counts.reduce((sum, each) => sum + each, 0);
   if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
-  // Without the keys: they are often people's names or addresses.
+  // The event has no keys, because they are often people's names or addresses.
   const blocks = terms?.map(({ duration, reason }, index) => {
     return { domain: requests[index]!.domain, duration, reason };
   });

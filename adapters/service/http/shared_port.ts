@@ -14,11 +14,12 @@ export function sharesPort(): boolean {
 }
 
 /**
- * Takes a port that nobody listens on. Threads share theirs, and so would another service that is
- * started on it: each would count by itself, and calls would go now to the one, now to the other.
+ * Takes a port on which no process listens. Threads share their port, so a second service on the
+ * same port would share it, too. Each would count by itself, and calls would go to either of them.
  *
- * Two services that start at the same instant both see a free port. So each holds the port of UDP of
- * the same number, which is of no other use to it: that only one can have.
+ * Two services that start at the same instant both see a free port. So each also binds the UDP port
+ * of the same number, because only one process can bind it. The service does not use that port
+ * otherwise.
  *
  * @returns A function that gives up the port.
  * @throws {Error} If the port is taken, or cannot be listened on.

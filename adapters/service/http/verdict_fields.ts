@@ -1,7 +1,7 @@
 /*
- * The header fields of a verdict: RateLimit's, with one policy for each limit that was enforced, and
- * Retry-After. The rules that meet in a verdict are few combinations, so what writes the fields of
- * each is made once.
+ * The header fields of a verdict: RateLimit's, with one policy for each limit that was enforced,
+ * and Retry-After. There are few combinations of rules in verdicts, so the writer of fields is made
+ * once for each combination.
  */
 
 import { setBounded } from "../../../core/application_support.ts";

@@ -1,6 +1,6 @@
 /*
  * The counters of one thread of the service. Each thread counts by itself, in plain numbers; the
- * snapshots of all threads are added up when somebody asks. Everything is bounded: rules by the
+ * snapshots of all threads are added up on request. Everything is bounded: rules by the
  * configuration, keys by a sketch.
  */
 
@@ -21,7 +21,7 @@ import {
 
 /** The figures of one thread. */
 export interface Figures {
-  /** Counts a verdict that a caller was given. */
+  /** Counts a verdict that a caller received. */
   verdict(verdict: Verdict): void;
   /** Counts a call. */
   call(route: string, status: number, seconds: number): void;
@@ -33,7 +33,7 @@ export interface Figures {
    * @param search Text of the keys that are wanted; without it the snapshot has no keys.
    */
   snapshot(search?: string): FiguresSnapshot;
-  /** Ends its measures. */
+  /** Ends its measurements. */
   close(): void;
 }
 
@@ -55,7 +55,7 @@ export function figures(
 ): Figures {
   const rules = ruleCounters();
   const keys = keyCounters(clock());
-  /** By route and status. */
+  /** The number of calls, by route and status. */
   const calls = new Map<string, Record<number, number>>();
   const latency = noTimes();
   const delays = loopDelays();
@@ -104,7 +104,10 @@ export function figures(
   };
 }
 
-/** Counts what a rule said of a key; whether it would have refused, were it no shadow rule. */
+/**
+ * Counts the verdict of a rule on a key; answers whether the rule refused, or would have refused
+ * without shadow mode.
+ */
 function countVerdict(
   rules: RuleCounters,
   keys: KeyCounters,
@@ -132,8 +135,8 @@ function countVerdict(
 const NEAR = 0.8;
 
 /**
- * Counts the units that were taken near the limit and over it, as Envoy's service counts hits: what a
- * call takes across a threshold counts on both sides of it.
+ * Counts the units that were taken near the limit and over it, as Envoy's service counts hits: if a
+ * call crosses a threshold, its units are split between both sides.
  */
 function countHits(
   own: Pick<Counters, "nearLimit" | "overLimit">,
@@ -147,12 +150,12 @@ function countHits(
   own.nearLimit += beyond(Math.floor(NEAR * limit)) - over;
 }
 
-/** Milliseconds between looks. */
+/** Milliseconds between measurements. */
 const EVERY = 100;
 
 /**
- * Measures how late a thread's timers come, on runtimes without a measure of their own as well: for so
- * long its calls wait, too.
+ * Measures how late a thread's timers fire, because its calls wait equally long. It also works on
+ * runtimes without such a measurement of their own.
  */
 function loopDelays() {
   const times = noTimes();

@@ -23,7 +23,7 @@ export interface RuleFigures extends VerdictFigures {
   readonly domain: string;
   /** Its name, or its label. */
   readonly rule: string;
-  /** The counter's key, if metrics count each of the rule's by itself: `user=42`. */
+  /** The counter's key, if metrics count each counter of the rule by itself: `user=42`. */
   readonly key: string | undefined;
   /** Whether it is a shadow rule, which never refuses. */
   readonly shadow: boolean;
@@ -45,7 +45,7 @@ export interface KeyFigures {
   readonly used: number;
   /** How often it was refused, at least. */
   readonly refused: number;
-  /** Whether the rule is a shadow rule, so that the key was admitted all the same. */
+  /** Whether the rule is a shadow rule, so that the key was admitted nevertheless. */
   readonly shadow: boolean;
 }
 
@@ -59,25 +59,27 @@ export interface FiguresSnapshot {
   readonly keys: readonly KeyFigures[];
   /** HTTP and gRPC calls by route and status: `"/v1/consume 200"`. */
   readonly calls: Readonly<Record<string, number>>;
-  /** How many calls that decide took at most as long as each of `LATENCY_BUCKETS`, and longer. */
+  /** How many deciding calls fell into each of `LATENCY_BUCKETS`, and how many took longer. */
   readonly latency: readonly number[];
   /** Seconds of these calls together. */
   readonly latencySum: number;
   /** How late the threads' timers came. */
   readonly loopDelays: Histogram;
-  /** How long Redis took to answer, where it is asked. */
+  /** How long Redis took to answer, if the store is on Redis. */
   readonly roundTrips: Histogram | undefined;
   /** Figures of the store by name. */
   readonly store: Readonly<Record<string, number>>;
   /** Figures of the service and its process, by the names of metrics. */
   readonly process: Readonly<Record<string, number>>;
-  /** How many threads they are of. */
+  /** How many threads the counts come from. */
   readonly threads: number;
   /** Since when the store has not answered, in milliseconds since the Unix epoch; 0 if it does. */
   readonly unavailableSince: number;
 }
 
-/** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
+/**
+ * The most keys of a snapshot: so many of the keys used most, and as many of the keys refused most.
+ */
 export const MAX_KEYS = 50;
 
 /** Whether any of the texts contains the searched text, in capitals or not. */
@@ -159,7 +161,10 @@ function mostKeys(all: readonly KeyFigures[]): readonly KeyFigures[] {
   return [...new Set([...largest("refused"), ...largest("used")])];
 }
 
-/** Makes a check: whether figures are of a rule that is there, or of limits that descriptors bring. */
+/**
+ * Makes the check whether figures belong to an existing rule, or to limits that come with
+ * descriptors.
+ */
 export function figuresOf({ rules, domains }: RuleSet): (figures: RuleFigures) => boolean {
   const known = new Set(rules.map(figuresName));
   for (const domain of domains.keys()) known.add(ruleName({ domain, rule: OVERRIDE }));
@@ -178,7 +183,7 @@ export function figuresName(
   return ruleName({ domain, rule: name });
 }
 
-/** The name of a key among those of all rules, or of a rule. */
+/** The name of a key, unique among all rules. */
 export function keyName(
   { domain, rule, key = "" }: Pick<RuleFigures, "domain" | "rule" | "key">,
 ): string {

@@ -14,7 +14,10 @@ import { LATENCY_BUCKETS } from "./histogram.ts";
 const MINUTE = 60_000;
 const MINUTES = 60;
 
-/** By how much an answer may overtake one that was asked for before; more is a clock set back. */
+/**
+ * The milliseconds by which an answer may overtake an earlier request. A larger difference means
+ * that the clock was set back.
+ */
 const OVERTAKEN = 30_000;
 
 /** Verdicts of each of the last 60 minutes; the current minute is last. */
@@ -39,7 +42,7 @@ export interface HistoryTotals extends VerdictHistory {
   readonly p50: readonly (number | null)[];
   /** 99 % of the calls, likewise. */
   readonly p99: readonly (number | null)[];
-  /** The same of all 60 minutes. */
+  /** Both quantiles for all 60 minutes. */
   readonly hour: { readonly p50: number | null; readonly p99: number | null };
 }
 
@@ -49,7 +52,7 @@ export interface History {
    * Adds the counts since the last call to the minute of that call. Call it at least once a minute,
    * soon after the minute begins.
    *
-   * @param now When the snapshot was asked for; one that was overtaken is left out.
+   * @param now When the snapshot was requested. A snapshot that was overtaken is left out.
    */
   record(figures: FiguresSnapshot, now: number): void;
   totals(): HistoryTotals;
@@ -132,7 +135,7 @@ function verdictSums(
 
 /**
  * Adds the new counts to the row of the minute, and empties the rows of the minutes after it. A sum
- * that is smaller than before belongs to a rule that came back and began anew.
+ * that is smaller than before belongs to a rule that was removed and added again.
  */
 function take(series: Series, next: readonly number[], minute: number, last: number): void {
   const { sums, rows } = series;

@@ -1,8 +1,8 @@
 /*
  * The keys with the largest counts, found with a fixed number of counters because attackers choose
  * keys. A key's hash chooses a bucket of eight counters; a key without a counter there takes over
- * the smallest one. The sketch remembers what that counter stood at, so the count since then is
- * never too large, and it is exact while no more keys come than there are counters.
+ * the smallest one. The sketch remembers the value of that counter at the takeover, so the count
+ * since then is never too large. It is exact while there are no more keys than counters.
  *
  * Source: A. Metwally, D. Agrawal, A. El Abbadi, "Efficient computation of frequent and top-k
  * elements in data streams" (2005), the space-saving algorithm, here in buckets.

@@ -44,18 +44,21 @@ export interface LiveDocument {
   readonly rules: readonly LiveRule[];
   /** The keys that the search finds; only for viewers who may see them. */
   readonly keys: readonly KeyFigures[] | undefined;
-  /** From when they are counted: 30 to 60 minutes ago. */
+  /** The instant from which keys are counted: 30 to 60 minutes ago. */
   readonly keysSince: number;
   readonly storeKind: StoreKind;
   readonly store: FiguresSnapshot["store"];
-  /** Since when the store has not answered, and what becomes of calls; `null` if it answers. */
+  /**
+   * Since when the store has not answered, and how calls are decided meanwhile; `null` if it
+   * answers.
+   */
   readonly outage: { readonly since: number; readonly policy: OutagePolicy } | null;
 }
 
 /** How calls are decided while the store does not answer; `undefined` if the store decides that. */
 export type OutagePolicy = "throw" | "allow" | "deny" | undefined;
 
-/** When the rules were loaded that hold, and whether they could be loaded since. */
+/** When the current rules were loaded, and whether a load has failed since. */
 export interface LoadedFigures {
   readonly at: number;
   /** The first 12 digits of the SHA-256 of their files. */
@@ -80,7 +83,7 @@ export interface LiveRule extends VerdictFigures {
   /** Whether keys may have limits of their own. */
   readonly ownLimits: boolean;
   readonly limits: readonly LiveLimit[];
-  /** Without it the rule decided nothing. */
+  /** Absent if the rule decided nothing. */
   readonly history: VerdictHistory | undefined;
 }
 
@@ -93,7 +96,7 @@ export interface LiveLimit {
   readonly burst: number;
 }
 
-/** Where use is kept; `"own"` is a store that the program brought. */
+/** Where use is kept; `"own"` is a store that the program passed. */
 export type StoreKind = "memory" | "shared" | "redis" | "postgres" | "sqlite" | "own";
 
 /** The facts that a document is made from. */
@@ -149,7 +152,7 @@ function shownRules({ rules, domains }: RuleSet, history: History): readonly Sho
   return [...rules.filter(isShown), ...overrides];
 }
 
-/** Rules that neither decide nor count are only the way to others. */
+/** Rules that neither decide nor count only lead to other rules. */
 function isShown({ kind }: Rule): boolean {
   return kind !== "open";
 }

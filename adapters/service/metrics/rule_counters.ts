@@ -14,7 +14,7 @@ export type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name
 export interface RuleCounters {
   readonly byName: Map<string, Counters>;
   readonly byRule: WeakMap<Rule, Counters>;
-  /** How many are of keys. */
+  /** How many of the counters are for keys. */
   keys: number;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Reads rules beside the thread that serves calls: a worker, which comes and goes, reads long
- * texts. Its result is compiled here, a few milliseconds at a time.
+ * Reads rules without blocking the thread that serves calls: a temporary worker reads long texts.
+ * Its result is compiled on this thread, a few milliseconds at a time.
  */
 
 import { Worker } from "node:worker_threads";

@@ -1,5 +1,5 @@
 /*
- * Reads rules for a service that goes on serving meanwhile: YAML of 10,000 rules takes half a second.
+ * Reads rules while the service goes on serving, because YAML of 10,000 rules takes half a second.
  *
  * This file is what a worker runs; it is not imported.
  */

@@ -1,5 +1,5 @@
 /*
- * One thread of the service, be it the only one or a worker: an engine over the store, its
+ * One thread of the service, either the only thread or a worker: an engine over the store, its
  * counters, the handler of calls, and its servers: HTTP, and gRPC if a port is given for it.
  */
 
@@ -42,23 +42,23 @@ export interface ServerSettings extends CallSettings, Ports {
   readonly tls: TlsKeys | undefined;
 }
 
-/** A thread that serves, or several of them as one. */
+/** A thread that serves, or several such threads as one. */
 export interface Servers {
   readonly ports: Ports;
-  /** Puts rules in place. */
+  /** Puts rules into force. */
   apply(files: readonly RuleFile[], version: RulesVersion): Promise<void> | void;
   forgetLookups(): void;
-  /** The counts; of keys, only those that a search finds, so without a search no keys. */
+  /** The counts. They include the keys that a search finds; without a search they have no keys. */
   figures(search?: string): MaybePromise<FiguresSnapshot>;
-  /** Puts another certificate in place, for connections that come. */
+  /** Replaces the certificate for new connections. */
   secure(keys: TlsKeys): Promise<void> | void;
-  /** Reports to health checks, and to those who watch its health, that it takes no more calls soon. */
+  /** Tells health checks and watchers that it will soon take no more calls. */
   drain(): void;
-  /** Take no more connections, let calls end for so many milliseconds, then end the rest. */
+  /** Takes no more connections, gives calls so many milliseconds to end, then ends the rest. */
   stop(grace: number): Promise<void>;
 }
 
-/** The functions of a thread that reach beyond it. */
+/** The functions through which a thread reaches the whole service. */
 export interface ThreadLinks {
   readonly lookup: KeyLookup | undefined;
   /** The metrics of all threads, or the document of the page, as text. */
@@ -78,11 +78,11 @@ export interface ServiceThread {
   readonly engine: RuleEngine;
   readonly figures: Figures;
   readonly handler: ServiceHandler;
-  /** Puts rules in place. */
+  /** Puts rules into force. */
   apply(rules: RuleSet, version: RulesVersion): void;
-  /** Starts the servers; if one cannot start, those that have started are stopped. */
+  /** Starts the servers. If one cannot start, the started servers are stopped. */
   serve(settings: ServerSettings): Promise<Servers>;
-  /** Closes its store, and ends its measures. */
+  /** Closes its store, and ends its measurements. */
   close(): Promise<void> | void;
 }
 

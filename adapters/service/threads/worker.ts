@@ -1,7 +1,8 @@
 /*
  * A worker of the service: it serves HTTP and gRPC on the ports that all workers share, over the
- * store that all of them share. Rules come from the main thread, whole; what only the main thread
- * knows (the figures of all, limits of keys of their own) is asked for by message.
+ * store that all of them share. Complete rules come from the main thread. A worker asks by message
+ * for facts that only the main thread knows (the figures of all threads, individual limits of
+ * keys).
  *
  * This file is what a worker runs; it is not imported.
  */
@@ -40,7 +41,8 @@ async function startServers(
     store: await openStore(settings, log),
     lookup: settings.lookups ? (domain, key) => main("lookup", domain, key) : undefined,
     show: (what) => main("show", what),
-    // A shared store is reported by the main thread; what a database is asked, each thread knows itself.
+    // The main thread reports a shared store, but each thread must report its own use of a
+    // database.
     reportsStore: outsideOf(settings) !== undefined,
     log,
   });

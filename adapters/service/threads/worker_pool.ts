@@ -23,10 +23,10 @@ export interface WorkerSettings extends ServerSettings, Omit<StoreSettings, "sto
   readonly lookups: boolean;
 }
 
-/** The calls that the main thread may make in a worker. */
+/** The functions that the main thread may call in a worker. */
 type WorkerCalls = Omit<Servers, "ports">;
 
-/** The calls that a worker may make in the main thread. */
+/** The functions that a worker may call in the main thread. */
 export interface MainCalls extends Omit<ThreadLinks, "lookup"> {
   lookup: KeyLookup;
   /** The worker serves, on these ports. */
@@ -38,13 +38,16 @@ export interface MainCalls extends Omit<ThreadLinks, "lookup"> {
 /** The options of a pool of workers. */
 export interface WorkerPoolOptions {
   readonly size: number;
-  /** The settings of a worker that is started now, and which ports it shares with others. */
+  /**
+   * The settings of a worker that is started now, given the ports that it shares with other
+   * workers.
+   */
   readonly settings: (ports?: Ports) => WorkerSettings;
   /** The functions of the main thread that workers call. */
   readonly links: ThreadLinks;
-  /** Called for each worker that died, and is started again. */
+  /** Called for each worker that died and is started again. */
   readonly onRestart?: (() => void) | undefined;
-  /** The program of each worker; default the worker of the service. */
+  /** The program of each worker; default is the worker of the service. */
   readonly program?: URL | undefined;
   /** Milliseconds until a worker that died is started again; default 1,000. */
   readonly restartAfter?: number | undefined;
@@ -53,10 +56,10 @@ export interface WorkerPoolOptions {
 /** Milliseconds beyond the grace until a worker that does not stop is ended. */
 const STOP_WITHIN = 1_000;
 
-/** Milliseconds for which a worker may take to say what it counted. */
+/** Milliseconds within which a worker must answer with its counts. */
 const ANSWER_WITHIN = 1_000;
 
-/** A worker, and what it said last of its figures. */
+/** A worker, and its last known figures. */
 interface PoolWorker {
   readonly thread: Worker;
   readonly call: PortCall<WorkerCalls>;
@@ -65,9 +68,9 @@ interface PoolWorker {
 }
 
 /**
- * Starts workers; resolves once all of them serve. Their figures are what each of them has counted, and
- * what those that ended had when they were last asked, so that no sum grows smaller. One that does not
- * answer within a second is reported as it last was.
+ * Starts workers; resolves once all of them serve. The figures are the counts of all workers and
+ * the last known counts of ended workers, so that no sum decreases. A worker that does not answer
+ * within a second is reported with its last known counts.
  */
 export async function startWorkers(options: WorkerPoolOptions): Promise<Servers> {
   const { size, settings, links, onRestart, restartAfter = 1_000 } = options;
@@ -76,7 +79,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
   const workers = new Set<PoolWorker>();
   /** The counts of workers that have ended. */
   let ofEnded = NO_FIGURES;
-  /** Whether all of them serve: who ends from then on is replaced. */
+  /** Whether all workers serve. A worker that ends from then on is replaced. */
   let isServing = false;
   const failed = errorLog(log, "worker-error");
 
@@ -92,7 +95,8 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
         },
         failed(message) {
           reject(new Error(message));
-          // Its end is an event, at which it is replaced unless this is the service's start.
+          // The worker's end is an event, whose handler replaces the worker, except during the
+          // start of the service.
           void thread.terminate();
         },
       };
@@ -102,7 +106,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
       thread.on("error", failed);
       thread.on("exit", (code) => {
         workers.delete(worker);
-        // Keys, threads and outages are of those that live.
+        // Keys, threads and outages are reported only for living workers.
         const left = { ...worker.figures, keys: [], threads: 0, unavailableSince: 0 };
         ofEnded = addFigures([ofEnded, left]);
         reject(new Error(`Cannot start a worker because it ended with ${code}`));
@@ -151,7 +155,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
     async secure(keys) {
       await Promise.all([...workers].map((worker) =>
         worker.call("secure", keys).catch((error) => {
-          // If this worker has ended, its successor starts with them.
+          // If this worker has ended, its successor starts with the new rules.
           if (workers.has(worker)) throw error;
         })
       ));
@@ -161,14 +165,14 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<Servers>
   };
 }
 
-/** Asks a worker what it has counted; one that does not answer has what it had last. */
+/** Asks a worker for its counts. If it does not answer, its last known counts are used. */
 async function askFigures(worker: PoolWorker, search: string | undefined): Promise<void> {
   if (!worker.serves) return;
   const asked = worker.call("figures", search).then((figures) => void (worker.figures = figures));
   await withTimeout(asked.catch(() => {}), ANSWER_WITHIN, () => {});
 }
 
-/** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
+/** Waits until a worker has stopped, and ends it. A worker that does not stop is ended, too. */
 async function ended({ thread, call }: PoolWorker, grace: number): Promise<unknown> {
   await withTimeout(call("stop", grace).catch(() => {}), grace + STOP_WITHIN, () => {});
   return await thread.terminate();
