@@ -69,7 +69,7 @@ export interface ServeOptions {
   /** Milliseconds from one write of the snapshot to the next; default 30,000. */
   readonly snapshotEvery?: number | undefined;
   /**
-   * The token that calls must have to change anything or to see keys. Without it, all calls may do
+   * The token that calls must have to change anything or to see keys; without it all calls may do
    * both.
    */
   readonly token?: string | undefined;
