@@ -67,6 +67,18 @@ test("the wall clock steps back by less than the time since the last call: time 
   assert.equal(time(), START + 10_000);
 });
 
+test("another wall clock is followed wherever it goes, also after a step back", () => {
+  let wall = START;
+  let isOther = false;
+  const time = steadyTime({ wall: () => wall, monotonic: () => 0 }, () => isOther);
+  time();
+  wall -= HOUR;
+  assert.equal(time(), START);
+  isOther = true;
+  wall = START + 5 * HOUR;
+  assert.equal(time(), wall);
+});
+
 test("a step is counted once, however long time goes on after it", () => {
   const { time, pass, step } = machine();
   step(-HOUR);
