@@ -2,9 +2,9 @@
  * How low may a limit be?
  *
  * A client that a limit never refuses is never refused by a higher one either: all of its requests
- * were admitted, and would be again. So each client has a smallest limit that leaves it alone. These
- * are found client by client, and say of every limit whom it hits; and at which limits a client's
- * requests need not be decided at all.
+ * were admitted, and would be again. So each client has a smallest limit that leaves it alone.
+ * These limits are found client by client. They tell which clients any other limit hits, and at
+ * which limits a client's requests need not be decided at all.
  */
 
 import {
@@ -269,7 +269,7 @@ export function largestUse({ counts, rows }: Trace): number {
   return units.reduce((most, used) => Math.max(most, used), 1);
 }
 
-/** Whole limits between two, those included, evenly spread on a logarithmic axis. */
+/** Whole limits from one limit to another, both included, evenly spread on a logarithmic axis. */
 function spread(from: number, to: number, points: number): readonly number[] {
   const limits = Array.from(
     { length: points },

@@ -32,7 +32,7 @@ export interface OddClient {
   readonly most: number;
   /** That span, in milliseconds. */
   readonly span: number;
-  /** How many times the most of any ordinary client that is. */
+  /** How many times as much it needs as the busiest ordinary client. */
   readonly times: number;
   /** Whether it came at a steady pace, like a program. */
   readonly isSteady: boolean;
@@ -54,7 +54,7 @@ export interface NeedBin {
 
 /** Advice about some of the requests. */
 export interface PartAdvice {
-  /** Which ones. */
+  /** The requests that the advice is about. */
   readonly part: "all" | "writes" | "logins";
   /** How many. */
   readonly requests: number;
@@ -62,15 +62,15 @@ export interface PartAdvice {
   readonly ordinary: number;
   /** How many clients were set aside. */
   readonly setAside: number;
-  /** The oddest of them. */
+  /** The clients set aside that stand out most. */
   readonly odd: readonly OddClient[];
   /** How many clients come at equal distances all the time, and count as ordinary. */
   readonly monitors: number;
   /** One limit or two to use together: none refuses an ordinary client. */
   readonly limits: readonly AdvisedLimit[];
-  /** How many times what ordinary clients needed the limits admit. */
+  /** How many times as much the limits admit as ordinary clients needed. */
   readonly headroom: number;
-  /** How many of those set aside they refuse at least once. */
+  /** How many of the clients set aside the limits refuse at least once. */
   readonly refuses: number;
   /** The smallest limit of that period that refuses at most one ordinary client in a thousand. */
   readonly tight: AdvisedLimit;

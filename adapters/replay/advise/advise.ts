@@ -30,7 +30,7 @@ export interface AdviseOptions {
   readonly maxClients?: number | undefined;
   /** Clients that are never set aside, such as your own. */
   readonly ordinary?: readonly string[] | undefined;
-  /** How many times what the busiest ordinary client needed to admit, 1 to 10; default 2. */
+  /** How many times as much to admit as the busiest ordinary client needed, 1 to 10; default 2. */
   readonly headroom?: number | undefined;
 }
 
@@ -116,7 +116,7 @@ interface Context {
   readonly known: Uint8Array;
 }
 
-/** Advises on some requests; also says who was set aside. */
+/** Advises on some requests; also returns the clients that were set aside. */
 function advisePart(
   part: PartAdvice["part"],
   trace: Trace,

@@ -1,6 +1,6 @@
 /*
- * Which clients no sane limit would admit. The busiest clients of a log are ordinary, or they are
- * attackers who need many times as much; a limit that admits attackers admits everything.
+ * Finds the clients that no sane limit would admit. The busiest clients of a log are ordinary, or
+ * they are attackers who need many times as much; a limit that admits attackers admits everything.
  *
  * Two signs set a client apart:
  *

@@ -1,5 +1,5 @@
 /*
- * Which requests of a log are asked about: conditions such as `path=/api/*` or `status=401`.
+ * Selects requests of a log by conditions such as `path=/api/*` or `status=401`.
  */
 
 import { errorMessage } from "../../../core/application_support.ts";

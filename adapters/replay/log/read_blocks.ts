@@ -72,7 +72,7 @@ export async function* readBlocks(
 async function* bytesOf(name: string, text: TextSource): AsyncGenerator<Uint8Array> {
   requireText(name, text);
   const encoder = new TextEncoder();
-  // The two halves of a character may come in two pieces.
+  // The two halves of a surrogate pair may come in two pieces.
   let half = "";
   for await (const piece of typeof text === "string" ? [text] : text) {
     if (typeof piece !== "string") {

@@ -1,5 +1,6 @@
 /*
- * The checks of what is to be shown: a report that nobody waited for would be shown as an empty one.
+ * The checks of reports before they are shown. A promise that was not awaited would look like an
+ * empty report.
  */
 
 import { errorMessage } from "../../../core/application_support.ts";
