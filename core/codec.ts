@@ -2,7 +2,7 @@
  * How a state is kept outside of the reducer: as float64 words in a slot of shared memory, and as
  * short text in Redis.
  *
- * Reading inverts writing for every state that a step can return. The text is versioned (it starts
+ * A state that a step returned reads as it was written. The text is versioned (it starts
  * with a letter and a version number), canonical (two texts of one state are the same text) and
  * short enough to be read in redis-cli. It must not begin with NUL, nor contain U+FFFD. Words or
  * text of an unknown shape read as `undefined`, which a store treats as a fresh key.

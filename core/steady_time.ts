@@ -6,7 +6,7 @@
  *
  * A call reads only the wall clock, and nearly all calls see the same millisecond as the call
  * before. The monotonic clock is read when the time seems to have gone back, and once a second, so
- * that there is a recent point to continue from.
+ * that the time can go on from a recent reading.
  */
 
 /** The clocks of a machine, in milliseconds. */

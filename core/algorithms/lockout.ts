@@ -101,7 +101,7 @@ export interface GrowingLockoutOptions extends RateOptions {
  * ```
  */
 export function lockout(options: GrowingLockoutOptions): Algorithm;
-/** The lockout with one length for every lock. */
+/** A lockout whose locks are all of the same length. */
 export function lockout(options: LockoutOptions): Algorithm;
 export function lockout(
   options: LockoutOptions | GrowingLockoutOptions,

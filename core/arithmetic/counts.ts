@@ -22,7 +22,7 @@ export interface TextCursor {
 }
 
 /**
- * Reads a count in its canonical form, and moves behind it; `NaN` if there is none. It reads letter
+ * Reads a count in its canonical form, and moves past it; `NaN` if there is none. It reads letter
  * by letter for speed, because every state that comes from a server is read in this way.
  */
 export function readCount(cursor: TextCursor): number {
@@ -40,7 +40,7 @@ export function readCount(cursor: TextCursor): number {
   return isCanonical && isCount(count) ? count : NaN;
 }
 
-/** Whether a letter comes next; if so, moves behind it. */
+/** Moves past the next letter, and answers whether it is the given one. */
 export function skipLetter(cursor: TextCursor, letter: number): boolean {
   return cursor.text.charCodeAt(cursor.at++) === letter;
 }

@@ -25,7 +25,7 @@ import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A scale of instants. `ticks` are whole and at least 0. */
 export interface Ticks<Instant> {
-  /** The instant of a fresh key: it lies in the past for every `now`. */
+  /** The instant of a fresh key, which is earlier than any `now`. */
   readonly initial: Instant;
   /** How many ticks an instant may lie ahead of any now and still be exact. */
   readonly furthest: number;

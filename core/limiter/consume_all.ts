@@ -3,7 +3,7 @@
  * several limits of one key.
  */
 
-import { isPromise, type MaybePromise } from "../maybe_promise.ts";
+import { andThen, type MaybePromise } from "../maybe_promise.ts";
 import {
   checkCost,
   checkOptions,
@@ -93,10 +93,10 @@ export function consumeAll(
   requireTogether(entries, limiters, operations);
   const { store } = entries[0]!.limiter;
   const answers: MaybePromise<readonly unknown[]> = store.run(operations, limiters[0]!.now());
-  const decision = isPromise(answers)
-    ? answers.then((known) => reported(limiters, operations, known as Decision[], capacity))
-    : reported(limiters, operations, answers as Decision[], capacity);
-  return decision as Decision | Promise<Decision>;
+  return andThen(
+    answers,
+    (known) => reported(limiters, operations, known as Decision[], capacity),
+  ) as Decision | Promise<Decision>;
 }
 
 /** The decision of all entries together, after each limiter has reported its own decision. */

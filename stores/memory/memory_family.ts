@@ -197,9 +197,10 @@ function callOf<Argument, Answer>(
   slots: Slots,
   keys: MemoryKeys,
   verb: Verb<Argument, Answer>,
-  { next: nextOf, answer: answerOf, answerTo, step }: Steps<Argument, Answer>,
+  steps: Steps<Argument, Answer>,
   plain: Steps<Argument, Answer> | undefined,
 ): Call<Argument, Answer> {
+  const { next: nextOf, answer: answerOf, answerTo, step } = steps;
   const { queue, use } = slots;
   const { older, capacities, spec: { algorithm } } = keys;
   const { initial, internals } = algorithm;
@@ -294,7 +295,7 @@ function callOf<Argument, Answer>(
     };
   }
 
-  const { next: nextNumber, answer: answerNumber } = plain ?? { next: nextOf, answer: answerOf };
+  const { next: nextNumber, answer: answerNumber } = plain ?? steps;
 
   function callNumber(
     key: string,

@@ -21,7 +21,7 @@ export interface AwaitedServer {
  *
  * @param failureOf Turns the rejection of the reply into an error.
  * @param server The server, if the reply is that to a batch.
- * @returns The reply, or the reason why there is none.
+ * @returns The reply, or the failure.
  */
 export function replyWithin<Reply>(
   reply: Promise<Reply>,
@@ -40,7 +40,7 @@ export function replyWithin<Reply>(
         return resolve({ kind: "silent", applied: "no", error });
       }
       stop = patientTimer(deadline, onDeadline);
-      // One silence of the server is a silence for every batch under way.
+      // A server that is silent for one batch is silent for all batches under way: count it once.
       if (!server.silent) recordFailure(server.breaker, error);
       server.silent = true;
     }

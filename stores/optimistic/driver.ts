@@ -52,5 +52,5 @@ export interface Link {
   destroy(): void;
 }
 
-/** Makes a connection; rejects with the reason why there is none. */
+/** Makes a connection, or rejects with the error that prevented it. */
 export type Connect = () => Promise<Link>;

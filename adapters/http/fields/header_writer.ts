@@ -68,7 +68,7 @@ const STRING_REGEXP = /^[\x20-\x7e]*$/;
 /**
  * Makes the writer of the rate limit fields for some policies.
  *
- * @param policies The policies of algorithms. A period of `Infinity` means that there is no period.
+ * @param policies The policies of algorithms. A policy without a period has the period `Infinity`.
  * Repeated names are numbered.
  * @throws {RangeError} If a name holds anything but printable ASCII, a limit has more than 15
  * digits or a period is not above 0.

@@ -46,7 +46,8 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
       if (node === 0) throw TORN;
       const at = nodes.at(node);
       units.length = 0;
-      for (let word = 0; 2 * word < Math.min(UNITS_PER_NODE, length - start); word++) {
+      const count = Math.min(UNITS_PER_NODE, length - start);
+      for (let word = 0; 2 * word < count; word++) {
         const two = ints[at + 2 + word]!;
         units.push(two & 0xffff, two >>> 16);
       }
