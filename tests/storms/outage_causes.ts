@@ -5,7 +5,7 @@ import { type RedisProcess, startRedis } from "../support/redis/redis_process.ts
 import { pacedCalls } from "./paced_calls.ts";
 import type { Row, Storm } from "./storm.ts";
 
-/** What goes wrong, and the commands that bring it about. */
+/** Faults, and the commands that bring each about. */
 const FAULTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   OOM: [["CONFIG", "SET", "maxmemory", "1"]],
   READONLY: [["REPLICAOF", "127.0.0.1", "1"], ["CONFIG", "SET", "replica-read-only", "yes"]],

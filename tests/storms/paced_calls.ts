@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** What became of calls. */
+/** The outcome of calls. */
 export interface Outcome {
   readonly calls: number;
   /** Milliseconds of the calls that were answered, sorted. */
