@@ -12,7 +12,6 @@ import { createReadStream, mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 
 import { seriesPlot } from "./series_plot.ts";
-import { sweepPlot } from "../adapters/replay/output/plots/sweep_plot.ts";
 import { timelinePlot } from "../adapters/replay/output/plots/timeline_plot.ts";
 import {
   type LogSource,
@@ -20,7 +19,6 @@ import {
   type ReadLogOptions,
   replay,
   replayTable,
-  sweep,
 } from "../adapters/replay/replay.ts";
 import { CROWDS, peak, requestsPerSecond, SETTLED } from "../examples/stampede.ts";
 import {
@@ -49,7 +47,7 @@ mkdirSync(FOLDER, { recursive: true });
 drawMinutes();
 drawStampede();
 if (azure !== undefined) await drawTokens(azure);
-if (nasa !== undefined) await drawWebServer(nasa);
+if (nasa !== undefined) await printWebServer(nasa);
 if (scanner !== undefined) await printScanner(scanner);
 
 function write(name: string, plot: string): void {
@@ -119,20 +117,16 @@ async function drawTokens(path: string): Promise<void> {
   const limit = 450_000;
   const candidates = families("1m").map(({ name, make }) => ({ name, algorithm: make(limit) }));
   const report = await replay(log, candidates);
-  const sweeps = await sweep(log, families("1m"), { of: "requests" });
-  console.log(`\n${limit} tokens a minute\n${replayTable(report, sweeps)}`);
+  console.log(`\n${limit} tokens a minute\n${replayTable(report)}`);
   const panels = report.candidates.map(({ name, timeline }) => ({ name, bins: timeline }));
   write("tokens_timeline.svg", timelinePlot("450,000 tokens a minute, an hour of traffic", panels));
-  write("tokens_sweep.svg", sweepPlot("Requests refused against the limit in tokens", sweeps));
 }
 
 /** A web server's clients. */
-async function drawWebServer(path: string): Promise<void> {
+async function printWebServer(path: string): Promise<void> {
   const log = logOf(path, { format: "tsv" });
-  const candidates = families("10s").map(({ name, make }) => ({ name, algorithm: make(10) }));
-  const sweeps = await sweep(log, families("10s"));
-  console.log(`\n10 requests in 10 s\n${replayTable(await replay(log, candidates), sweeps)}`);
-  write("clients_sweep.svg", sweepPlot("Requests refused against the limit per client", sweeps));
+  const candidates = families("10s").map(({ name, make }) => ({ name, algorithm: make(10), make }));
+  console.log(`\n10 requests in 10 s\n${replayTable(await replay(log, candidates))}`);
 }
 
 async function printScanner(path: string): Promise<void> {

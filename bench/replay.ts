@@ -1,7 +1,7 @@
 /*
- * How fast a log is read and replayed, and how much memory that takes.
+ * How fast a log is read, replayed and advised on, and how much memory that takes.
  *
- *   npm run bench -- replay [lines] [clients] [threads] [--sweep]
+ *   npm run bench -- replay [lines] [clients] [threads]
  *   npm run bench -- replay --log=access.log
  *
  * The first form writes a log; its peak of memory counts what that took.
@@ -11,9 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { readTrace, replay, sweep } from "../adapters/replay/replay.ts";
-import { simulate } from "../adapters/replay/simulate.ts";
-import { fixedWindow, gcra, slidingCounter, slidingLog } from "../mod.ts";
+import { advise, readTrace, replay } from "../adapters/replay/replay.ts";
+import { traffic } from "../examples/traffic.ts";
+import { gcra } from "../mod.ts";
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const [lines = 1_000_000, clients = 20_000, threads = 0] = words.map(Number);
@@ -34,15 +34,9 @@ try {
   print("read", start, read, trace.requests);
   print("replay", read, replayed, trace.requests);
   print("both", start, replayed, trace.requests);
-  if (process.argv.includes("--sweep")) {
-    await sweep(trace, [
-      { name: "fixedWindow", make: (limit) => fixedWindow({ limit, period: "1m" }) },
-      { name: "slidingCounter", make: (limit) => slidingCounter({ limit, period: "1m" }) },
-      { name: "slidingLog", make: (limit) => slidingLog({ limit, period: "1m" }) },
-      { name: "gcra", make },
-    ]);
-    print("sweep of 4", replayed, performance.now(), trace.requests);
-  }
+  const before = performance.now();
+  await advise(trace);
+  print("advise", before, performance.now(), trace.requests);
   const peak = process.resourceUsage().maxRSS / 1_024;
   console.log(`peak memory ${peak.toFixed(0)} MB, of ${trace.clients.length} clients`);
 } finally {
@@ -54,7 +48,7 @@ function writeLog(path: string): void {
   const file = openSync(path, "w");
   let count = 0;
   let text = "";
-  for (const { at, key } of simulate("steady", { clients, rate: 400, duration: lines * 3 })) {
+  for (const { at, key } of traffic("steady", { clients, rate: 400, duration: lines * 3 })) {
     const date = new Date(at);
     const time = `${String(date.getUTCDate()).padStart(2, "0")}/${
       MONTHS[date.getUTCMonth()]

@@ -29,14 +29,12 @@ import {
   type Tools,
   usageError,
 } from "./command_options.ts";
-import { completionsCommand } from "./completions_command.ts";
 import { doctorCommand } from "./doctor_command.ts";
 import { explainCommand } from "./explain_command.ts";
 import { type Bold, boldOn, commandText, overviewText } from "./help_text.ts";
 import { lintCommand } from "./lint_command.ts";
 import { replayCommand } from "./replay_command.ts";
 import { serveCommand } from "./serve_command.ts";
-import { simulateCommand } from "./simulate_command.ts";
 import { VERSION } from "./version.ts";
 
 /** The parts of the outside world that a command receives. */
@@ -51,17 +49,14 @@ export interface CommandWorld {
   readonly ended?: Promise<unknown> | undefined;
 }
 
-const OTHERS: readonly Command[] = [
+const COMMANDS: readonly Command[] = [
   serveCommand,
   lintCommand,
   explainCommand,
   adviseCommand,
   replayCommand,
-  simulateCommand,
   doctorCommand,
 ];
-
-const COMMANDS: readonly Command[] = [...OTHERS, completionsCommand(OTHERS)];
 
 /** The options that the file of `--config` may hold. */
 const KNOWN_OPTIONS: OptionTable = Object.assign({}, ...COMMANDS.map(({ options }) => options));

@@ -1,6 +1,6 @@
 /*
- * The options of the command: each is defined once, in the table of its command. Parsing, help and
- * shell completions use that table.
+ * The options of the command: each is defined once, in the table of its command, which parsing and
+ * help use.
  */
 
 import { readFile } from "node:fs/promises";
@@ -54,8 +54,6 @@ export interface Command {
   readonly name: string;
   /** The text after the name in the help. */
   readonly operands: string;
-  /** The words that shells complete the first operand to; files without it. */
-  readonly operandChoices?: readonly string[];
   /** The purpose of the command, in a line. */
   readonly summary: string;
   /** A description of its operands, in lines. */

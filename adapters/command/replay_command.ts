@@ -15,8 +15,6 @@ import {
   type ReplayReport,
   replayRules,
   replayTable,
-  sweep,
-  type SweepReport,
 } from "../replay/replay.ts";
 import {
   type Command,
@@ -28,18 +26,10 @@ import {
 import { checkWritable, LOG_OPTIONS, openLogs } from "./logs_at.ts";
 import { readAt } from "./rules_at.ts";
 import { candidateOf } from "./rule_option.ts";
-import { foundCandidates, sweepOf } from "./sweep_option.ts";
 
 const OPTIONS = {
   rule: { value: "RULE", multiple: true, text: "a limit to try; give several to compare them" },
   rules: { value: "RULES", text: "a rule file; shows what each of its rules would do" },
-  compare: { text: "show what two rules would have done differently, and to which clients" },
-  sweep: {
-    value: "PERIOD",
-    text:
-      "find the smallest limits for this period; 1m,burst=10 gives gcra that burst, and 60/1m " +
-      "finds the smallest burst for that limit",
-  },
   ...LOG_OPTIONS,
   json: { text: "print the report as JSON" },
   html: { value: "FILE", text: "also write the report as a page with plots" },
@@ -51,7 +41,7 @@ type ReplayValues = ValuesOf<typeof OPTIONS>;
 /** The command `tidegate replay`. */
 export const replayCommand: Command = defineCommand({
   name: "replay",
-  operands: "LOG... --rule RULE [--rule RULE ...] [--sweep PERIOD]",
+  operands: "LOG... --rule RULE [--rule RULE ...]",
   summary: "show what limits would have done to the traffic in a log",
   about: `  A LOG is a file, or - for standard input, plain or compressed with gzip or zstd.
   A RULE is an algorithm, a limit, a period and options: gcra:60/1m,burst=10 or
@@ -66,29 +56,23 @@ async function runReplay(
   values: ReplayValues,
   tools: Tools,
 ): Promise<number> {
-  const { rule: rules = [], sweep: swept, html, title } = values;
-  if (positionals.length === 0 || (rules.length === 0 && (values.rules ?? swept) === undefined)) {
+  const { rule: rules = [], html, title } = values;
+  if (positionals.length === 0 || (rules.length === 0 && values.rules === undefined)) {
     throw usageError(
-      "replay needs a log and a rule, a rule file or a sweep, such as " +
-        "replay access.log --rule gcra:60/1m",
+      "replay needs a log and a rule or a rule file, such as replay access.log --rule gcra:60/1m",
     );
   }
-  if (values.rules !== undefined && (rules.length > 0 || swept !== undefined)) {
-    throw usageError("--rules cannot be combined with --rule or --sweep");
+  if (values.rules !== undefined && rules.length > 0) {
+    throw usageError("--rules cannot be combined with --rule");
   }
   const candidates = rules.map(candidateOf);
-  const wanted = swept === undefined ? undefined : sweepOf(swept);
   if (html !== undefined) await checkWritable(html);
   const { logs, options, end } = await openLogs("replay", positionals, values);
   let report: ReplayReport;
   let advice: Advice | undefined;
-  let sweeps: readonly SweepReport[] = [];
   if (values.rules === undefined) {
     const trace = await readTrace(logs, { ...options, marks: html !== undefined }).finally(end);
-    const of = trace.clients.length === 1 ? "requests" : "clients";
-    if (wanted !== undefined) sweeps = await sweep(trace, wanted.families, { of });
-    const tried = candidates.length > 0 ? candidates : foundCandidates(wanted!, sweeps);
-    report = await replay(trace, tried, { compare: values.compare });
+    report = await replay(trace, candidates);
     if (html !== undefined) advice = await advise(trace);
   } else {
     const { rules } = await readAt(values.rules, {}, tools);
@@ -98,13 +82,10 @@ async function runReplay(
   if (values.json === true) {
     // The output must be JSON only.
     for (const line of unreadLines(report)) tools.complain(line);
-    tools.print(replayJson(report, sweeps));
-  } else tools.print(replayTable(report, sweeps));
+    tools.print(replayJson(report));
+  } else tools.print(replayTable(report));
   if (html !== undefined) {
-    await writeFile(
-      html,
-      replayPage(report, { title: title ?? positionals.join(", "), sweeps, advice }),
-    );
+    await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), advice }));
     tools.complain(`Wrote the page to ${html}`);
   }
   return 0;

@@ -44,14 +44,6 @@ const OPTIONS = {
     text: "the number of threads; default one per core, at most 8; one on Node before 22.12",
   },
   capacity: { value: "1000000", text: "the number of keys in the embedded store" },
-  snapshot: {
-    value: "FILE",
-    text: "keep the counters in this file over restarts; with one thread, and without Redis",
-  },
-  "snapshot-every": {
-    value: "30s",
-    text: "how often to write the snapshot; it is also written at the end",
-  },
   "drain-delay": {
     value: "5s",
     text: "how long to keep accepting calls after SIGTERM, when no longer ready",
@@ -187,9 +179,8 @@ function tlsOf(values: ServeValues): ServeOptions["tls"] {
 }
 
 function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
-  const { snapshot } = values;
   const url = redisUrlOf(values.redis, "--redis");
-  const cores = sharesPort() && snapshot === undefined ? Math.min(8, availableParallelism()) : 1;
+  const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
     format: values.format,
     mergeDomains: values["merge-domains"],
@@ -199,10 +190,6 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     threads: integerOf(values.threads, "threads") ?? cores,
     drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
-    snapshot,
-    snapshotEvery: snapshot === undefined
-      ? undefined
-      : millisecondsOf(values["snapshot-every"] ?? "30s", "snapshot-every"),
     redis: url === undefined
       ? undefined
       : { url, onUnavailable: values["on-unavailable"] ?? "throw" },

@@ -28,7 +28,6 @@ export type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advi
 export { advise, type AdviseOptions } from "./advise/advise.ts";
 export type { AdvisedLimit } from "./advise/choose_limits.ts";
 export type { Candidate } from "./candidate.ts";
-export type { ClientComparison, Comparison } from "./compare_clients.ts";
 export type { LogFormat } from "./log/layout.ts";
 export type { TextSource } from "./log/read_blocks.ts";
 export type { ColumnOptions, LogRecord, ReadLogOptions } from "./log/parse_block.ts";
@@ -44,7 +43,6 @@ export {
   type LogFacts,
   type LogSource,
   type RequestsSeen,
-  sortedLog,
   type Trace,
   type TraceRows,
   type UnreadLine,
@@ -56,12 +54,4 @@ export { replayJson } from "./output/replay_json.ts";
 export { replayPage, type ReplayPageOptions } from "./output/replay_page.ts";
 export { replayTable } from "./output/replay_table.ts";
 export type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
-export { simulate, type SimulateOptions, type TrafficKind } from "./simulate.ts";
-export {
-  sweep,
-  type SweepFamily,
-  type SweepOptions,
-  type SweepPoint,
-  type SweepReport,
-} from "./sweep.ts";
 export type { TimeBins } from "./time_bins.ts";

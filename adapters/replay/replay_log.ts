@@ -4,15 +4,14 @@
  * client.
  */
 
-import { checkOptions, errorMessage, integerFrom } from "../../core/application_support.ts";
+import { checkOptions, integerFrom } from "../../core/application_support.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
 import { candidateTally } from "./candidate_tally.ts";
-import { comparer } from "./compare_clients.ts";
 import { clientDecider } from "./decide_client.ts";
 import type { Algorithm } from "../../mod.ts";
 import { type ClientRequests, eachClient, type LogSource, traceOf } from "./log/trace.ts";
 import type { ReplayReport } from "./replay_report.ts";
-import { decidersOf, largestUse, smallestLimit } from "./sweep.ts";
+import { decidersOf, largestUse, smallestLimit } from "./smallest_limit.ts";
 import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
@@ -23,8 +22,6 @@ export interface ReplayOptions {
   readonly topClients?: number | undefined;
   /** The most bins of a timeline; an even number; default 240. */
   readonly bins?: number | undefined;
-  /** Whether to compare the first two candidates; default false. */
-  readonly compare?: boolean | undefined;
 }
 
 /**
@@ -68,15 +65,10 @@ export async function replay(
     maxClients: integerFrom(1),
     topClients: integerFrom(0),
     bins: integerFrom(2),
-    compare: true,
   });
-  const { maxClients = 100_000, topClients = 10, compare = false } = options;
+  const { maxClients = 100_000, topClients = 10 } = options;
   const bins = Math.ceil((options.bins ?? 240) / 2) * 2;
   const named = readCandidates(candidates);
-  if (compare && named.length !== 2) {
-    const rule = "compare needs exactly two candidates";
-    throw new RangeError(errorMessage("replay a log", rule, named.length));
-  }
   const trace = await traceOf("replay a log", source, maxClients);
   const { requests, units, clients, counts, untracked, backSteps, start, end, log } = trace;
   const ceiling = largestUse(trace);
@@ -89,7 +81,6 @@ export async function replay(
     smallest: make && 1,
     deniedAtOnce: (log?.resolution ?? 1) > 1 && feelsSecond(algorithm) ? 0 : undefined,
   }));
-  const compared = compare ? comparer(topClients) : undefined;
   const all = emptyBins(start, end, bins);
 
   eachClient(trace, (client, requests) => {
@@ -112,7 +103,6 @@ export async function replay(
         trial.smallest = smallestLimit(deciderOf, smallest!, ceiling, requests);
       }
     }
-    compared?.add(key, at.length, trials[0]!.verdicts, trials[1]!.verdicts);
   });
   return {
     ...{ requests, units, clients: clients.length, untracked, start, end, backSteps, log },
@@ -121,7 +111,6 @@ export async function replay(
       all.allowed.forEach((units, bin) => allowed[bin] = units - denied[bin]!);
       return tally.report(smallest, deniedAtOnce);
     }),
-    comparison: compared?.comparison(),
   };
 }
 

@@ -3,7 +3,6 @@
  * them computes figures of its own.
  */
 
-import type { Comparison } from "./compare_clients.ts";
 import type { LogFacts } from "./log/trace.ts";
 import type { TimeBins } from "./time_bins.ts";
 
@@ -79,8 +78,4 @@ export interface ReplayReport {
   readonly log: LogFacts | undefined;
   /** Each candidate, in order. */
   readonly candidates: readonly CandidateReport[];
-  /**
-   * The requests that two candidates would have decided differently, if a comparison was asked for.
-   */
-  readonly comparison: Comparison | undefined;
 }

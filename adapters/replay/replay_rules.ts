@@ -60,7 +60,6 @@ export async function replayRules(
     candidates: [all!, ...ofRules.filter(({ keys }) => keys.size > 0)].map(({ report }) =>
       report()
     ),
-    comparison: undefined,
   };
 }
 

@@ -16,7 +16,6 @@ import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts
 import { openStore, outsideOf } from "./open_store.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./serve_options.ts";
 import { NO_VERSION, type RulesVersion, rulesVersion } from "./rules_version.ts";
-import { followSnapshot } from "./snapshot_file.ts";
 import { readInWorker } from "./threads/read_in_worker.ts";
 import {
   type Ports,
@@ -158,7 +157,7 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
     grace: 0,
     ends: [() => service.thread.close()],
   };
-  service.ends.push(keepHistory(service), await followSnapshot(settings, store));
+  service.ends.push(keepHistory(service));
   return service;
 }
 

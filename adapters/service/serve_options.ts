@@ -6,7 +6,6 @@ import {
   checkInteger,
   checkMilliseconds,
   checkOptions,
-  checkText,
   errorMessage,
   firstPrinted,
   guarded,
@@ -24,7 +23,7 @@ import { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
-import { outsideOf, type SqliteOptions } from "./open_store.ts";
+import type { SqliteOptions } from "./open_store.ts";
 import type { PostgresOptions } from "./store_on_postgres.ts";
 import type { RedisOptions } from "./store_on_redis.ts";
 import type { TlsFiles } from "./tls_keys.ts";
@@ -60,14 +59,6 @@ export interface ServeOptions {
   readonly sqlite?: SqliteOptions | undefined;
   /** Keeps counters in a store of your own; only with one thread. */
   readonly store?: Store | undefined;
-  /**
-   * A file for the counters of the embedded store, so that a restart keeps them. It is read at the
-   * start, and written at the end and every `snapshotEvery`. Only with one thread, and without
-   * Redis.
-   */
-  readonly snapshot?: string | undefined;
-  /** Milliseconds from one write of the snapshot to the next; default 30,000. */
-  readonly snapshotEvery?: number | undefined;
   /**
    * The token that calls must have to change anything or to see keys; without it all calls may do
    * both.
@@ -114,7 +105,6 @@ const DEFAULTS = {
   threads: 1,
   capacity: 1_000_000,
   drainDelay: 0,
-  snapshotEvery: 30_000,
   openTelemetry: false,
   maxBody: 1_048_576,
   maxConnections: 10_000,
@@ -165,8 +155,6 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     postgres: checkPostgres,
     sqlite: checkSqlite,
     store: true,
-    snapshot: checkText,
-    snapshotEvery: (action, option, every) => checkInteger(action, option, every, 100),
     token: (_action, _option, token) => tokenCheck(token as string),
     trustedProxies: true,
     maxBody: true,
@@ -192,7 +180,6 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   if (settings.threads > 1 && settings.store !== undefined) {
     throw new TypeError("Cannot serve because a store of your own needs one thread");
   }
-  checkSnapshot(settings);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
   return {
@@ -201,18 +188,6 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     limits: { ...REQUEST_BOUNDS, ...limits },
     log: quietLog(log ?? (() => {})),
   };
-}
-
-function checkSnapshot(
-  { snapshot, threads, store, ...settings }: Pick<
-    ServeOptions,
-    "snapshot" | "threads" | "redis" | "postgres" | "sqlite" | "store"
-  >,
-): void {
-  if (snapshot === undefined) return;
-  const isOwn = store === undefined || "dump" in store && "restore" in store;
-  if (threads === 1 && outsideOf(settings) === undefined && isOwn) return;
-  throw new TypeError("Cannot serve because a snapshot needs one thread, and a memory store");
 }
 
 function isGiven(option: unknown): boolean {

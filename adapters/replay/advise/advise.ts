@@ -67,11 +67,14 @@ const GROUP_SHARE = 0.5;
  *
  * @example
  * ```ts
- * import { advise, simulate } from "tidegate/replay";
+ * import { advise } from "tidegate/replay";
  * import assert from "node:assert/strict";
  *
- * const { parts: [advice] } = await advise(simulate("attack"));
- * assert.deepEqual(advice?.odd.map(({ key }) => key), ["203.0.113.66"]);
+ * const calls = (key: string, count: number, every: number) =>
+ *   Array.from({ length: count }, (_, call) => ({ at: call * every, key, cost: 1 }));
+ * const people = Array.from({ length: 30 }, (_, person) => calls(`p${person}`, 9, 60_000)).flat();
+ * const { parts: [advice] } = await advise([...people, ...calls("flood", 3_000, 200)]);
+ * assert.deepEqual(advice?.odd.map(({ key }) => key), ["flood"]);
  * assert.deepEqual(advice?.refuses, 1);
  * ```
  */

@@ -1,5 +1,5 @@
 /*
- * Reads a log in any form, as a stream of entries or as a trace for `replay` and `sweep`. Parsers
+ * Reads a log in any form, as a stream of entries or as a trace for `replay` and `advise`. Parsers
  * may work in parallel, but results keep the order of the lines.
  */
 
@@ -97,7 +97,7 @@ export async function* readLog(
 }
 
 /**
- * Reads a log into a trace, for `replay` and `sweep`: once, from wherever it comes. It is read as
+ * Reads a log into a trace, for `replay` and `advise`: once, from wherever it comes. It is read as
  * bytes: no line becomes a string unless `key` or `cost` is a function, or the form is JSON.
  *
  * Where the times of a log are whole seconds, the requests of a second are spread over it in the order

@@ -316,40 +316,6 @@ function openSource(
   throw new TypeError(errorMessage(action, rule, source));
 }
 
-/**
- * The entries of a log in order of time; entries of one instant keep their order. It holds the
- * whole log. `replay` and `sweep` do not need it: they put requests in order themselves.
- *
- * @param source The log.
- * @param options `maxEntries`, the most entries to hold; default 5,000,000.
- * @throws {RangeError} If there are more, or the option is out of range.
- *
- * @example
- * ```ts
- * import { sortedLog } from "tidegate/replay";
- * import assert from "node:assert/strict";
- *
- * const log = [5, 3, 4].map((at) => ({ at, key: "a", cost: 1 }));
- * assert.deepEqual((await sortedLog(log)).map(({ at }) => at), [3, 4, 5]);
- * ```
- */
-export async function sortedLog(
-  source: Exclude<LogSource, Trace>,
-  options: { readonly maxEntries?: number | undefined } = {},
-): Promise<readonly LogEntry[]> {
-  const { maxEntries = 5_000_000 } = options;
-  checkInteger("sort a log", "maxEntries", maxEntries, 1);
-  const entries: LogEntry[] = [];
-  for await (const entry of openSource("sort a log", source)) {
-    if (entries.length === maxEntries) {
-      const rule = "it must have at most maxEntries entries";
-      throw new RangeError(errorMessage("sort a log", rule, maxEntries));
-    }
-    entries.push(entry);
-  }
-  return entries.sort((a, b) => a.at - b.at);
-}
-
 /** One client's requests, in order of time. */
 export interface ClientRequests {
   readonly at: Float64Array;

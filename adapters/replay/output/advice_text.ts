@@ -15,10 +15,11 @@ import { sectionText } from "./section_text.ts";
  *
  * @example
  * ```ts
- * import { advise, adviceText, simulate } from "tidegate/replay";
+ * import { advise, adviceText } from "tidegate/replay";
  * import assert from "node:assert/strict";
  *
- * assert.match(adviceText(await advise(simulate("attack"))), /^Allow \d+ in 1 min, at most \d+ at once/m);
+ * const log = Array.from({ length: 60 }, (_, call) => ({ at: call * 9_000, key: "a", cost: 1 }));
+ * assert.match(adviceText(await advise(log)), /^Allow \d+ in 1 min, at most \d+ at once/m);
  * ```
  */
 export function adviceText(advice: Advice): string {

@@ -3,15 +3,13 @@
  */
 
 import type { ReplayReport } from "../replay_report.ts";
-import type { SweepReport } from "../sweep.ts";
 import { checkReport } from "./check_report.ts";
 
 /**
- * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`.
- * Infinite values, and parts that were not asked for, are `null`.
+ * The report as JSON: the fields of `ReplayReport`, and a `version` of this shape. Infinite values,
+ * and parts that were not asked for, are `null`.
  *
  * @param report The result of `replay`.
- * @param sweeps The result of `sweep`, to include it.
  *
  * @example
  * ```ts
@@ -25,9 +23,9 @@ import { checkReport } from "./check_report.ts";
  * assert.deepEqual([version, candidates[0].denied], [1, 1]);
  * ```
  */
-export function replayJson(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
+export function replayJson(report: ReplayReport): string {
   checkReport("show a report", report);
   // `JSON.stringify` writes Infinity as null; undefined becomes null so that no field is missing.
   const orNull = (_name: string, value: unknown) => value === undefined ? null : value;
-  return JSON.stringify({ version: 1, ...report, sweeps }, orNull, 2);
+  return JSON.stringify({ version: 1, ...report }, orNull, 2);
 }

@@ -6,7 +6,6 @@
 import { checkOptions } from "../../../core/application_support.ts";
 import type { Advice } from "../advise/advice.ts";
 import type { ReplayReport } from "../replay_report.ts";
-import type { SweepReport } from "../sweep.ts";
 import { adviceSections } from "./advice_sections.ts";
 import { checkReport } from "./check_report.ts";
 import { escaped } from "./plots/svg.ts";
@@ -17,15 +16,13 @@ import type { Section } from "./section.ts";
 export interface ReplayPageOptions {
   /** The page's title; default `"Replay"`. */
   readonly title?: string | undefined;
-  /** Reports of `sweep`, to show them too. */
-  readonly sweeps?: readonly SweepReport[] | undefined;
   /** A report of `advise`, to show it on top. */
   readonly advice?: Advice | undefined;
 }
 
 /**
  * The report as one HTML page: tables, and plots of the requests that would have been admitted and
- * refused over time, of the clients hit hardest, and of how low the limits may be.
+ * refused over time, and of the clients hit hardest.
  *
  * It needs no other file, and follows the reader's light or dark theme. Text from the log is
  * escaped.
@@ -35,16 +32,12 @@ export interface ReplayPageOptions {
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
   checkReport("write a page", report);
-  checkOptions<ReplayPageOptions>("write a page", options, {
-    title: true,
-    sweeps: true,
-    advice: true,
-  });
-  const { title = "Replay", sweeps = [], advice } = options;
+  checkOptions<ReplayPageOptions>("write a page", options, { title: true, advice: true });
+  const { title = "Replay", advice } = options;
   const top = advice === undefined
     ? []
     : [...adviceSections(advice), { heading: "What the limits would have done" }];
-  const body = [...top, ...reportSections(report, sweeps)].map(sectionHtml);
+  const body = [...top, ...reportSections(report)].map(sectionHtml);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -3,19 +3,16 @@
  */
 
 import type { ReplayReport } from "../replay_report.ts";
-import type { SweepReport } from "../sweep.ts";
 import { checkReport } from "./check_report.ts";
 import { reportSections } from "./report_sections.ts";
 import { sectionText } from "./section_text.ts";
 
 /**
- * The report as a table of text: a line for each candidate, then its clients hit hardest, then the
- * smallest limits.
+ * The report as a table of text: a line for each candidate, then its clients hit hardest.
  *
  * @param report The result of `replay`.
- * @param sweeps The result of `sweep`, to show it as well.
  */
-export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
+export function replayTable(report: ReplayReport): string {
   checkReport("show a report", report);
-  return sectionText(reportSections(report, sweeps));
+  return sectionText(reportSections(report));
 }

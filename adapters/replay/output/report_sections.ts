@@ -4,19 +4,14 @@
  */
 
 import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
-import type { SweepReport } from "../sweep.ts";
 import { count, counted, durationText, instantText, percent, safeText } from "./format_numbers.ts";
 import { notes, unreadLines } from "./log_notes.ts";
 import type { Section } from "./section.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
-import { sweepPlot } from "./plots/sweep_plot.ts";
 import { MAX_SERIES, timelinePlot } from "./plots/timeline_plot.ts";
 
 /** The sections of a report, in the order in which they are shown. */
-export function reportSections(
-  report: ReplayReport,
-  sweeps: readonly SweepReport[],
-): readonly Section[] {
+export function reportSections(report: ReplayReport): readonly Section[] {
   const { candidates, start } = report;
   const timelines = candidates.map(({ name, timeline }) => ({ name, bins: timeline }));
   return [
@@ -31,11 +26,6 @@ export function reportSections(
       plot: (width) => timelinePlot("Units over time, and those refused", timelines, width),
     },
     ...hitHardest(report),
-    ...comparisonSections(report),
-    ...(sweeps.length === 0 ? [] : [{
-      heading: `How low can the ${sweeps[0]!.finds} be?`,
-      plot: (width: number) => sweepPlot("Requests refused against the limit", sweeps, width),
-    }, { title: `smallest ${sweeps[0]!.finds} that hits`, rows: sweepRows(sweeps) }]),
   ];
 }
 
@@ -112,39 +102,4 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
     ],
     plot: (width) => stripPlot(`Clients under ${names[0]}`, hit, start, end, width),
   }));
-}
-
-/** The requests that two candidates would have decided differently. */
-function comparisonSections({ comparison, candidates }: ReplayReport): readonly Section[] {
-  if (comparison === undefined) return [];
-  const { onlyFirst, onlySecond, both, clientsApart, clients } = comparison;
-  const [first, second] = candidates;
-  return [{
-    heading: "Differences between the two",
-    lines: [
-      `Requests refused only by ${first!.name} (first): ${count(onlyFirst)}; ` +
-      `only by ${second!.name} (second): ${count(onlySecond)}; by both: ${count(both)}.`,
-      `Clients affected by the difference: ${count(clientsApart)}.`,
-    ],
-    rows: [
-      ["client", "requests", "only first", "only second", "both"],
-      ...clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
-        safeText(key),
-        ...[requests, onlyFirst, onlySecond, both].map(count),
-      ]),
-    ],
-  }];
-}
-
-function sweepRows(sweeps: readonly SweepReport[]): Section["rows"] {
-  const shares = sweeps[0]!.smallest.map(({ share }) =>
-    share === 0 ? "nobody" : `${Number((share * 100).toPrecision(3))} %`
-  );
-  return [
-    ["algorithm", ...shares],
-    ...sweeps.map(({ name, smallest }) => [
-      name,
-      ...smallest.map(({ limit }) => limit === Infinity ? "none" : count(limit)),
-    ]),
-  ];
 }

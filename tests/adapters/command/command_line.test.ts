@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -161,7 +160,7 @@ withRedis("tidegate with Redis", (redis) => {
 });
 
 describe("tidegate says", () => {
-  const commands = ["serve", "lint", "explain", "replay", "simulate", "doctor", "completions"];
+  const commands = ["serve", "lint", "explain", "advise", "replay", "doctor"];
 
   test("which commands there are, and for each its options and the meaning of its exit status", async () => {
     const overview = await run("--help");
@@ -233,36 +232,6 @@ describe("tidegate says", () => {
   });
 });
 
-describe("tidegate completions", () => {
-  const words = ["serve", "completions", "grpc-port", "merge-domains", "sweep", "attack", "envoy"];
-
-  for (const shell of ["bash", "zsh", "fish"]) {
-    test(`${shell} knows every command, option and choice`, async () => {
-      const { status, printed } = await run("completions", shell);
-      assert.equal(status, 0);
-      for (const word of words) assert.match(printed, new RegExp(`\\b${word}\\b`));
-    });
-  }
-
-  test("bash completes commands, options and their values", async () => {
-    const { printed } = await run("completions", "bash");
-    const completed = (...line: readonly string[]) => {
-      const ask = `COMP_WORDS=(tidegate "$@"); COMP_CWORD=$#; _tidegate; echo "\${COMPREPLY[@]}"`;
-      const args = ["-c", `${printed.replace(/^complete.*$/m, "")}\n${ask}`, "bash", ...line];
-      const { error, stdout } = spawnSync("bash", args, { encoding: "utf8" });
-      return error === undefined ? stdout.trim() : undefined;
-    };
-    const commands = completed("s");
-    // There may be no bash.
-    if (commands === undefined) return;
-    assert.equal(commands, "serve simulate");
-    assert.equal(completed("serve", "rules.yaml", "--th"), "--threads");
-    assert.equal(completed("serve", "--log-level", ""), "info error off");
-    assert.equal(completed("serve", "--config", ""), "");
-    assert.equal(completed("simulate", "atta"), "attack");
-  });
-});
-
 test("tidegate --version is that of the package", async () => {
   const { version } = JSON.parse(readText("deno.json"));
   assert.deepEqual(await run("--version"), { status: 0, printed: version, complaints: "" });
@@ -319,7 +288,6 @@ describe("tidegate refuses, with a status of 2 and the help to ask for,", () => 
     [["lint", EXAMPLE, "--port", "80"], /unknown option --port/],
     [["repaly"], /unknown command repaly: did you mean replay\?/],
     [["--port", "80", "serve"], /the command must come before its options/],
-    [["completions", "tcsh"], /completions needs a shell: bash, zsh or fish/],
     [
       ["serve", EXAMPLE, "--drain-delay", "soon"],
       /--drain-delay must be a duration such as 300ms, 5s or 0/,
@@ -339,7 +307,7 @@ describe("tidegate refuses, with a status of 2 and the help to ask for,", () => 
       assert.equal(status, 2);
       assert.match(complaints, message);
       assert.doesNotMatch(complaints, /secret/);
-      const isCommand = /^(serve|lint|explain|replay|advise|simulate|completions)$/.test(args[0]!);
+      const isCommand = /^(serve|lint|explain|replay|advise)$/.test(args[0]!);
       assert.ok(
         complaints.endsWith(`(tidegate ${isCommand ? `${args[0]} ` : ""}--help)`),
         complaints,

@@ -6,7 +6,6 @@ import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 
 import { progressText } from "../../../adapters/command/read_progress.ts";
-import { inFolder } from "../../support/in_folder.ts";
 import { inShare } from "../../support/seed.ts";
 import { run as runCommand } from "./support/run_command.ts";
 import { commandOf, started } from "./support/spawned.ts";
@@ -83,33 +82,13 @@ describe("tidegate replay", () => {
     );
   });
 
-  test("reads costs and keys from columns, and finds the smallest limits", async () => {
+  test("reads costs and keys from columns", async () => {
     const { status, printed } = await run(
       ...[costs, "--format", "csv", "--key", "who", "--cost", "in,out"],
-      ...["--rule", "slidingWindow:10/1m,precision=1s", "--sweep", "1m"],
+      ...["--rule", "slidingWindow:10/1m,precision=1s"],
     );
     assert.equal(status, 0);
     assert.match(printed, /^3 requests, 12 units, 2 clients in 2 s$/m);
-    assert.match(printed, /^slidingLog +11 +11 +11$/m);
-  });
-
-  test("sweeps without a rule: limits, limits beside a burst, and bursts", async () => {
-    const swept = (...args: string[]) => run(log, "--sweep", ...args);
-    const { status, printed } = await swept("1m");
-    assert.equal(status, 0);
-    assert.match(printed, /^With fixedWindow:4\/1m, nobody would have been refused\.$/m);
-    assert.match(printed, /^gcra +4 +4 +4$/m);
-    assert.match((await swept("1m,burst=3")).printed, /^gcra,burst=3 +none +none +none$/m);
-    const { printed: bursts } = await swept("2/1m");
-    assert.match(bursts, /^With gcra:2\/1m,burst=4, nobody would have been refused\.$/m);
-    assert.match(bursts, /^smallest burst that hits\n.*\ngcra:2\/1m,burst +4 +4 +4$/m);
-    assert.equal(JSON.parse((await swept("2/1m", "--json")).printed).sweeps[0].finds, "burst");
-    for (const text of ["60", "1m,burst=x", "2/1m,burst=3", "", "gcra:2/1m", "60/60"]) {
-      const { status, printed, complaints } = await swept(text);
-      assert.deepEqual([status, printed], [1, ""], text);
-      assert.match(complaints, /^Cannot read --sweep as /, text);
-      assert.match(complaints, /1m/, text);
-    }
   });
 
   test("says that a page cannot be written before it reads the log", async () => {
@@ -145,30 +124,14 @@ describe("tidegate replay", () => {
   });
 
   test("prints JSON, and nothing else beside it", async () => {
-    const args = ["--rule", "gcra:1/1m", "--sweep", "1m", "--json"];
+    const args = ["--rule", "gcra:1/1m", "--json"];
     const { printed, complaints } = await run(log, ...args);
     const report = JSON.parse(printed);
-    const names = "version requests units clients untracked start end backSteps log candidates " +
-      "comparison sweeps";
+    const names = "version requests units clients untracked start end backSteps log candidates";
     assert.equal(Object.keys(report).join(" "), names);
     const { denied, smallest } = report.candidates[0];
     assert.deepEqual([report.version, denied, smallest], [1, 3, 4]);
-    assert.equal(report.sweeps[0].name, "fixedWindow");
     assert.match(complaints, /^1 of 9 lines could not be read/);
-  });
-
-  test("puts two rules side by side", async () => {
-    const rules = ["--rule", "fixedWindow:1/1m", "--rule", "fixedWindow:3/1m"];
-    const { printed } = await run(log, ...rules, "--compare");
-    assert.match(
-      printed,
-      /^Requests refused only by fixedWindow:1\/1m \(first\): 2; only by .*: 0; by both: 1\.$/m,
-    );
-    assert.match(printed, /^192\.0\.2\.1 +4 +2 +0 +1$/m);
-    assert.match(
-      (await run(log, "--rule", "gcra:1/1m", "--compare")).complaints,
-      /exactly two candidates/,
-    );
   });
 
   test("replays a rule file, and names the rules", async () => {
@@ -229,17 +192,7 @@ describe("tidegate replay", () => {
       /^Cannot read --rule as its period must have a unit, such as 500ms, 10s, 1m, 1h or 1d: current value is "10"$/,
     ],
     ["access.log", ["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
-    [
-      "access.log",
-      ["--rule", "gcra:10/10s", "--sweep", "60"],
-      /^Cannot read --sweep as its period must have a unit, .*: current value is "60"$/,
-    ],
     ["access.log", ["--rule", "gcra:1/0m"], /^Cannot read --rule as its period must be/],
-    [
-      "access.log",
-      ["--sweep", "10x"],
-      /^Cannot read --sweep as its period must be .*: current value is "10x"$/,
-    ],
     ["access.log", ["--rule", "nope:1/1m"], /algorithm must be one of/],
     ["access.log", [...RULE, "--key", "ip/8"], /ipv6Prefix must be/],
     [
@@ -290,7 +243,7 @@ describe("tidegate replay", () => {
   ];
   for (const [line, path] of pipes) {
     testOnce(`reads ${path} of the pipe ${line} once`, async () => {
-      const args = ["--rule", "gcra:1/1m", "--sweep", "1m"];
+      const args = ["--rule", "gcra:1/1m"];
       // In the shell "$@" is the command, and $0 the log.
       const command = commandOf("replay", path, ...args);
       const { ended, output } = started(["sh", "-c", line, log, ...command]);
@@ -324,33 +277,5 @@ describe("tidegate replay", () => {
     assert.match(printed, /^19 requests, 6 clients in /m);
     const empty = join(folder, "empty.log");
     assert.equal((await run(log, empty, "--rule", "gcra:1/1m")).status, 0);
-  });
-});
-
-describe("tidegate simulate", () => {
-  test("makes the same traffic for the same seed, which replay reads", () =>
-    inFolder(async (folder) => {
-      const file = join(folder, "attack.csv");
-      const args = ["attack", "--clients", "5", "--rate", "10", "--duration", "1m", "--seed"];
-      const simulated = (seed: string) => runCommand("simulate", ...args, seed);
-      const { status, printed } = await simulated("7");
-      assert.deepEqual([status, (await simulated("7")).printed === printed], [0, true]);
-      assert.notEqual((await simulated("8")).printed, printed);
-      writeFileSync(file, printed);
-      const { printed: table } = await run(file, "--rule", "gcra:60/1m");
-      assert.match(table, /, 6 clients in /);
-      assert.match(table, /^With gcra:60\/1m, [1-6] of 6 clients would have been refused, /m);
-      assert.match(table, /^203\.0\.113\.66 /m);
-    }));
-
-  test("prints its usage, and rejects unknown arguments", async () => {
-    const { complaints } = await runCommand("simulate", "attack", "--duration", "10x");
-    assert.match(complaints, /^Cannot simulate traffic as --duration must be .* is "10x"$/);
-    assert.match((await runCommand("simulate", "--help")).printed, /KIND is steady, bursts, /);
-    assert.equal((await runCommand("simulate")).status, 2);
-    const wrong = await runCommand("simulate", "flood");
-    assert.deepEqual([wrong.status, wrong.printed], [1, ""]);
-    assert.match(wrong.complaints, /kind must be "?steady/);
-    assert.equal((await runCommand("simulate", "steady", "--rat", "1")).status, 2);
   });
 });

@@ -1,41 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
 
 import {
+  advise,
   type CandidateReport,
   type LogEntry,
   type LogSource,
   readTrace,
   replay,
-  sortedLog,
-  sweep,
 } from "../../../adapters/replay/replay.ts";
-import {
-  type Algorithm,
-  fixedWindow,
-  gcra,
-  leakyQueue,
-  slidingCounter,
-  slidingLog,
-} from "../../../mod.ts";
-import { fcOptions } from "../../support/seed.ts";
-import { recount } from "./support/recount.ts";
-
-const families: readonly { name: string; make: (limit: number) => Algorithm }[] = [
-  { name: "fixed window", make: (limit) => fixedWindow({ limit, period: "10s" }) },
-  { name: "sliding log", make: (limit) => slidingLog({ limit, period: "10s" }) },
-  { name: "sliding counter", make: (limit) => slidingCounter({ limit, period: "10s" }) },
-  { name: "gcra", make: (limit) => gcra({ limit, period: "10s" }) },
-];
-
-const anyEntry = fc.record({
-  at: fc.nat({ max: 60_000 }),
-  key: fc.constantFrom("a", "b", "c", "__proto__"),
-  cost: fc.integer({ min: 1, max: 3 }),
-});
-const anyLog = fc.array(anyEntry, { minLength: 1, maxLength: 60 })
-  .map((log) => log.sort((a, b) => a.at - b.at));
+import { type Algorithm, fixedWindow, gcra, leakyQueue, slidingLog } from "../../../mod.ts";
 
 const every = (seconds: readonly number[], key = "a", cost = 1): LogEntry[] =>
   seconds.map((second) => ({ at: second * 1_000, key, cost }));
@@ -121,7 +95,7 @@ describe("replay", () => {
 describe("a log, wherever it comes from,", () => {
   const readers: [action: string, read: (log: LogSource) => Promise<unknown>][] = [
     ["replay a log", (log) => replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }])],
-    ["sweep a limit", (log) => sweep(log, families)],
+    ["advise on a log", (log) => advise(log)],
   ];
   for (const [action, read] of readers) {
     test(`${action}: is read once`, async () => {
@@ -160,87 +134,4 @@ describe("a log, wherever it comes from,", () => {
       }
     });
   }
-});
-
-describe("sortedLog", () => {
-  test("sorts entries, and keeps the order of entries of one instant", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyEntry), async (log) => {
-        const sorted = await sortedLog(log);
-        const expected = log
-          .map((entry, index) => ({ entry, place: index }))
-          .sort((a, b) => a.entry.at - b.entry.at || a.place - b.place)
-          .map(({ entry }) => entry);
-        assert.deepEqual(sorted, expected);
-      }),
-      fcOptions(),
-    );
-  });
-
-  test("refuses to hold more than it may", async () => {
-    await assert.rejects(sortedLog(every([1, 2, 3]), { maxEntries: 2 }), {
-      name: "RangeError",
-      message: "Cannot sort a log as it must have at most maxEntries entries: current value is 2",
-    });
-  });
-});
-
-describe("sweep", () => {
-  test("finds the smallest limit for each share, as trying all of them does", async () => {
-    await fc.assert(
-      fc.asyncProperty(anyLog, async (log) => {
-        const shares = [0, 0.3, 0.5];
-        const reports = await sweep(log, families, { shares, points: 3 });
-        const clients = new Set(log.map(({ key }) => key)).size;
-        reports.forEach(({ smallest }, index) => {
-          const expected = shares.map((share) => {
-            for (let limit = 1;; limit++) {
-              const { byClient } = recount(log, families[index]!.make(limit));
-              if (byClient.size / clients <= share) return { share, limit };
-            }
-          });
-          assert.deepEqual(smallest, expected);
-        });
-      }),
-      fcOptions({ numRuns: 50 }),
-    );
-  });
-
-  test("draws a curve from where it falls to where nobody is refused", async () => {
-    const zeros = Array.from({ length: 16 }, () => 0);
-    const [report] = await sweep(every(zeros), families.slice(3), { points: 5 });
-    assert.deepEqual(report!.points.map(({ limit, denied }) => [limit, denied]), [
-      [1, 15 / 16],
-      [2, 14 / 16],
-      [4, 12 / 16],
-      [8, 8 / 16],
-      [16, 0],
-    ]);
-    const long = every(Array.from({ length: 2_000 }, () => 0));
-    const [detailed] = await sweep(long, families.slice(3), { points: 12 });
-    const limits = detailed!.points.map(({ limit }) => limit);
-    assert.ok(limits[0]! > 50 && limits.at(-1) === 2_000 && limits.length >= 12, `${limits}`);
-  });
-
-  test("goes by requests where clients are not distinguished", async () => {
-    const log = every(Array.from({ length: 100 }, () => 0), "all");
-    const [report] = await sweep(log, families.slice(0, 1), { of: "requests", shares: [0.1] });
-    assert.deepEqual(report!.smallest, [{ share: 0.1, limit: 90 }]);
-  });
-
-  test("says so where no limit leaves all clients alone", async () => {
-    const burst = {
-      name: "burst",
-      make: (limit: number) => gcra({ limit, period: "1m", burst: 2 }),
-    };
-    const log = Array.from({ length: 8 }, (_, at) => ({ at, key: "a", cost: 1 }));
-    const [report] = await sweep(log, [burst], { shares: [0, 1] });
-    assert.deepEqual(report?.smallest, [{ share: 0, limit: Infinity }, { share: 1, limit: 1 }]);
-  });
-
-  test("refuses what it cannot sweep", async () => {
-    await assert.rejects(sweep([], []), TypeError);
-    await assert.rejects(sweep([], families, { shares: [2] }), RangeError);
-    await assert.rejects(sweep([], families, { points: 1 }), RangeError);
-  });
 });

@@ -62,14 +62,6 @@ export const TIME_FAULTS: readonly Fault[] = [
     "A key of a snapshot with a brace is another one":
       '? escaped.replaceAll("%7D", "}"){~~.replaceAll("%7B", "{")~>~~}.replaceAll("%25", "%")',
   }),
-  ...faultsIn(
-    "adapters/service/snapshot_file.ts",
-    ["tests/adapters/service/snapshot_file.test.ts"],
-    {
-      "A file that is no snapshot is written over": "return {~~!isForeign~>true~~};",
-      "No snapshot at the end": "    {~~return write();~>~~}\n  };",
-    },
-  ),
   ...faultsIn("core/bounded_state.ts", ["tests/core/bounded_state.test.ts"], {
     "The longest reset is that of the middle of a window":
       "return {~~Math.max(now, resetOf(algorithm, furthest(now), now))~>now~~};",

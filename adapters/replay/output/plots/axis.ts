@@ -29,19 +29,6 @@ export function roundSteps(most: number, about: number): readonly number[] {
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, index) => index * step);
 }
 
-/** Powers of ten, with 2 and 5 between them where there is room. */
-export function magnitudes(from: number, to: number): readonly number[] {
-  const factors = Math.log10(to / from) > 4 ? [1] : [1, 2, 5];
-  const values: number[] = [];
-  for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
-    for (const factor of factors) {
-      const value = Number((factor * 10 ** power).toPrecision(1));
-      if (value >= from && value <= to) values.push(value);
-    }
-  }
-  return values;
-}
-
 const TIME_STEPS: readonly number[] = [
   ...[1, 5, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000],
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),

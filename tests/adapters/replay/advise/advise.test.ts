@@ -11,10 +11,10 @@ import {
   readTrace,
   replay,
   replayPage,
-  simulate,
 } from "../../../../adapters/replay/replay.ts";
 import { algorithmOf } from "../../../../adapters/replay/advise/choose_limits.ts";
 import { rulesOf, typescriptOf } from "../../../../adapters/replay/output/advice_snippets.ts";
+import { traffic } from "../../../../examples/traffic.ts";
 import { share } from "../../../support/seed.ts";
 import { studyLog } from "./support/advice_study.ts";
 import { testOnce } from "../../../support/test_once.ts";
@@ -190,10 +190,10 @@ describe("advise", () => {
     }
   });
 
-  test("finds the attacker of simulated traffic", async () => {
-    const { parts: [part] } = await advise(simulate("attack", { seed: 3, rate: 4 }));
+  test("finds the attacker of generated traffic", async () => {
+    const { parts: [part] } = await advise(traffic("attack", { seed: 3, rate: 4 }));
     assert.deepEqual(part!.odd.map(({ key }) => key), ["203.0.113.66"]);
-    assert.equal((await advise(simulate("steady", { rate: 4 }))).parts[0]!.setAside, 0);
+    assert.equal((await advise(traffic("steady", { rate: 4 }))).parts[0]!.setAside, 0);
   });
 });
 

@@ -1,10 +1,12 @@
 /*
- * Generates traffic, so that limits can be tried without a log. A seed makes it repeatable, so
- * that runs can be compared.
+ * Generates traffic to try limits on, if you have no log: a CSV of times and clients. A seed makes
+ * it repeatable, so that runs can be compared.
+ *
+ *   bun examples/traffic.ts attack | npx tidegate replay - --rule gcra:60/1m
+ *   bun examples/traffic.ts attack 6 40        6 requests a second, for 40 minutes
  */
-
-import { checkChoice, checkOptions, integerFrom } from "../../core/application_support.ts";
-import type { LogEntry } from "./log/trace.ts";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
 
 /**
  * Kinds of traffic.
@@ -18,66 +20,35 @@ import type { LogEntry } from "./log/trace.ts";
  */
 export type TrafficKind = "steady" | "bursts" | "stampede" | "attack";
 
-/** The options of `simulate`. */
-export interface SimulateOptions {
+/** The options of `traffic`. */
+export interface TrafficOptions {
   /** How many clients there are; default 100. */
-  readonly clients?: number | undefined;
+  readonly clients?: number;
   /** Requests per second of all clients together, on average; default 20. */
-  readonly rate?: number | undefined;
+  readonly rate?: number;
   /** How long, in milliseconds; default 10 minutes. */
-  readonly duration?: number | undefined;
-  /** When it begins: milliseconds since the Unix epoch; default 1 January 2026. */
-  readonly start?: number | undefined;
+  readonly duration?: number;
   /** The same seed makes the same traffic; default 1. */
-  readonly seed?: number | undefined;
+  readonly seed?: number;
 }
 
-/** The kinds of traffic. */
-export const TRAFFIC_KINDS: readonly TrafficKind[] = ["steady", "bursts", "stampede", "attack"];
-
+const START = Date.UTC(2026, 0, 1);
 const ATTACKER = "203.0.113.66";
 const BURST = 10;
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-/**
- * Generates traffic, in order of time.
- *
- * @param kind The kind of traffic.
- * @param options As above.
- * @throws {TypeError} If the kind is unknown.
- * @throws {RangeError} If an option is out of range.
- *
- * @example
- * ```ts
- * import { gcra } from "tidegate";
- * import { replay, simulate } from "tidegate/replay";
- * import assert from "node:assert/strict";
- *
- * const { candidates } = await replay(simulate("attack"), [
- *   { algorithm: gcra({ limit: 60, period: "1m" }) },
- * ]);
- * assert.equal(candidates[0]?.clients[0]?.key, "203.0.113.66");
- * ```
- */
-export function* simulate(kind: TrafficKind, options: SimulateOptions = {}): Generator<LogEntry> {
-  const action = "simulate traffic";
-  checkOptions<SimulateOptions>(action, options, {
-    clients: integerFrom(1),
-    rate: integerFrom(1),
-    duration: integerFrom(1),
-    start: integerFrom(0),
-    seed: integerFrom(0),
-  });
-  checkChoice(action, "kind", kind, TRAFFIC_KINDS);
-  const { clients = 100, rate = 20, duration = 10 * MINUTE, seed = 1 } = options;
-  const { start = Date.UTC(2026, 0, 1) } = options;
+/** Generates requests, in order of time. */
+export function* traffic(
+  kind: TrafficKind,
+  { clients = 100, rate = 20, duration = 10 * MINUTE, seed = 1 }: TrafficOptions = {},
+): Generator<{ readonly at: number; readonly key: string; readonly cost: number }> {
   const random = randomNumbers(seed);
   const anyone = () => addressOf(Math.floor(random() * clients));
   /** Requests that have been generated but not yet yielded. */
-  let coming: LogEntry[] = [];
+  let coming: { at: number; key: string; cost: number }[] = [];
   function come(at: number, key: string): void {
-    coming.push({ at: Math.floor(start + at), key, cost: 1 });
+    coming.push({ at: Math.floor(START + at), key, cost: 1 });
   }
 
   for (let second = 0; second < duration; second += SECOND) {
@@ -98,7 +69,7 @@ export function* simulate(kind: TrafficKind, options: SimulateOptions = {}): Gen
       }
     }
     coming.sort((one, other) => one.at - other.at);
-    const later = coming.findIndex(({ at }) => at >= start + end);
+    const later = coming.findIndex(({ at }) => at >= START + end);
     yield* later === -1 ? coming : coming.slice(0, later);
     coming = later === -1 ? [] : coming.slice(later);
   }
@@ -131,4 +102,14 @@ function randomNumbers(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const [kind = "steady", rate = "20", minutes = "10"] = process.argv.slice(2);
+  const options = { rate: Number(rate), duration: Number(minutes) * MINUTE };
+  const lines = ["time,client"];
+  for (const { at, key } of traffic(kind as TrafficKind, options)) {
+    lines.push(`${new Date(at).toISOString()},${key}`);
+  }
+  process.stdout.write(`${lines.join("\n")}\n`);
 }
