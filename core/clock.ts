@@ -18,10 +18,49 @@ export interface Clock {
 
 /**
  * The clock in milliseconds that measures waits and deadlines: the given clock if it has `after`,
- * otherwise the runtime's monotonic clock.
+ * otherwise the time that passes for this process.
  */
 export function passingTime(clock: Clock | undefined): () => number {
-  return clock?.after === undefined ? () => performance.now() : clock;
+  return clock?.after === undefined ? timePassed : clock;
+}
+
+const { now: ownDateNow } = Date;
+const ownSetTimeout = globalThis.setTimeout;
+
+/** Whether a test has replaced `Date`. */
+export function isDateFaked(): boolean {
+  return Date.now !== ownDateNow;
+}
+
+/** Whether a test has replaced the timers, and `Date` with them. */
+function areTimersFaked(): boolean {
+  return globalThis.setTimeout !== ownSetTimeout && isDateFaked();
+}
+
+/**
+ * The time that waits take: by the runtime's monotonic clock, or by a test's `Date` while fake timers
+ * are installed, because not all of them replace `performance`.
+ */
+const timePassed = monotonicUnless(areTimersFaked);
+
+/**
+ * Milliseconds by the runtime's monotonic clock, or by a test's `Date` while a condition holds. The
+ * time goes on from one to the other, and never back.
+ */
+export function monotonicUnless(isFaked: () => boolean): () => number {
+  let last = 0;
+  let lead = 0;
+  let readsDate = false;
+  return function now() {
+    const isFakedNow = isFaked();
+    const read = isFakedNow ? Date.now() : performance.now();
+    if (isFakedNow !== readsDate || read + lead < last) {
+      readsDate = isFakedNow;
+      // Whole milliseconds keep the time of a test exact.
+      lead = Math.ceil(last - read);
+    }
+    return last = read + lead;
+  };
 }
 
 /**
@@ -33,9 +72,9 @@ export const LONGEST_TIMER: number = 2 ** 31 - 1;
 /** Calls `wake` after so many milliseconds of real time; returns a function that cancels the call. */
 export function afterRealTime(milliseconds: number, wake: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
-  const end = performance.now() + milliseconds;
+  const end = timePassed() + milliseconds;
   function sleep(): void {
-    const left = end - performance.now();
+    const left = end - timePassed();
     // A timer may fire a little early, and a long sleep takes several timers.
     if (left <= 0) wake();
     else timer = setTimeout(sleep, Math.min(Math.ceil(left), LONGEST_TIMER));

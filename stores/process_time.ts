@@ -3,18 +3,20 @@
  * `Date`. Then the stores follow the test's clock wherever it goes.
  */
 
+import { isDateFaked, monotonicUnless } from "../core/clock.ts";
 import { type SteadyTime, steadyTime, type TimeOfOthers } from "../core/steady_time.ts";
 
-const { now: dateNow } = Date;
 const clocks = { wall: () => Date.now(), monotonic: () => performance.now() };
-const isOtherClock = () => Date.now !== dateNow;
 
 /** Milliseconds since the Unix epoch. They go on when the wall clock is set back. */
-export const processTime: SteadyTime = steadyTime(clocks, isOtherClock);
+export const processTime: SteadyTime = steadyTime(clocks, isDateFaked);
+
+/** Milliseconds that measure the age of answers of a store; fractions of them, too. */
+export const agingTime: () => number = monotonicUnless(isDateFaked);
 
 /** The time of this thread, never behind the time of other threads that share a store with it. */
 export function threadTime(others: TimeOfOthers): SteadyTime {
-  return steadyTime(clocks, isOtherClock, others);
+  return steadyTime(clocks, isDateFaked, others);
 }
 
 /** How often this process has seen the wall clock step. */

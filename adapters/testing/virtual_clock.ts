@@ -5,6 +5,7 @@
 
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Clock } from "../../core/clock.ts";
+import { setImmediate } from "../../stores/own_timers.ts";
 
 /** A clock that moves only on request. */
 export interface VirtualClock extends Clock {
@@ -115,8 +116,5 @@ export function virtualClock(now = 0): VirtualClock {
 
 /** Resolves once all promises that were settled, and those settled by them, have been handled. */
 function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    if (typeof setImmediate === "function") setImmediate(resolve);
-    else setTimeout(resolve, 0);
-  });
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -16,6 +16,7 @@ import { peek } from "../../core/verbs/peek.ts";
 import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
 import { type KeyedCache, keyedCache } from "./keyed_cache.ts";
+import { agingTime } from "../process_time.ts";
 
 /** The options of `denyCache`. */
 export interface DenyCacheOptions {
@@ -27,7 +28,7 @@ export interface DenyCacheOptions {
 interface Refusal {
   readonly decision: Decision;
   readonly cost: number;
-  /** The instant, by the caller's clock if there is one, otherwise by `performance.now`. */
+  /** The instant, by the caller's clock if there is one, otherwise by the process's time. */
   readonly at: number;
   readonly ownTime: boolean;
   /** Whether the store answers by promises. */
@@ -166,7 +167,7 @@ function cachedCall(cache: DenyCache, { family, verb, call }: UnitsVerb): AnyCal
     if (key.length > LONGEST_KEY) return call(key, cost, now);
     const counter = counterOf(key);
     const before = freed[counter];
-    const at = now ?? performance.now();
+    const at = now ?? agingTime();
     const answer: MaybePromise<Decision> = call(key, cost, now);
     const promised = isPromise(answer);
     return andThen(answer, (decision) => {
@@ -203,7 +204,7 @@ function answerOf(
   now: number | undefined,
 ): MaybePromise<Decision> | undefined {
   if (cost < least || ownTime !== (now === undefined)) return undefined;
-  const passed = (now ?? performance.now()) - at;
+  const passed = (now ?? agingTime()) - at;
   // The store counts in whole milliseconds, and may have rounded its instant down.
   if (passed >= decision.retryAfter - (ownTime ? 1 : 0)) return undefined;
   const answer = ageDecision(decision, passed);

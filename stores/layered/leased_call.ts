@@ -22,13 +22,14 @@ import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../core
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
 import { ageDecision } from "./age_decision.ts";
 import type { FamilyCache } from "./keyed_cache.ts";
+import { agingTime } from "../process_time.ts";
 
 /** The lease on a key. */
 export interface LeasedKey {
   block: Block | undefined;
   /** The instant before which no block is worth requesting, because the store has refused one. */
   noBlockUntil: number;
-  /** Whether its instants come from `performance.now`, and not from the caller's clock. */
+  /** Whether its instants come from the process's time, and not from the caller's clock. */
   readonly ownTime: boolean;
 }
 
@@ -91,7 +92,7 @@ export function leasedCall(
   return function decideOne(key, cost, dry, now) {
     const decide = dry ? look : take;
     if (cost > size || key.length > LONGEST_KEY) return decide(key, cost, now);
-    const at = now ?? performance.now();
+    const at = now ?? agingTime();
     const leased = leasedKey(keys, key, now === undefined);
     const { block } = leased;
     // A block from the future does not count: the clock was set back.

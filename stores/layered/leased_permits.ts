@@ -39,6 +39,7 @@ import { renew } from "../../core/verbs/renew.ts";
 import { share, type Shared } from "../../core/verbs/share.ts";
 import type { AnyCall } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
+import { agingTime } from "../process_time.ts";
 
 /** The options of leased permits. */
 export interface PermitLease {
@@ -52,7 +53,7 @@ export interface PermitLease {
 
 /** The share of a key. */
 interface Pool {
-  /** Whether its instants come from `performance.now`, and not from the caller's clock. */
+  /** Whether its instants come from the process's time, and not from the caller's clock. */
   readonly ownTime: boolean;
   /** Its name in the store, and the number of its last message. */
   readonly holder: number;
@@ -66,7 +67,7 @@ interface Pool {
   readonly permits: Map<number, number>;
   /**
    * The instant at which the last answered message was sent: by the pool's clock, and by
-   * `performance.now`. Then its answer.
+   * the process's time. Then its answer.
    */
   renewedAt: number;
   renewedTime: number;
@@ -131,7 +132,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
   function startTimer(): void {
     timer ??= inBackground(idleFor, () => {
       timer = undefined;
-      const at = performance.now();
+      const at = agingTime();
       for (const [name, pool] of pools) {
         if (!pool.ownTime || pool.units === pool.used) continue;
         if (at - pool.touchedAt < idleFor || pool.message !== undefined) startTimer();
@@ -157,7 +158,7 @@ export function leasedPermits({ units: block, ttl: idleFor, maxKeys }: PermitLea
 
     /** The share of a key at an instant. */
     function shareOf(key: string, now: number | undefined): OpenShare {
-      const time = performance.now();
+      const time = agingTime();
       const pool = poolOf(inner.nameOf(key), now === undefined);
       let at = now ?? time;
       // The call began before that message was sent, or the clock was set back.
@@ -382,7 +383,7 @@ interface OpenShare {
   /** The limiter's instant, and the instant by which shares are kept. */
   readonly now: number | undefined;
   readonly at: number;
-  /** The same instant by `performance.now`. */
+  /** The same instant by the process's time. */
   readonly time: number;
   /** Whether the store has answered a message recently, so that permits may be given out. */
   isFresh(): boolean;

@@ -26,6 +26,7 @@ import {
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
 import { lockedCounters, transactJobs } from "./transact_jobs.ts";
+import { setImmediate } from "../own_timers.ts";
 
 /** Counts of the work of a locked store. */
 export interface LockedStoreStatistics {
@@ -182,7 +183,7 @@ export function lockedStore(
   function enqueue(job: Job): void {
     if (closed) return job.reject(closedError());
     if (queue.length >= maxPending) return refuseJob(job);
-    if (queue.push(job) === 1) afterTurn(flush);
+    if (queue.push(job) === 1) setImmediate(flush);
   }
 
   function flush(): void {
@@ -301,10 +302,4 @@ function answerOf(
 
 function closedError(): StoreUnavailableError {
   return new StoreUnavailableError("Cannot decide as the store must be open", "no");
-}
-
-/** Runs a function after all callbacks that already wait. */
-function afterTurn(run: () => void): void {
-  if (typeof setImmediate === "function") setImmediate(run);
-  else setTimeout(run, 0);
 }

@@ -9,6 +9,8 @@
  * slower.
  */
 
+import { performance } from "../own_timers.ts";
+
 /** The two numbers, and the share of its time for which a process that makes small batches is busy. */
 const FEW_KEYS = 20;
 const MANY_KEYS = 40;

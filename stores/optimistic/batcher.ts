@@ -43,6 +43,7 @@ import {
   jobQueue,
   MAX_JOBS,
 } from "./job_queue.ts";
+import { performance, setImmediate, setTimeout } from "../own_timers.ts";
 
 /** The chance that a batcher that wins after lost races leaves its keys to others for a moment. */
 const BACKOFF_CHANCE = 1 / 4;

@@ -13,6 +13,8 @@
  * half of it, so that clients find a recovered server soon, and not all at once.
  */
 
+import { performance } from "../own_timers.ts";
+
 /** Milliseconds before the first probe, and the most between two. */
 const FIRST_PROBE = 25;
 const LAST_PROBE = 250;

@@ -16,6 +16,7 @@ import type { EngineContext, EngineCounters } from "./engine_context.ts";
 import { groupsOf, loadGuesses } from "./guesses.ts";
 import type { ServerClock } from "./server_clock.ts";
 import type { ValueCache } from "./value_cache.ts";
+import { performance } from "../own_timers.ts";
 
 /** The counts of a store on a driver. */
 export interface DriverCounters extends EngineCounters {

@@ -20,6 +20,7 @@ import { dropConnection, type Reconnector } from "./reconnector.ts";
 import type { BatchFailure } from "./batch_failure.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
 import { drainIf, enqueueFirst, type JobQueue } from "./job_queue.ts";
+import { performance } from "../own_timers.ts";
 
 /** How often a call is tried before it fails with a `ContentionError`. */
 const MAX_TRIES = 256;

@@ -6,6 +6,7 @@
 import type { Formula } from "../../core/algorithm.ts";
 import type { BoundVerb, Operation } from "../../core/store.ts";
 import type { Cell } from "./cell.ts";
+import { performance } from "../own_timers.ts";
 
 /**
  * The value that a call returns: a verb's answer, a list of answers, or nothing if it forgets a key.

@@ -18,6 +18,7 @@ import {
   type SpacedKey,
   type Turn,
 } from "./job.ts";
+import { performance, setImmediate } from "../own_timers.ts";
 
 /** Brings each call to the server that has its keys. */
 export interface JobRouter {

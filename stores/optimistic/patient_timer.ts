@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from "../own_timers.ts";
+
 /** The parts into which a time is divided. */
 const PARTS = 4;
 

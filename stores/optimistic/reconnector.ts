@@ -6,6 +6,7 @@ import { storeClosedError } from "./batch_failure.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import type { Connect, Link } from "./driver.ts";
 import type { EngineContext } from "./engine_context.ts";
+import { performance } from "../own_timers.ts";
 
 /** Attempts to connect. The first to succeed counts. */
 interface Dialling {

@@ -12,6 +12,8 @@
  * until the server has caught up.
  */
 
+import { performance } from "../own_timers.ts";
+
 /** The most by which two clocks drift apart: twice the rate at which NTP slews a clock. */
 const DRIFT = 0.001;
 

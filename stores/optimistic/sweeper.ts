@@ -4,6 +4,7 @@
  */
 
 import type { Housekeeping } from "../driver.ts";
+import { performance } from "../own_timers.ts";
 
 /** The most keys of one sweep. */
 const SWEPT = 1_000;

@@ -8,6 +8,7 @@
 import { failureReport, guarded } from "../../core/guarded.ts";
 import { later } from "./later.ts";
 import { count, counter, type Thread } from "./threads/thread.ts";
+import { performance, queueMicrotask } from "../own_timers.ts";
 
 /** Keys in use that a thread had to forget since its last report. */
 export interface Evictions {

@@ -3,6 +3,8 @@
  * a process that has waited long. Short waits of random length are fair, and cost little.
  */
 
+import { performance } from "../own_timers.ts";
+
 /** The least milliseconds of a step. */
 const STEP = 0.1;
 /** The most milliseconds that chance adds to a step. */

@@ -15,6 +15,7 @@
  */
 
 import type { Job } from "../../optimistic/job.ts";
+import { performance } from "../../own_timers.ts";
 
 /** The text of a value, without and with its claims. */
 export interface ClaimedText {

@@ -17,6 +17,7 @@ import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transi
 import type { StoreContext } from "../store_context.ts";
 import { repliesTo } from "./round_trip.ts";
 import { timeOf } from "./time_of.ts";
+import { performance } from "../../own_timers.ts";
 
 /** The way to commit batches. */
 type Commit = "watch" | "cas" | "script";

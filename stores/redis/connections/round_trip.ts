@@ -9,6 +9,7 @@ import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 import { countRoundTrip } from "../statistics.ts";
 import type { StoreContext } from "../store_context.ts";
 import { timeOf } from "./time_of.ts";
+import { performance } from "../../own_timers.ts";
 
 /** The replies to commands sent in one write, or the failure. */
 export type RoundTrip = readonly unknown[] | BatchFailure;

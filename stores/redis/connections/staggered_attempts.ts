@@ -4,6 +4,7 @@
  */
 
 import { patientTimer } from "../../optimistic/patient_timer.ts";
+import { clearTimeout, setTimeout } from "../../own_timers.ts";
 
 /**
  * Tries one server after another until one answers. The next attempt starts as soon as the previous

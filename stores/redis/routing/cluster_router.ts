@@ -39,6 +39,7 @@ import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { readSlotMap, type SlotMap } from "./cluster_map.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Router } from "./router.ts";
+import { performance, setTimeout } from "../../own_timers.ts";
 
 /** The most milliseconds between two renewals of the map, as long as calls ask for one. */
 const RENEW_EVERY = 250;
