@@ -1,4 +1,4 @@
-import { count, TIME_UNITS } from "../adapters/replay/output/format_numbers.ts";
+import { count } from "../adapters/replay/output/format_numbers.ts";
 import {
   legend,
   linear,
@@ -7,6 +7,8 @@ import {
   valueAxis,
 } from "../adapters/replay/output/plots/axis.ts";
 import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
+
+const TIME_UNITS = [[60_000, "min"], [1_000, "s"], [1, "ms"]] as const;
 
 /** Durations, all in the unit of the step, so that 75 min is not written as 1.3 h. */
 function durationAt(at: number, step: number): string {

@@ -22,7 +22,7 @@ export {
   LAST_INSTANT,
   type OptionNames,
 } from "./options/checks.ts";
-export { type Period, readPeriod } from "./options/period.ts";
+export { durationText, type Period, periodText, readPeriod } from "./options/period.ts";
 export { readReason } from "./options/read_reason.ts";
 export { suggestOption } from "./options/suggest_option.ts";
 export { withTimeout } from "./with_timeout.ts";

@@ -15,6 +15,7 @@ import {
   failureText,
   integerOf,
   millisecondsOf,
+  type Option,
   redisUrlOf,
   RULE_OPTIONS,
   TOKEN_OPTION,
@@ -27,10 +28,63 @@ import { sourceOf } from "./rules_at.ts";
 /** The default places for rules. */
 const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 
-const OPTIONS = {
-  ...RULE_OPTIONS,
+/** An option of the service, under its own name in camel case or under `as`. */
+interface ServiceOption extends Option {
+  readonly as?: keyof ServeOptions;
+  /** Reads the value; default the value as it is. */
+  readonly read?: (text: string, name: string) => unknown;
+}
+
+const SERVICE_OPTIONS = {
+  format: RULE_OPTIONS.format,
+  "merge-domains": RULE_OPTIONS["merge-domains"],
   hostname: { value: "127.0.0.1", text: "the address to listen on" },
-  port: { value: "8080", text: "the port for HTTP; 0 picks a free one" },
+  port: { value: "8080", text: "the port for HTTP; 0 picks a free one", read: integerOf },
+  threads: {
+    value: "N",
+    text: "the number of threads; default one per core, at most 8; one on Node before 22.12",
+    read: integerOf,
+  },
+  capacity: {
+    value: "1000000",
+    text: "the number of keys in the embedded store",
+    read: integerOf,
+  },
+  "drain-delay": {
+    value: "5s",
+    text: "how long to keep accepting calls after SIGTERM, when no longer ready",
+    read: millisecondsOf,
+  },
+  "on-lookup-failure": {
+    choices: ["throw", "default"],
+    text:
+      "what to do when a key's own limits cannot be looked up: fail (throw, 503), which is the " +
+      "default, or use the limits of the rule",
+    as: "lookupCache",
+    read: (onFailure: string) => ({ onFailure }),
+  },
+  token: TOKEN_OPTION,
+  trust: {
+    value: "loopback,10.0.0.0/8",
+    text: "proxies that are trusted to report client addresses",
+    as: "trustedProxies",
+    read: (text: string) => text.split(","),
+  },
+  "ipv6-prefix": {
+    value: "64",
+    text: "how many bits of an IPv6 address identify a client",
+    read: integerOf,
+  },
+  shadow: { text: "refuse nothing, but report what would have been refused" },
+  "open-telemetry": {
+    text: "record a span and metrics for each decision, with @opentelemetry/api",
+  },
+  "response-headers": { text: "have Envoy add RateLimit fields to its answers" },
+} as const satisfies Readonly<Record<string, ServiceOption>>;
+
+const OPTIONS = {
+  config: RULE_OPTIONS.config,
+  ...SERVICE_OPTIONS,
   "grpc-port": { value: "8081", text: "the port for Envoy's gRPC, if its packages are installed" },
   "no-grpc": { text: "turn gRPC off" },
   "tls-cert": { value: "FILE", text: "serve TLS with this certificate, in PEM" },
@@ -38,15 +92,6 @@ const OPTIONS = {
   "tls-ca": {
     value: "FILE",
     text: "require client certificates signed by these authorities, in PEM",
-  },
-  threads: {
-    value: "N",
-    text: "the number of threads; default one per core, at most 8; one on Node before 22.12",
-  },
-  capacity: { value: "1000000", text: "the number of keys in the embedded store" },
-  "drain-delay": {
-    value: "5s",
-    text: "how long to keep accepting calls after SIGTERM, when no longer ready",
   },
   redis: { value: "URL", text: "keep counters in Redis" },
   store: {
@@ -57,24 +102,7 @@ const OPTIONS = {
     choices: ["throw", "allow", "deny"],
     text: "how to answer calls while the store is unavailable; default throw (503)",
   },
-  "on-lookup-failure": {
-    choices: ["throw", "default"],
-    text:
-      "what to do when a key's own limits cannot be looked up: fail (throw, 503), which is the " +
-      "default, or use the limits of the rule",
-  },
-  token: TOKEN_OPTION,
-  trust: {
-    value: "loopback,10.0.0.0/8",
-    text: "proxies that are trusted to report client addresses",
-  },
-  "ipv6-prefix": { value: "64", text: "how many bits of an IPv6 address identify a client" },
   "log-level": { choices: ["info", "error", "off"], text: "which events to print; default info" },
-  shadow: { text: "refuse nothing, but report what would have been refused" },
-  "open-telemetry": {
-    text: "record a span and metrics for each decision, with @opentelemetry/api",
-  },
-  "response-headers": { text: "have Envoy add RateLimit fields to its answers" },
 } as const;
 
 type ServeValues = ValuesOf<typeof OPTIONS>;
@@ -179,36 +207,43 @@ function tlsOf(values: ServeValues): ServeOptions["tls"] {
 }
 
 function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
-  const url = redisUrlOf(values.redis, "--redis");
-  const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
-    format: values.format,
-    mergeDomains: values["merge-domains"],
-    hostname: values.hostname,
-    port: integerOf(values.port, "port") ?? 8080,
+    threads: sharesPort() ? Math.min(8, availableParallelism()) : 1,
+    drainDelay: 5_000,
+    ...serviceOptionsOf(values),
     tls: tlsOf(values),
-    threads: integerOf(values.threads, "threads") ?? cores,
-    drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
-    capacity: integerOf(values.capacity, "capacity"),
-    redis: url === undefined
-      ? undefined
-      : { url, onUnavailable: values["on-unavailable"] ?? "throw" },
     ...storeOf(values),
-    token: values.token,
-    trustedProxies: values.trust?.split(","),
-    shadow: values.shadow,
-    openTelemetry: values["open-telemetry"],
-    responseHeaders: values["response-headers"],
-    ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
-    lookupCache: { onFailure: values["on-lookup-failure"] ?? "throw" },
   };
 }
 
-/** The store of the counters: `sqlite:FILE`, or the URL of a Postgres, also after `postgres:`. */
+function serviceOptionsOf(values: Readonly<Record<string, unknown>>): Partial<ServeOptions> {
+  const table: Readonly<Record<string, ServiceOption>> = SERVICE_OPTIONS;
+  const camelCase = (name: string) =>
+    name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([name, { as = camelCase(name), read }]) => {
+      const value = values[name];
+      if (value === undefined) return [];
+      return [[as, read === undefined ? value : read(String(value), name)]];
+    }),
+  );
+}
+
+/** The store: Redis, `sqlite:FILE`, or the URL of a Postgres, also after `postgres:`. */
 function storeOf(
-  { store, "on-unavailable": onUnavailable = "throw" }: ServeValues,
+  { redis, store, "on-unavailable": onUnavailable = "throw" }: ServeValues,
+): Pick<ServeOptions, "redis" | "sqlite" | "postgres"> {
+  const url = redisUrlOf(redis, "--redis");
+  return {
+    ...(url !== undefined && { redis: { url, onUnavailable } }),
+    ...(store !== undefined && databaseOf(store, onUnavailable)),
+  };
+}
+
+function databaseOf(
+  store: string,
+  onUnavailable: "throw" | "allow" | "deny",
 ): Pick<ServeOptions, "sqlite" | "postgres"> {
-  if (store === undefined) return {};
   const [, path] = /^sqlite:(.+)$/s.exec(store) ?? [];
   if (path !== undefined) return { sqlite: { path, onUnavailable } };
   const [, url] = /^(?:postgres:)?(postgres(?:ql)?:\/\/.+)$/s.exec(store) ?? [];

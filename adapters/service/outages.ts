@@ -3,14 +3,15 @@
  * policy decides others, which without this file would look like any other call.
  */
 
-import { andThen, type MaybePromise } from "../../core/application_support.ts";
-import type { RuleEngine, Verdict } from "../rules/rules.ts";
+import { andThen, orElse } from "../../core/application_support.ts";
+import type { RuleHold, RuleReservation, Verdict } from "../rules/rules.ts";
 import { errorText, type Log } from "./log.ts";
+import type { EngineCall, EngineWrapping } from "./wrap_engine.ts";
 
 /** The outages of an engine's store. */
 export interface Outages {
-  /** The engine, with its answers and errors observed. */
-  readonly engine: RuleEngine;
+  /** Makes a call of the engine, and observes its answer or its error. */
+  readonly call: EngineWrapping["call"];
   /** The start of the current outage, in milliseconds since the Unix epoch; 0 without an outage. */
   since(): number;
   /**
@@ -22,6 +23,15 @@ export interface Outages {
 
 const FRESH = 10_000;
 
+/** The verdict in the answer of a call; other calls have none. */
+const VERDICTS: { readonly [Name in EngineCall]?: (answer: unknown) => Verdict } = {
+  consume: (verdict) => verdict as Verdict,
+  peek: (verdict) => verdict as Verdict,
+  refund: (verdict) => verdict as Verdict,
+  hold: (held) => (held as RuleHold).verdict,
+  reserve: (reservation) => (reservation as RuleReservation).verdict,
+};
+
 /** Whether a decision was made without the store, by the policy for this case. */
 export function isByPolicy({ rules }: Verdict): boolean {
   return rules.some(({ decision }) => decision?.source === "policy");
@@ -32,11 +42,7 @@ export function isByPolicy({ rules }: Verdict): boolean {
  *
  * @param clock Milliseconds since the Unix epoch.
  */
-export function logOutages(
-  engine: RuleEngine,
-  log: Log,
-  clock: () => number = Date.now,
-): Outages {
+export function logOutages(log: Log, clock: () => number = Date.now): Outages {
   let began = 0;
   let last = 0;
 
@@ -48,53 +54,28 @@ export function logOutages(
     log({ event: "store-unavailable", level: "error", calls, error });
   }
 
-  function look(verdict: Verdict): Verdict {
+  function look(verdict: Verdict): void {
     if (isByPolicy(verdict)) fail(undefined, verdict.allowed);
     else if (began !== 0 && verdict.decision !== undefined) {
       log({ event: "store-available", level: "info", seconds: (clock() - began) / 1_000 });
       began = 0;
     }
-    return verdict;
   }
 
-  function lookAt<Held extends { readonly verdict: Verdict }>(held: Held): Held {
-    look(held.verdict);
-    return held;
-  }
-
-  function logged<Value>(call: () => MaybePromise<Value>): Value | Promise<Value> {
-    const failed = (error: unknown): never => {
-      if ((error as Partial<Error> | undefined)?.name === "StoreUnavailableError") {
-        fail(errorText(error), undefined);
-      }
-      throw error;
-    };
-    try {
-      const answer = call();
-      return answer instanceof Promise ? answer.catch(failed) : answer as Value;
-    } catch (error) {
-      return failed(error);
+  function failed(error: unknown): never {
+    if ((error as Partial<Error> | undefined)?.name === "StoreUnavailableError") {
+      fail(errorText(error), undefined);
     }
+    throw error;
   }
 
   return {
-    engine: {
-      ...engine,
-      get rules() {
-        return engine.rules;
-      },
-      consume: (request) => logged(() => andThen(engine.consume(request), look)),
-      peek: (request) => logged(() => andThen(engine.peek(request), look)),
-      refund: (request) => logged(() => andThen(engine.refund(request), look)),
-      hold: (request, id) => logged(() => andThen(engine.hold(request, id), lookAt)),
-      renew: (permit) => logged(() => engine.renew(permit)),
-      reserve: (request, options) =>
-        logged(() => andThen(engine.reserve(request, options), lookAt)),
-      settle: (receipt, actual) => logged(() => engine.settle(receipt, actual)),
-      release: (held) => logged(() => engine.release(held)),
-      reset: (request) => logged(() => engine.reset(request)),
-      block: (request, duration) => logged(() => engine.block(request, duration)),
-      unblock: (request) => logged(() => engine.unblock(request)),
+    call<Value>(name: EngineCall, call: () => Value | PromiseLike<Value>) {
+      const verdictOf = VERDICTS[name];
+      return andThen(orElse(call, failed), (answer) => {
+        if (verdictOf !== undefined) look(verdictOf(answer));
+        return answer;
+      }) as Value | Promise<Value>;
     },
     since: () => began,
     isFresh: () => began !== 0 && clock() - last < FRESH,

@@ -47,13 +47,11 @@ export * from "./models/calendar_rule.ts";
 export * from "./models/window_rules.ts";
 export * from "./arbitraries/policies.ts";
 export * from "./stores/reference_store.ts";
-export * from "./arbitraries/rule_sets.ts";
 export * from "./stores/scheduled_store.ts";
 export * from "./arbitraries/schedules.ts";
 export * from "./stores/store_commands.ts";
 export * from "./store_laws.ts";
 export * from "./stores/tested_key.ts";
-export * from "./stores/stores_in_turn.ts";
 export {
   algorithms,
   gridsOf,

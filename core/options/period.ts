@@ -78,3 +78,17 @@ function fromText(text: string): number {
   const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text);
   return match === null ? NaN : Number(match[1]) * UNITS[match[2]!]!;
 }
+
+/** Whole milliseconds as callers write them, in the largest unit that fits: `"10m"`. */
+export function periodText(milliseconds: number): Period {
+  const [unit, length] = Object.entries(UNITS).findLast(([, each]) => milliseconds % each === 0)!;
+  return `${milliseconds / length}${unit}` as Period;
+}
+
+/** About how long, as people say it: `20 s`, `1.5 h`. */
+export function durationText(milliseconds: number): string {
+  if (milliseconds === Infinity) return "forever";
+  const [unit, length] = Object.entries(UNITS).findLast(([, each]) => milliseconds >= each) ??
+    ["ms", 1];
+  return `${Math.round(milliseconds / length * 10) / 10} ${unit === "m" ? "min" : unit}`;
+}

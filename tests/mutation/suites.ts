@@ -11,7 +11,6 @@ import {
   linearization,
   type MakeStore,
   storeLaws,
-  storesInTurn,
   subjects,
 } from "../../adapters/testing/testing.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
@@ -19,6 +18,7 @@ import { memoryStore } from "../../stores/memory/memory_store.ts";
 import { redisStore } from "../../stores/redis/redis_store.ts";
 import { attachSharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
 import { startWorkers } from "../stores/shared/support/workers.ts";
+import { storesInTurn } from "../support/stores_in_turn.ts";
 import type { SeenCall } from "../stores/shared/support/jobs.ts";
 import { memoryLaws } from "../stores/shared/support/memory_laws.ts";
 import { fullStoreLaws } from "../stores/memory/support/full_store_laws.ts";

@@ -2,11 +2,12 @@
  * Advice as sections, from which the text and the page are rendered.
  */
 
+import { durationText } from "../../../core/application_support.ts";
 import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { rulesOf, typescriptOf } from "./advice_snippets.ts";
 import { checkAdvice } from "./check_report.ts";
-import { count, durationText, instantText, safeText } from "./format_numbers.ts";
+import { count, instantText, safeText } from "./format_numbers.ts";
 import { needBars } from "./need_bars.ts";
 import { needPlot } from "./plots/need_plot.ts";
 import type { Section } from "./section.ts";

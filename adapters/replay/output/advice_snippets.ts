@@ -4,20 +4,14 @@
  * Paths and names of columns come from the log, so only those of plain characters are written.
  */
 
+import { periodText } from "../../../core/application_support.ts";
 import type { Advice, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { EITHER_NAME, isAddressName } from "../log/column_names.ts";
 
-const UNITS = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "m"], [1_000, "s"]] as const;
 const PLAIN_PATH = /^\/[\w./-]{0,80}$/;
 const PLAIN_NAME = /^[A-Za-z][\w-]{0,40}$/;
 const MAX_PATHS = 5;
-
-/** A period as options have it: `"10m"`. */
-export function periodText(period: number): string {
-  const [unit, name] = UNITS.find(([unit]) => period % unit === 0) ?? [1, "ms"];
-  return `${period / unit}${name}`;
-}
 
 /** The limits as an expression. */
 export function expressionOf(limits: readonly AdvisedLimit[]): string {

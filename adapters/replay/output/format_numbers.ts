@@ -15,25 +15,6 @@ export function percent(part: number, whole: number): string {
   return share < 0.01 ? "< 0.01" : share < 10 ? share.toFixed(2) : share.toFixed(1);
 }
 
-/** Units of time in milliseconds, the longest first. */
-export const TIME_UNITS: readonly (readonly [number, string])[] = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1_000, "s"],
-  [1, "ms"],
-];
-
-/** A duration as people say it, to two places: `2.8 h`. */
-export function durationText(milliseconds: number): string {
-  if (milliseconds === Infinity) return "forever";
-  for (const [unit, name] of TIME_UNITS) {
-    if (milliseconds < unit || unit === 1) continue;
-    return `${Number((milliseconds / unit).toPrecision(2))} ${name}`;
-  }
-  return `${milliseconds} ms`;
-}
-
 /** An instant as a date and a time of day, in UTC. */
 export function instantText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");

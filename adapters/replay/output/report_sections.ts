@@ -3,8 +3,9 @@
  * and tables, the page their headings and plots too.
  */
 
+import { durationText } from "../../../core/application_support.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
-import { count, counted, durationText, instantText, percent, safeText } from "./format_numbers.ts";
+import { count, counted, instantText, percent, safeText } from "./format_numbers.ts";
 import { notes, unreadLines } from "./log_notes.ts";
 import type { Section } from "./section.ts";
 import { stripPlot } from "./plots/strip_plot.ts";

@@ -3,6 +3,7 @@
  * its output.
  */
 
+import { durationText } from "../../../core/application_support.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
   type Descriptor,
@@ -103,7 +104,7 @@ function explainRule(
   const lines = limits.map((limit, index) => {
     const { limit: units, period, burst } = limit.policies[0]!;
     const [own, , every, zone] = limit.id.split("/");
-    const span = own === "calendarWindow" ? `${every} in ${zone}` : spanText(period);
+    const span = own === "calendarWindow" ? `${every} in ${zone}` : durationText(period);
     const what = `${own} ${units} per ${span}${burst === units ? "" : `, burst ${burst}`}`;
     return `  ${limit.name} (${what}): ${stateText(parts[index]!, cost, burst)}`;
   });
@@ -112,20 +113,12 @@ function explainRule(
 
 function stateText(decision: Decision, cost: number, burst: number): string {
   const { allowed, remaining, retryAfter, resetAfter } = decision;
-  const fresh = resetAfter === 0 ? "unused" : `full again in ${spanText(resetAfter)}`;
+  const fresh = resetAfter === 0 ? "unused" : `full again in ${durationText(resetAfter)}`;
   if (allowed) return `allows; ${remaining} of ${burst} left, ${fresh}`;
   if (retryAfter === Infinity) {
     return `refuses, because the cost of ${cost} exceeds the capacity of ${burst}`;
   }
   return `refuses: the cost is ${cost}, and ${remaining} of ${burst} are left; retry in ${
-    spanText(retryAfter)
+    durationText(retryAfter)
   }, ${fresh}`;
-}
-
-/** A span as people read it: `20 s`, `1.5 h`. */
-export function spanText(milliseconds: number): string {
-  if (milliseconds < 1_000) return `${milliseconds} ms`;
-  const units = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"], [1_000, "s"]] as const;
-  const [length, name] = units.find(([each]) => milliseconds >= each)!;
-  return `${Math.round(milliseconds / length * 10) / 10} ${name}`;
 }

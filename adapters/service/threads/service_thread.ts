@@ -23,6 +23,7 @@ import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { logOutages } from "../outages.ts";
+import { wrapEngine } from "../wrap_engine.ts";
 import { NO_VERSION, type RulesVersion } from "../rules_version.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { TlsKeys } from "../tls_keys.ts";
@@ -100,9 +101,12 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     onLookupError: errorLog(log, "lookup-failed"),
     onVerdict: counted.verdict,
   });
-  const outages = logOutages(rules, log);
+  const outages = logOutages(log);
   const secret = options.token ?? "tidegate";
-  const engine = countingLongValues(outages.engine, options.limits.maxText, secret);
+  const engine = wrapEngine(rules, {
+    request: countingLongValues(options.limits.maxText, secret),
+    call: outages.call,
+  });
   const counting = { figures: counted, isReady: () => !draining, onError: errorLog(log) };
   const handler = serviceHandler(engine, {
     ...options,

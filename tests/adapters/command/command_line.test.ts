@@ -318,12 +318,17 @@ describe("tidegate refuses, with a status of 2 and the help to ask for,", () => 
 
 test("tidegate serve runs until it receives a signal, and logs each event as JSON", async () => {
   const grpc = runtime() === "deno" ? ["--no-grpc"] : ["--grpc-port", "0"];
-  const options = ["--port", "0", ...grpc, "--threads", "2", "--drain-delay", "0"];
+  const options = [
+    ...["--port", "0", ...grpc, "--threads", "2", "--drain-delay", "0", "--capacity", "1000"],
+    ...["--trust", "loopback,10.0.0.0/8", "--ipv6-prefix", "56", "--on-lookup-failure", "default"],
+    ...["--format", "auto", "--merge-domains", "--response-headers", "--token", "secret"],
+  ];
   const { child, ended, says, said } = spawned("serve", EXAMPLE, ...options);
   await says('"listening"');
   const eventsOf = () => said().match(/^\{.*\}$/gm)!.map((line) => JSON.parse(line));
   const response = await fetch(`${eventsOf().at(-1).url}/v1/consume`, {
     method: "POST",
+    headers: { "x-tidegate-token": "secret" },
     body: JSON.stringify({ entries: { user: "42" } }),
   });
   assert.equal((await response.json()).allowed, true);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { storesInTurn, virtualClock } from "../../../adapters/testing/testing.ts";
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import { storesInTurn } from "../../support/stores_in_turn.ts";
 import {
   gcra,
   leakyQueue,

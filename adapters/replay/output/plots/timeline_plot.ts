@@ -3,7 +3,7 @@
  * picture, so that they can be compared by eye.
  */
 
-import { durationText } from "../format_numbers.ts";
+import { durationText } from "../../../../core/application_support.ts";
 import type { TimeBins } from "../../time_bins.ts";
 import { fitting, legend, linear, roundSteps, type Scale, timeAxis, valueAxis } from "./axis.ts";
 import { box, element, label, picture, track } from "./svg.ts";

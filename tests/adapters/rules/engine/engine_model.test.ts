@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 
-import { descriptors, ruleSets } from "../../../../adapters/testing/testing.ts";
+import { descriptors, ruleSets } from "../../../support/rule_sets.ts";
 import {
   algorithmOf,
   compileDomain,

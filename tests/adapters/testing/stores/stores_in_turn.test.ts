@@ -1,31 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  operationOn,
-  storeLaws,
-  storesInTurn,
-  testedKey,
-} from "../../../../adapters/testing/testing.ts";
-import { gcra } from "../../../../core/algorithms/gcra.ts";
-import type { Decision, Store } from "../../../../mod.ts";
+import { storeLaws } from "../../../../adapters/testing/testing.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../../support/seed.ts";
-
-const algorithm = gcra({ limit: 2, period: "1h" });
-const onKey = (store: Store) => operationOn(testedKey(store, "turns", { algorithm }, "key"), 1);
-
-test("calls go to one store after the other", async () => {
-  const [one, other] = [memoryStore(), memoryStore()];
-  const store = storesInTurn([one, other]);
-  for (let i = 0; i < 4; i++) {
-    const [decision] = await store.run([onKey(store)], 0) as Decision[];
-    assert.equal(decision?.allowed, true);
-  }
-  for (const each of [one, other]) {
-    const [decision] = each.run([onKey(each)], 0) as Decision[];
-    assert.equal(decision?.remaining, 0);
-  }
-});
+import { storesInTurn } from "../../../support/stores_in_turn.ts";
 
 test("the laws notice that stores in turn do not share their states", async () => {
   const [law] = storeLaws(() => storesInTurn([memoryStore(), memoryStore()]));

@@ -10,9 +10,9 @@ import {
   type DomainOptions,
   type LimitOptions,
   type RuleOptions,
-} from "../../../core/rules/rules.ts";
-import { kinds } from "./subjects.ts";
-import { rateOptions } from "./policies.ts";
+} from "../../core/rules/rules.ts";
+import { kinds } from "../../adapters/testing/arbitraries/subjects.ts";
+import { rateOptions } from "../../adapters/testing/arbitraries/policies.ts";
 
 const KEYS = ["path", "user", "a=b,c%"];
 const VALUES = ["/v1/a", "/v1/b", "x", "", "a=b,c%"];
@@ -20,16 +20,8 @@ const PATTERNS = ["*", "/v1/*", "*b", "/*/a"];
 
 /**
  * Limits as they are written in rules: every algorithm by its name, with awkward options.
- *
- * @example
- * ```ts
- * import { limitOptions } from "tidegate/testing";
- * import fc from "fast-check";
- *
- * fc.assert(fc.property(limitOptions(), ({ limit }) => limit >= 1));
- * ```
  */
-export function limitOptions(): fc.Arbitrary<LimitOptions> {
+function limitOptions(): fc.Arbitrary<LimitOptions> {
   const unnamed = rateOptions().map((drawn) => ({ ...drawn, algorithm: undefined }));
   return fc.oneof(unnamed, ...Object.values(kinds).map((kind) => kind.limits()));
 }
@@ -38,14 +30,6 @@ export function limitOptions(): fc.Arbitrary<LimitOptions> {
  * Valid rules of a domain: up to three levels; exact values, patterns and keys without a value; with
  * limits, unlimited, blocked, or with nested rules only; in shadow mode, under a quota, with shared
  * counters, and rules that replace each other.
- *
- * @example
- * ```ts
- * import { ruleSets } from "tidegate/testing";
- * import fc from "fast-check";
- *
- * fc.assert(fc.property(ruleSets(), ({ rules }) => rules.length <= 4));
- * ```
  */
 export function ruleSets(): fc.Arbitrary<DomainOptions> {
   return fc.record({
@@ -60,17 +44,6 @@ export function ruleSets(): fc.Arbitrary<DomainOptions> {
  * Descriptors of requests to a domain: most of them follow the path of one of its rules.
  *
  * @param options The rules, such as `ruleSets` draws.
- *
- * @example
- * ```ts
- * import { descriptors } from "tidegate/testing";
- * import fc from "fast-check";
- *
- * const options = { domain: "api", rules: [{ key: "path", value: "/v1/*", blocked: true }] };
- * fc.assert(fc.property(descriptors(options), (drawn) => {
- *   return drawn.every(({ entries }) => entries.length > 0);
- * }));
- * ```
  */
 export function descriptors(options: DomainOptions): fc.Arbitrary<Descriptor[]> {
   const stray = fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES, "/v1/c"));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { descriptors, ruleSets } from "../../../../adapters/testing/testing.ts";
-import { compileDomain, matchDescriptor } from "../../../../core/rules/rules.ts";
-import { fcOptions } from "../../../support/seed.ts";
+import { compileDomain, matchDescriptor } from "../../../core/rules/rules.ts";
+import { descriptors, ruleSets } from "../../support/rule_sets.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 test("random rule sets have no fault", () => {
   fc.assert(

@@ -3,9 +3,9 @@
  * faults between two connections or two threads.
  */
 
-import { closeNotice } from "../../../core/close_notice.ts";
-import { bindOnce } from "../../../core/bind_once.ts";
-import { rebindTo } from "../../../core/rebind.ts";
+import { closeNotice } from "../../core/close_notice.ts";
+import { bindOnce } from "../../core/bind_once.ts";
+import { rebindTo } from "../../core/rebind.ts";
 import type {
   AsyncStore,
   BoundVerb,
@@ -14,25 +14,13 @@ import type {
   Steps,
   Store,
   Verb,
-} from "../../../core/store.ts";
+} from "../../core/store.ts";
 
 /**
  * One store made of several that share what they hold, such as connections to one server or threads
  * on one memory. Each call goes to the next of them.
  *
  * @param stores At least one; calls go round robin.
- *
- * @example
- * ```ts
- * import { memoryStore } from "tidegate";
- * import { storeLaws, storesInTurn } from "tidegate/testing";
- *
- * const laws = storeLaws(() => {
- *   const store = memoryStore();
- *   return storesInTurn([store, store]); // in practice: two connections to one server
- * });
- * for (const law of laws) await law.run({ numRuns: 5 });
- * ```
  */
 export function storesInTurn(stores: readonly Store[]): AsyncStore {
   const rebinds = stores.map((store) => rebindTo(store));
