@@ -25,6 +25,11 @@ export interface DriverCommit {
   readonly now?: number | undefined;
   /** Groups with a key that held another text. Nothing of these groups was written. */
   readonly lost: readonly LostGroup[];
+  /**
+   * Groups with a key that somebody else keeps locked, by their places. Nothing of these groups was
+   * written. The store tries them again until the time of their calls is over.
+   */
+  readonly locked?: readonly number[] | undefined;
 }
 
 /** A group with a key that did not hold its expected text. */
@@ -69,15 +74,13 @@ export interface CompareAndSet extends Housekeeping {
 export interface DriverErrorOptions extends ErrorOptions {
   /** Whether the calls may have been applied: `"no"`, or `"unknown"` (default). */
   readonly applied?: "no" | "unknown" | undefined;
-  /** The part that failed: only these calls, or the server (default). */
-  readonly scope?: "call" | "server" | undefined;
+  /**
+   * The part that failed: only these calls, only this connection, so that another one may be tried at
+   * once, or the server (default).
+   */
+  readonly scope?: "call" | "connection" | "server" | undefined;
   /** Whether to try the same calls again at once, as after a lost race; default `false`. */
   readonly retry?: boolean | undefined;
-  /**
-   * With `retry`: the groups that others keep locked. The store tries calls on these groups again,
-   * apart from the rest. They fail with this error once their time is over.
-   */
-  readonly locked?: readonly number[] | undefined;
   /**
    * The condition that the database must meet so that calls succeed, as errors say it after "must";
    * default `"be reachable"`.
@@ -92,11 +95,9 @@ export class DriverError extends Error {
   /** Whether the calls may have been applied. */
   readonly applied: "no" | "unknown";
   /** The part that failed. */
-  readonly scope: "call" | "server";
+  readonly scope: "call" | "connection" | "server";
   /** Whether to try the same calls again at once. */
   readonly retry: boolean;
-  /** Groups that others keep locked. */
-  readonly locked: readonly number[];
   /** The condition that the database must meet, after "must". */
   readonly rule: string;
 
@@ -106,7 +107,6 @@ export class DriverError extends Error {
     this.applied = options.applied ?? "unknown";
     this.scope = options.scope ?? "server";
     this.retry = options.retry ?? false;
-    this.locked = options.locked ?? [];
     this.rule = options.rule ?? "be reachable";
   }
 }

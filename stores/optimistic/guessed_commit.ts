@@ -4,7 +4,7 @@
  * Only calls on keys that differ are decided again, on the values that the driver found.
  */
 
-import type { CompareAndSet, DriverCell, DriverCommit, DriverError } from "../driver.ts";
+import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
 import { type AwaitedServer, replyWithin } from "./await_reply.ts";
 import { decideBatch, rootCellOf } from "./batch.ts";
 import { asError, type BatchFailure } from "./batch_failure.ts";
@@ -14,6 +14,7 @@ import { type CommitCall, commitCallsOf } from "./commit_calls.ts";
 import type { CommitCallbacks, Connect, Link } from "./driver.ts";
 import type { EngineContext, EngineCounters } from "./engine_context.ts";
 import { groupsOf, loadGuesses } from "./guesses.ts";
+import type { Job } from "./job.ts";
 import type { ServerClock } from "./server_clock.ts";
 import type { ValueCache } from "./value_cache.ts";
 import { performance } from "../own_timers.ts";
@@ -25,6 +26,9 @@ export interface DriverCounters extends EngineCounters {
   /** The total seconds of these commits. */
   commitSeconds: number;
 }
+
+/** The most connections that may be lost one after the other before the database counts as away. */
+const MOST_LOST = 8;
 
 /** The record that the parts of such a store share. */
 export interface DriverContext extends EngineContext {
@@ -45,7 +49,7 @@ export function connectDriver(
   breaker: CircuitBreaker,
 ): Connect {
   return async () => {
-    await commitTimed(driver, [], new AbortController().signal, context);
+    await firstCommit(driver, context);
     const server: AwaitedServer = { breaker, silent: false };
     let open = true;
     const link: Link = {
@@ -81,6 +85,18 @@ export function connectDriver(
   };
 }
 
+/** Commits nothing, which shows that the database answers. Another connection may be better than the first. */
+async function firstCommit(driver: CompareAndSet, context: DriverContext): Promise<void> {
+  for (let lost = 1;; lost++) {
+    try {
+      await commitTimed(driver, [], new AbortController().signal, context);
+      return;
+    } catch (error) {
+      if ((error as Partial<DriverError>).scope !== "connection" || lost === MOST_LOST) throw error;
+    }
+  }
+}
+
 /** Commits calls, and reports them. If they failed, it returns a function that reports that. */
 async function commitCall(
   driver: CompareAndSet,
@@ -94,12 +110,11 @@ async function commitCall(
   const reply = commitTimed(driver, groups.map(cellsOf), abort.signal, context);
   const came = await replyWithin(reply, context.deadline, failureOf, server);
   if (isCommit(came)) {
-    reportCommit(jobs, groups, came, callbacks, context);
+    reportCommit(jobs, groups, came, callbacks, context, driver.name);
     return undefined;
   }
   if (came.kind === "silent") abort.abort(came.error);
   if (isRetried(came.error)) {
-    setApart(jobs, groups, came.error);
     callbacks.tryAgain(jobs);
     return undefined;
   }
@@ -136,16 +151,20 @@ function cellsOf(group: readonly Cell[]): readonly DriverCell[] {
 function reportCommit(
   jobs: CommitCall["jobs"],
   groups: readonly (readonly Cell[])[],
-  { lost }: DriverCommit,
+  { lost, locked = [] }: DriverCommit,
   callbacks: CommitCallbacks,
   { values }: DriverContext,
+  name: string,
 ): void {
   const roots = new Set<Cell>();
+  const lockedRoots = new Set<Cell>();
+  for (const group of locked) {
+    const root = rootOf(answeredGroup(groups, group)[0]!);
+    roots.add(root);
+    lockedRoots.add(root);
+  }
   for (const { group, held } of lost) {
-    const cells = groups[group];
-    if (cells === undefined || held.length !== cells.length) {
-      throw new Error("The answer of the driver does not fit what was asked");
-    }
+    const cells = answeredGroup(groups, group, held.length);
     roots.add(rootOf(cells[0]!));
     for (const [index, { name }] of cells.entries()) {
       values.set(name, held[index] || undefined, undefined, 0);
@@ -159,7 +178,31 @@ function reportCommit(
   }
   if (roots.size === 0) return callbacks.answer(jobs);
   callbacks.answer(jobs.filter((job) => !roots.has(rootCellOf(job))));
-  callbacks.tryAgain(jobs.filter((job) => roots.has(rootCellOf(job))));
+  const isLocked = (job: Job) => lockedRoots.has(rootCellOf(job));
+  const left = jobs.filter((job) => roots.has(rootCellOf(job)));
+  for (const job of left) job.lockedOut = isLocked(job) ? lockedError(name) : undefined;
+  callbacks.tryAgain(left.filter((job) => !isLocked(job)));
+  callbacks.waitFor(left.filter(isLocked));
+}
+
+function answeredGroup(
+  groups: readonly (readonly Cell[])[],
+  group: number,
+  length: number | undefined = groups[group]?.length,
+): readonly Cell[] {
+  const cells = groups[group];
+  if (cells !== undefined && length === cells.length) return cells;
+  throw new Error("The answer of the driver does not fit what was asked");
+}
+
+/** The error of a call on a locked key, once its time is over. */
+function lockedError(name: string): DriverError {
+  const message = `Somebody else keeps it locked in ${name}`;
+  return new DriverError(message, {
+    applied: "no",
+    scope: "call",
+    rule: "lock the row of its key",
+  });
 }
 
 function isCommit(came: DriverCommit | BatchFailure): came is DriverCommit {
@@ -171,29 +214,12 @@ function isRetried(error: Error): boolean {
   return applied === "no" && retry === true;
 }
 
-/** Lets calls on keys that others keep locked try again apart from the rest. */
-function setApart(
-  jobs: CommitCall["jobs"],
-  groups: readonly (readonly Cell[])[],
-  error: Error,
-): void {
-  const { locked = [] } = error as Partial<DriverError>;
-  if (locked.length === 0) return;
-  const roots = new Set(
-    locked.map((group) => groups[group]?.[0]).map((cell) => cell && rootOf(cell)),
-  );
-  for (const job of jobs) {
-    if (!roots.has(rootCellOf(job))) continue;
-    job.alone = true;
-    job.lockedOut = error;
-  }
-}
-
 /** Reads a failure by its fields, so that errors of another copy of this package count, too. */
 function failureOf(thrown: unknown): BatchFailure {
   const error = asError(thrown);
   const { applied, scope } = error as Partial<DriverError>;
   const known = applied === "no" ? "no" : "unknown";
-  const kind = scope === "call" ? "rejected" : known === "no" ? "refused" : "lost";
+  const isLost = scope === "connection" || known === "unknown";
+  const kind = scope === "call" ? "rejected" : isLost ? "lost" : "refused";
   return { kind, applied: known, error };
 }

@@ -4,7 +4,7 @@
  */
 
 import { DriverError, type DriverErrorOptions } from "../driver.ts";
-import type { PostgresNames } from "./schema.ts";
+import { LOCK_TIMEOUT, type PostgresNames } from "./schema.ts";
 
 /** Codes of errors that a client throws before it has sent anything. */
 const NOT_SENT: readonly string[] = [
@@ -26,15 +26,16 @@ const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) =>
   [
     // A table or a function is missing, or has other columns, constraints or types.
     /^(42P01|42883|42703|42804|42P10|42P13|3F000|23...)$/,
-    ({ table, commit }) =>
-      `have the table ${table} and the function ${commit} of this version (call store.migrate())`,
+    ({ table, commit, place }) =>
+      `have the table ${table} and the function ${commit} of this version in ${place} ` +
+      "(call store.migrate())",
   ],
   [
     /^42501$/,
     ({ table, commit }) =>
       `grant SELECT, INSERT, UPDATE and DELETE on ${table}, and EXECUTE on ${commit}`,
   ],
-  [/^55P03$/, ({ table }) => `lock the table ${table} within 50 ms`],
+  [/^55P03$/, ({ table }) => `lock the table ${table} within ${LOCK_TIMEOUT} ms`],
   // The server is a standby. A standby has no unlogged tables either.
   [/^(25006|0A000)$/, () => "be a server that takes writes"],
   [/^53/, () => "have room"],
@@ -48,10 +49,10 @@ const RULES: readonly (readonly [states: RegExp, rule: (names: PostgresNames) =>
 ];
 
 /** The error for an answer that this version's function cannot give. */
-export function unreadableAnswer({ table, commit }: PostgresNames, cause: unknown): DriverError {
+export function unreadableAnswer(names: PostgresNames, cause: unknown): DriverError {
   const [, ruleOf] = RULES[0]!;
   return new DriverError("The function gave an unexpected answer", {
-    rule: ruleOf({ table, commit }),
+    rule: ruleOf(names),
     cause,
   });
 }
@@ -66,22 +67,6 @@ export function isLockTimeout(error: unknown): error is DriverError {
 export function isNameLost(thrown: unknown): boolean {
   const { code, errno } = (thrown ?? {}) as Record<string, unknown>;
   return /^(42P05|26000)$/.test(String(stateOf(code, errno)));
-}
-
-/** The error for rows that others keep locked. Only calls on the keys of these rows have to wait. */
-export function rowsLocked(
-  { message, cause }: DriverError,
-  locked: readonly number[],
-): DriverError {
-  const rule = "lock the row of its key within 50 ms";
-  return new DriverError(message, {
-    applied: "no",
-    scope: "call",
-    retry: true,
-    locked,
-    rule,
-    cause,
-  });
 }
 
 /** The error of a failed migration, which has changed nothing. */
@@ -106,6 +91,9 @@ export function postgresFailure(thrown: unknown, names: PostgresNames): DriverEr
   };
   const text = String(message === undefined || message === "" ? code ?? thrown : message);
   const state = stateOf(code, errno);
+  if (/ is not queryable$/.test(text)) {
+    return new DriverError(text, { applied: "no", scope: "connection", cause: thrown });
+  }
   if (typeof state !== "string") {
     const isUnsent = NOT_SENT.includes(String(code)) || NOT_SENT.includes(codeOf(cause)) ||
       isFailedConnect(text);
@@ -124,6 +112,8 @@ function meaningOf(state: string, names: PostgresNames): DriverErrorOptions {
   if (state === "40001" || state === "40P01") return { applied: "no", retry: true };
   // Another process of the server crashed, perhaps after the commit.
   if (state === "57P02") return { applied: "unknown" };
+  // The server has ended this connection, which was idle or has rolled back.
+  if (/^(57P01|57P05|25P03|25P04)$/.test(state)) return { applied: "no", scope: "connection" };
   const rule = RULES.find(([states]) => states.test(state))?.[1](names);
   return rule === undefined
     ? { applied: "no", scope: "call", rule: "accept the statement" }

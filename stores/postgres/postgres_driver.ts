@@ -10,7 +10,6 @@ import {
   isNameLost,
   migrationFailure,
   postgresFailure,
-  rowsLocked,
   unreadableAnswer,
 } from "./failures.ts";
 import { type PostgresNames, postgresSchema, type PostgresSchemaOptions } from "./schema.ts";
@@ -23,6 +22,9 @@ interface Placed {
   /** The number of its group; 0 alone, less than 0 if nothing of the group is written. */
   readonly tie: number;
 }
+
+/** The most keys that are remembered as locked. */
+const MOST_LOCKED = 1_000;
 
 /** A driver that can make its table. */
 export interface PostgresDriver extends CompareAndSet {
@@ -38,34 +40,43 @@ export function postgresDriver(
   const { table, commit } = names;
   const run = limitedRun(statements, names);
   const call = `SELECT ${commit}($1::text::text[], $2::text::text[], $3::text::text[], ` +
-    "$4::text::bigint[], $5::text::integer[]) AS answer";
+    "$4::text::bigint[], $5::text::integer[], $6::text::boolean) AS answer";
   const name = `tidegate_${fnv1a(call).toString(36)}`;
   let sweptTo = "";
 
-  /** Finds out which keys others keep locked. If that times out, too, they have locked the table. */
-  async function lockedOut(
-    timeout: DriverError,
-    placed: readonly Placed[],
-    signal: AbortSignal,
-  ): Promise<DriverError> {
-    const [keys = ""] = valuesOf(placed);
-    const rows = await run(call, [keys, "{}", null as never, "{}", "{}"], name, signal)
-      .catch((error) => isLockTimeout(error) ? undefined : Promise.reject(error));
-    if (rows === undefined) return timeout;
-    const [, ...places] = JSON.parse(String(rows[0]!.answer)) as number[];
-    const locked = new Set(places.map((place) => placed[place - 1]!.group));
-    return rowsLocked(timeout, [...locked]);
+  /** Keys that others kept locked a moment ago. */
+  const locked = new Set<string>();
+
+  /** Commits. If a lock is not to be had, it tries again without the keys that are locked. */
+  async function commitPlaced(placed: readonly Placed[], signal: AbortSignal): Promise<string> {
+    const isWary = locked.size > 0 && placed.some(({ cell }) => locked.has(cell.key));
+    const values = valuesOf(placed);
+    const [row] = await run(call, [...values, String(isWary)], name, signal).catch((error) => {
+      if (isWary || !isLockTimeout(error)) throw error;
+      return run(call, [...values, "true"], name, signal);
+    });
+    return String(row!.answer);
+  }
+
+  /** Remembers which keys are locked. Nothing depends on it but waits. */
+  function noteLocked(placed: readonly Placed[], isLocked: (group: number) => boolean): void {
+    for (const { cell: { key }, group } of placed) {
+      if (isLocked(group)) locked.add(key);
+      else locked.delete(key);
+    }
+    if (locked.size > MOST_LOCKED) locked.clear();
   }
 
   return {
     name: "Postgres",
     async commit(groups, signal) {
       const placed = placesOf(groups);
-      const [row] = await run(call, valuesOf(placed), name, signal).catch(async (error) => {
-        throw isLockTimeout(error) ? await lockedOut(error, placed, signal) : error;
-      });
+      const answer = await commitPlaced(placed, signal);
       try {
-        return readAnswer(String(row!.answer), placed, groups);
+        const outcome = readAnswer(answer, placed, groups);
+        const { locked: busy } = outcome;
+        if (busy.length > 0 || locked.size > 0) noteLocked(placed, (group) => busy.includes(group));
+        return outcome;
       } catch (error) {
         throw unreadableAnswer(names, error);
       }
@@ -197,22 +208,27 @@ function quoted(text: string): string {
   return /["\\]/.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : `"${text}"`;
 }
 
-/** Reads an answer: a list of the time, and then of pairs, each of a place (from 1 on) and a text. */
+/** Reads an answer: a list of the time, and then of pairs, each of a place (from 1 on) and a text or null. */
 function readAnswer(
   answer: string,
   placed: readonly Placed[],
   groups: readonly (readonly DriverCell[])[],
-): DriverCommit {
-  const [now, ...pairs] = JSON.parse(answer) as [number, ...(number | string)[]];
-  if (pairs.length === 0) return { now, lost: [] };
+): DriverCommit & { readonly locked: readonly number[] } {
+  const [now, ...pairs] = JSON.parse(answer) as [number, ...(number | string | null)[]];
+  if (pairs.length === 0) return { now, lost: [], locked: [] };
   const lost = new Map<number, string[]>();
+  const locked = new Set<number>();
   for (let at = 0; at < pairs.length; at += 2) {
     const { group, index } = placed[Number(pairs[at]) - 1]!;
+    if (pairs[at + 1] === null) {
+      locked.add(group);
+      continue;
+    }
     let held = lost.get(group);
     if (held === undefined) lost.set(group, held = groups[group]!.map(() => ""));
     held[index] = String(pairs[at + 1]);
   }
-  return { now, lost: [...lost].map(([group, held]) => ({ group, held })) };
+  return { now, lost: [...lost].map(([group, held]) => ({ group, held })), locked: [...locked] };
 }
 
 /** Sweeps the keys after those of the last sweep, so that its cost does not grow with the table. */

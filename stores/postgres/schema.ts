@@ -23,7 +23,7 @@ export interface PostgresSchemaOptions {
   /** Its schema, by the same rules; by default the first of the `search_path` that has the table. */
   readonly schema?: string | undefined;
   /**
-   * Whether Postgres writes the table to its log. By default a new table is `UNLOGGED`, several times
+   * Whether Postgres writes the table to its log; default `true`. An `UNLOGGED` table is several times
    * faster, but empty after a crash of Postgres, and on a standby that takes over, so that limits begin
    * anew. `migrate` changes an existing table only if this option is given.
    */
@@ -34,7 +34,15 @@ export interface PostgresSchemaOptions {
 export interface PostgresNames {
   readonly table: string;
   readonly commit: string;
+  /** Where Postgres looks for both, for errors. */
+  readonly place: string;
 }
+
+/**
+ * Milliseconds for which a batch waits for a lock. Others of this store keep a row locked while they
+ * commit, and no longer.
+ */
+export const LOCK_TIMEOUT = 20;
 
 const NAME_REGEXP = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/;
 
@@ -51,7 +59,11 @@ export function postgresNames(
   { table = "tidegate", schema }: PostgresSchemaOptions,
 ): PostgresNames {
   const before = schema === undefined ? "" : `"${schema}".`;
-  return { table: `${before}"${table}"`, commit: `${before}"${table}_commit_1"` };
+  return {
+    table: `${before}"${table}"`,
+    commit: `${before}"${table}_commit_2"`,
+    place: schema === undefined ? "its search_path" : `the schema "${schema}"`,
+  };
 }
 
 /**
@@ -63,13 +75,13 @@ export function postgresNames(
  * import { postgresSchema } from "tidegate/postgres";
  * import assert from "node:assert/strict";
  *
- * assert.match(postgresSchema({ table: "limits" }), /CREATE UNLOGGED TABLE IF NOT EXISTS "limits"/);
+ * assert.match(postgresSchema({ table: "limits" }), /CREATE TABLE IF NOT EXISTS "limits"/);
  * ```
  */
 export function postgresSchema(options: PostgresSchemaOptions = {}): string {
   checkSchemaOptions("write the schema", options);
   const { table, commit } = postgresNames(options);
-  const kind = options.logged === true ? "TABLE" : "UNLOGGED TABLE";
+  const kind = options.logged === false ? "UNLOGGED TABLE" : "TABLE";
   return `
 DO $migrate$
 BEGIN
@@ -87,9 +99,9 @@ CREATE ${kind} IF NOT EXISTS ${table} (
 INSERT INTO ${table} (key, state, fresh_at) SELECT ''::text, ''::text, 0::bigint WHERE false
   ON CONFLICT (key) DO NOTHING;
 ${keptAs(table, options.logged)}CREATE OR REPLACE FUNCTION ${commit}(
-  keys text[], helds text[], nexts text[], fresh bigint[], ties integer[]
+  keys text[], helds text[], nexts text[], fresh bigint[], ties integer[], wary boolean
 ) RETURNS text LANGUAGE plpgsql VOLATILE
-SET lock_timeout = '50ms' SET enable_seqscan = off AS $commit$
+SET lock_timeout = '${LOCK_TIMEOUT}ms' SET enable_seqscan = off AS $commit$
 ${functionBody(table)}
 $commit$;
 END
@@ -123,27 +135,28 @@ export function checkSchemaOptions(
  * the key has no group, the number of its group, or a negative number if the group has no writes.
  *
  * The answer is a list in JSON: the time, and then pairs for the keys whose text was not as expected,
- * each of the key's place (from 1 on) and its text. If `nexts` is null, the list has the places of keys
- * that others keep locked.
+ * each of the key's place (from 1 on) and its text.
+ *
+ * A wary batch does not wait for rows that others keep locked. The pair of such a key has null in place
+ * of a text, and nothing of its group is written.
  */
 function functionBody(table: string): string {
   return `
 DECLARE
   i integer; k text; h text; n text; was text; tie integer; answer text := '';
-  found_texts text[]; lost integer[] := '{}'; same boolean;
+  found_texts text[]; lost integer[] := '{}'; busy integer[] := '{}'; same boolean;
 BEGIN
-IF nexts IS NULL THEN
-  FOR i IN 1 .. cardinality(keys) LOOP
-    PERFORM FROM ${table} WHERE key = keys[i] FOR NO KEY UPDATE SKIP LOCKED;
-    IF NOT FOUND AND EXISTS (SELECT FROM ${table} WHERE key = keys[i]) THEN
-      answer := answer || ',' || i;
-    END IF;
-  END LOOP;
-  RETURN '[' || floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint || answer || ']';
-END IF;
 FOR i IN 1 .. cardinality(keys) LOOP
   k := keys[i]; h := helds[i]; n := nexts[i];
   tie := CASE WHEN ties IS NULL THEN 0 ELSE ties[i] END;
+  IF wary AND (tie > 0 OR tie = 0 AND n <> h) THEN
+    PERFORM FROM ${table} WHERE key = k FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND AND EXISTS (SELECT FROM ${table} WHERE key = k) THEN
+      answer := answer || ',' || i || ',null';
+      busy := busy || tie;
+      CONTINUE;
+    END IF;
+  END IF;
   IF tie > 0 THEN
     SELECT state INTO was FROM ${table} WHERE key = k FOR NO KEY UPDATE;
     IF NOT FOUND THEN
@@ -189,7 +202,7 @@ IF ties IS NOT NULL THEN
   END IF;
   FOR i IN 1 .. cardinality(keys) LOOP
     tie := ties[i]; n := nexts[i];
-    IF tie = 0 THEN CONTINUE; END IF;
+    IF tie = 0 OR tie = ANY (busy) THEN CONTINUE; END IF;
     IF tie = ANY (lost) THEN
       answer := answer || ',' || i || ',' || to_json(found_texts[i]);
     ELSIF n <> helds[i] THEN

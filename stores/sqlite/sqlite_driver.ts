@@ -26,18 +26,18 @@ export function sqliteDriver(
   const lock = prepare("BEGIN IMMEDIATE");
   const commit = prepare("COMMIT");
   const rollback = prepare("ROLLBACK");
-  const read = prepare(`SELECT state FROM ${table} WHERE key = ?`);
+  const read = prepare(`SELECT state FROM "${table}" WHERE key = ?`);
   const write = prepare(
-    `INSERT INTO ${table} (key, state, fresh_at) VALUES (?, ?, ?)
+    `INSERT INTO "${table}" (key, state, fresh_at) VALUES (?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET state = excluded.state, fresh_at = excluded.fresh_at`,
   );
-  const forget = prepare(`DELETE FROM ${table} WHERE key = ?`);
+  const forget = prepare(`DELETE FROM "${table}" WHERE key = ?`);
   const last = prepare(
     `SELECT max(key) AS last, count(*) AS count
-     FROM (SELECT key FROM ${table} WHERE key > ? ORDER BY key LIMIT ?)`,
+     FROM (SELECT key FROM "${table}" WHERE key > ? ORDER BY key LIMIT ?)`,
   );
-  const sweepRange = prepare(`DELETE FROM ${table} WHERE key > ? AND key <= ? AND fresh_at <= ?`);
-  const forgetRange = prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`);
+  const sweepRange = prepare(`DELETE FROM "${table}" WHERE key > ? AND key <= ? AND fresh_at <= ?`);
+  const forgetRange = prepare(`DELETE FROM "${table}" WHERE key >= ? AND key < ?`);
   const waiting = patience(timeout);
   /** The last key of the last sweep. */
   let swept = "";

@@ -174,8 +174,9 @@ function openingFailed(cause: unknown, database: unknown): Error {
 
 function checkTable(action: string, option: string, table: unknown): void {
   checkText(action, option, table);
-  if (/^[a-z_][a-z0-9_]*$/i.test(table)) return;
-  throw typeError(action, `${option} must be a name of letters, digits and underscores`, table);
+  if (/^(?!sqlite_)[a-z_][a-z0-9_]*$/i.test(table)) return;
+  const rule = "must be a name of letters, digits and underscores, and not begin with sqlite_";
+  throw typeError(action, `${option} ${rule}`, table);
 }
 
 function checkBoolean(action: string, option: string, value: unknown): void {

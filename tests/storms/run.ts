@@ -8,13 +8,24 @@
  */
 import process from "node:process";
 
+import { longReader } from "./long_reader.ts";
+import { lockedRow } from "./locked_row.ts";
 import { outageCauses } from "./outage_causes.ts";
 import { pinnedContexts } from "./pinned_contexts.ts";
 import { slowNetwork } from "./slow_network.ts";
 import { stalledServer } from "./stalled_server.ts";
 import type { Row, Storm } from "./storm.ts";
+import { terminatedBackend } from "./terminated_backend.ts";
 
-const STORMS: readonly Storm[] = [slowNetwork, stalledServer, outageCauses, pinnedContexts];
+const STORMS: readonly Storm[] = [
+  slowNetwork,
+  stalledServer,
+  outageCauses,
+  pinnedContexts,
+  lockedRow,
+  terminatedBackend,
+  longReader,
+];
 
 const wanted = process.argv[2] ?? "";
 for (const { name, run } of STORMS.filter(({ name }) => name.includes(wanted))) {

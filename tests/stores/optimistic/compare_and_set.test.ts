@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
 import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
-import { type CompareAndSet, DriverError } from "../../../stores/driver.ts";
+import { type CompareAndSet, type DriverCell, DriverError } from "../../../stores/driver.ts";
 import { compareAndSetStore } from "../../../stores/optimistic/compare_and_set.ts";
 import { mapDriver } from "../../support/drivers/map_driver.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -74,18 +74,21 @@ describe("a driver's failure", () => {
     await store.close();
   });
 
-  test("that names locked groups is about calls on them, and the policy answers those", async () => {
+  test("groups that others keep locked keep nobody else waiting, and the policy answers calls on them", async () => {
     const driver = mapDriver();
     let isLocked = true;
     const store = compareAndSetStore({
       ...driver,
-      commit(groups, signal) {
-        const locked = groups.flatMap(([cell], group) =>
-          cell!.key.includes("{held}") ? [group] : []
-        );
-        if (!isLocked || locked.length === 0) return driver.commit(groups, signal);
-        const failure = { applied: "no", scope: "call", retry: true, rule: "unlock it" } as const;
-        return Promise.reject(new DriverError("held", { ...failure, locked }));
+      async commit(groups, signal) {
+        const isHeld = (cells: readonly DriverCell[]) =>
+          isLocked && cells[0]!.key.includes("{held}");
+        const places = groups.flatMap((cells, group) => isHeld(cells) ? [] : [group]);
+        const { now, lost } = await driver.commit(places.map((place) => groups[place]!), signal);
+        return {
+          now,
+          lost: lost.map((each) => ({ ...each, group: places[each.group]! })),
+          locked: groups.flatMap((cells, group) => isHeld(cells) ? [group] : []),
+        };
       },
     }, { timeout: 20, onUnavailable: "deny" });
     const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
@@ -94,6 +97,25 @@ describe("a driver's failure", () => {
     assert.deepEqual([free.remaining, free.source], [2, undefined]);
     isLocked = false;
     assert.equal((await api.consume("held")).remaining, 2);
+    await store.close();
+  });
+
+  test("of a connection tries another one, and fails no call", async () => {
+    const driver = mapDriver();
+    let commits = 0;
+    const outages: string[] = [];
+    const store = compareAndSetStore({
+      ...driver,
+      commit(groups, signal) {
+        if (++commits % 4 === 1 || commits % 4 === 2) {
+          return Promise.reject(new DriverError("57P01", { applied: "no", scope: "connection" }));
+        }
+        return driver.commit(groups, signal);
+      },
+    }, { onOutage: ({ state }) => void outages.push(state) });
+    const api = limiter(gcra({ limit: 9, period: "1h" }), { store, prefix: "api" });
+    for (const left of [8, 7, 6]) assert.equal((await api.consume("key")).remaining, left);
+    assert.deepEqual(outages, []);
     await store.close();
   });
 

@@ -12,7 +12,7 @@ import { SCHEMA_FAULTS } from "../../support/postgres/schema_faults.ts";
 import { startPGlite } from "../../support/postgres/start_pglite.ts";
 
 const ALGORITHM = fixedWindow({ limit: 100, period: "365d", anchor: "first" });
-const COMMIT = "tidegate_commit_1(text[], text[], text[], bigint[], integer[])";
+const COMMIT = "tidegate_commit_2(text[], text[], text[], bigint[], integer[], boolean)";
 
 /** One runtime is enough: a Postgres of its own takes seconds to start. */
 const HERE = ["here"];
@@ -63,7 +63,7 @@ describe("postgresStore", () => {
       await database.exec("CREATE ROLE guest; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
       await database.exec(`REVOKE EXECUTE ON FUNCTION ${COMMIT} FROM PUBLIC`);
       const rule =
-        /Postgres must grant SELECT, INSERT, UPDATE and DELETE on "tidegate", and EXECUTE on "tidegate_commit_1"/;
+        /Postgres must grant SELECT, INSERT, UPDATE and DELETE on "tidegate", and EXECUTE on "tidegate_commit_2"/;
       await database.exec("SET ROLE guest");
       try {
         await assert.rejects(limiterOf().api.consume("key"), rule);
@@ -116,18 +116,31 @@ describe("postgresStore", () => {
   );
 
   test(
+    "a table in another schema is an error that names the schema",
+    inHere(async () => {
+      await limiterOf().store.migrate();
+      await assert.rejects(
+        limiterOf({ schema: "limits" }).api.consume("key"),
+        /must have the table "limits"."tidegate" .* in the schema "limits"/,
+      );
+    }),
+  );
+
+  test(
     "migrate changes how a table is kept only where that is asked for",
     inHere(async () => {
       const kind = async () =>
         (await database.query<{ kind: string }>(
           "SELECT relpersistence AS kind FROM pg_class WHERE relname = 'tidegate'",
         )).rows[0]!.kind;
-      await limiterOf({ logged: true }).store.migrate();
-      assert.equal(await kind(), "p");
       await limiterOf().store.migrate();
       assert.equal(await kind(), "p");
       await limiterOf({ logged: false }).store.migrate();
       assert.equal(await kind(), "u");
+      await limiterOf().store.migrate();
+      assert.equal(await kind(), "u");
+      await limiterOf({ logged: true }).store.migrate();
+      assert.equal(await kind(), "p");
     }),
   );
 });

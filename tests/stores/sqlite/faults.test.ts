@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -35,6 +35,40 @@ test("a file that is not a database is refused, with the reason", () =>
         return true;
       });
     }
+    return Promise.resolve();
+  }));
+
+test("a file that can only be read is refused when it is opened", () =>
+  inFolder((folder) => {
+    const path = join(folder, "limits.db");
+    sqliteStore(path).close();
+    const database = openPath(path);
+    database.exec("PRAGMA query_only = 1");
+    assert.throws(
+      () => sqliteStore(database),
+      /Cannot open sqliteStore as SQLite must be able to read and write its file: .*readonly/,
+    );
+    database.close();
+    return Promise.resolve();
+  }));
+
+test("the log that a long reader made grow is cut back once the reader has ended", () =>
+  inFolder((folder) => {
+    const path = join(folder, "limits.db");
+    const store = sqliteStore(path);
+    const api = limiter(slow(1_000_000), { store, prefix: "api" });
+    const reader = openPath(path);
+    const logBytes = () => statSync(`${path}-wal`).size;
+    api.consume("key");
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM tidegate").get();
+    for (let call = 0; logBytes() < 17 * 2 ** 20 && call < 100_000; call++) api.consume("key");
+    assert.ok(logBytes() > 16 * 2 ** 20);
+    reader.exec("COMMIT");
+    for (let call = 0; call < 3; call++) api.consume("key");
+    assert.ok(logBytes() <= 16 * 2 ** 20, `${logBytes()} bytes`);
+    reader.close();
+    store.close();
     return Promise.resolve();
   }));
 

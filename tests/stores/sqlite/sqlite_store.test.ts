@@ -137,16 +137,18 @@ test("a file that one connection has for itself locks others out", () =>
 
 test("a store may have a table of another name, in a database that is open", () => {
   using database = disposable(openPath(":memory:"));
-  const store = sqliteStore(database, { table: "limits" });
+  // A word of SQL.
+  const store = sqliteStore(database, { table: "order" });
   limiter(slow(2), { store, prefix: "api" }).consume("key");
   store.close();
-  assert.equal(rowsOf(database, "limits"), 1);
+  assert.equal(rowsOf(database, "order"), 1);
 });
 
 test("options are checked", () => {
   for (
     const [options, message] of [
       [{ timeout: 0 }, /timeout must be an integer from 1 to 2147483647/],
+      [{ table: "sqlite_limits" }, /table must .* not begin with sqlite_/],
       [{ table: "a; DROP" }, /table must be a name of letters, digits and underscores/],
       [{ shared: 1 }, /shared must be true or false/],
       [{ batch: "tick" }, /batch must be "call" or "turn"/],
@@ -174,7 +176,7 @@ test("network file systems are known by their types, as runtimes show them", () 
 });
 
 function rowsOf(database: ReturnType<typeof openPath>, table = "tidegate"): number {
-  const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
+  const row = database.prepare(`SELECT count(*) AS count FROM "${table}"`).get();
   return Number((row as { readonly count: number }).count);
 }
 

@@ -9,9 +9,9 @@ export interface SchemaFault {
   readonly migrates?: boolean;
 }
 
-const COMMIT = "tidegate_commit_1(text[], text[], text[], bigint[], integer[])";
+const COMMIT = "tidegate_commit_2(text[], text[], text[], bigint[], integer[], boolean)";
 const VERSION =
-  /must have the table "tidegate" and the function "tidegate_commit_1" of this version/;
+  /must have the table "tidegate" and the function "tidegate_commit_2" of this version in its search_path/;
 
 /** Faults of a store's table and function. */
 export const SCHEMA_FAULTS: readonly SchemaFault[] = [
@@ -64,8 +64,8 @@ export const SCHEMA_FAULTS: readonly SchemaFault[] = [
   {
     name: "a function that takes something else",
     statements: [
-      `DROP FUNCTION ${COMMIT}; CREATE FUNCTION tidegate_commit_1(text) RETURNS text LANGUAGE sql AS 'SELECT $1'`,
-      "DROP FUNCTION tidegate_commit_1(text)",
+      `DROP FUNCTION ${COMMIT}; CREATE FUNCTION tidegate_commit_2(text) RETURNS text LANGUAGE sql AS 'SELECT $1'`,
+      "DROP FUNCTION tidegate_commit_2(text)",
     ],
     message: VERSION,
     migrates: true,
