@@ -48,7 +48,7 @@ import { warnOfProcesses } from "./stores/memory/warn_of_processes.ts";
  * import { gcra, limiter } from "tidegate";
  * import assert from "node:assert/strict";
  *
- * const api = limiter(gcra({ limit: 2, period: "1m" }));
+ * const api = limiter(gcra({ limit: 2, period: "1m", burst: 2 }));
  * assert.equal(api.consume("user:42").allowed, true);
  * assert.equal(api.consume("user:42", 5).retryAfter, Infinity); // above the capacity
  * assert.equal(api.peek("user:42", 0).remaining, 1);

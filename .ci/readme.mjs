@@ -32,7 +32,10 @@ const SERVES = 4;
  * @property {RegExp} others Matches code that only other runtimes can run.
  */
 
-const RULES = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 5, period: "1m" }] }] };
+const RULES = {
+  domain: "shop",
+  rules: [{ key: "user", limits: [{ limit: 5, period: "1m", burst: 5 }] }],
+};
 
 /** Versions of the packages that snippets need, where the name alone would install another one. */
 const VERSIONS = /** @type {Record<string, string>} */ ({ redis: "redis@6", "@types/node": "" });

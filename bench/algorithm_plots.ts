@@ -149,6 +149,6 @@ function families(
       make: (limit) => slidingWindow({ limit, period, precision: "1s" }),
     },
     { name: "slidingLog", make: (limit) => slidingLog({ limit, period }) },
-    { name: "gcra", make: (limit) => gcra({ limit, period }) },
+    { name: "gcra", make: (limit) => gcra({ limit, period, burst: limit }) },
   ];
 }

@@ -21,7 +21,7 @@ interface Asking {
 const SHORT = process.argv.includes("--short");
 const OPERATIONS = SHORT ? 20_000 : 100_000;
 const ROUNDS = SHORT ? 3 : 15;
-const WIDE = { limit: 100_000, period: "1h" } as const;
+const WIDE = { limit: 100_000, period: "1h", burst: 100_000 } as const;
 const SOURCE = {
   address: ({ address }: Asking) => address,
   header: () => null,

@@ -171,7 +171,7 @@ function longest(): void {
   const steady = SHORT ? 7_000_000 : 10_000_000;
   const map = new Map<string, { count: number }>();
   let now = 1_790_000_000_000;
-  const rate = gcra({ limit: 10, period: 2_000 });
+  const rate = gcra({ limit: 10, period: 2_000, burst: 10 });
   const api = limiter(rate, { store: memoryStore(), prefix: "bench", clock: () => now });
   const counted = (key: string) => {
     const cell = map.get(key);

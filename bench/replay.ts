@@ -28,7 +28,7 @@ try {
   const start = performance.now();
   const trace = await readTrace(createReadStream(path, { highWaterMark: 1 << 19 }), { threads });
   const read = performance.now();
-  const make = (limit: number) => gcra({ limit, period: "1m" });
+  const make = (limit: number) => gcra({ limit, period: "1m", burst: limit });
   await replay(trace, [{ algorithm: make(10), make }]);
   const replayed = performance.now();
   print("read", start, read, trace.requests);

@@ -17,7 +17,7 @@ const THREADS = 2;
 async function tidegate(): Promise<number> {
   const rules = objectSource({
     domain: "shop",
-    rules: [{ key: "user", limits: [{ limit: 1_000_000, period: "1h" }] }],
+    rules: [{ key: "user", limits: [{ limit: 1_000_000, period: "1h", burst: 1_000_000 }] }],
   });
   return (await serve({ rules, port: 0, threads: THREADS, capacity: 200_000 })).port;
 }

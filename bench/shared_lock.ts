@@ -38,7 +38,7 @@ const STATES = 16;
 const SPARES = 64;
 
 const busy = gcra({ limit: 3_600_000, period: "1h", burst: 2 ** 31 });
-const full = gcra({ limit: 1, period: "1h" });
+const full = gcra({ limit: 1, period: "1h", burst: 1 });
 
 /** One call by swap; whether it was admitted. */
 function swapper(memory: SharedArrayBuffer, algorithm: Algorithm, thread: number) {

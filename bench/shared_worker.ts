@@ -30,12 +30,18 @@ const busy = gcra({ limit: 3_600_000, period: "1h", burst: 2 ** 40 });
 const leased = (units: number) =>
   limiter(busy, { store: lease(store, { units, ttl: "50ms" }), prefix: "b", clock });
 const loads = {
-  refused: [limiter(gcra({ limit: 100, period: "1h" }), { store, prefix: "a", clock }), hot],
+  refused: [
+    limiter(gcra({ limit: 100, period: "1h", burst: 100 }), { store, prefix: "a", clock }),
+    hot,
+  ],
   admitted: [limiter(busy, { store, prefix: "b", clock }), hot],
   leased16: [leased(16), hot],
   leased64: [leased(64), hot],
   leased256: [leased(256), hot],
-  zipf: [limiter(gcra({ limit: 1_000, period: "1h" }), { store, prefix: "c", clock }), zipf],
+  zipf: [
+    limiter(gcra({ limit: 1_000, period: "1h", burst: 1_000 }), { store, prefix: "c", clock }),
+    zipf,
+  ],
 } as const;
 
 /** Decisions a second. */

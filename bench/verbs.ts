@@ -23,13 +23,15 @@ import { ruleEngine } from "../adapters/rules/rules.ts";
 import { compare, row, type Variant } from "./measure.ts";
 
 const WIDE = { limit: 1_000_000, period: "1m" } as const;
+const BUCKET = { ...WIDE, burst: 1_000_000 } as const;
+
 const ALGORITHMS = {
-  gcra: gcra(WIDE),
+  gcra: gcra(BUCKET),
   fixedWindow: fixedWindow(WIDE),
   slidingWindow: slidingWindow({ ...WIDE, precision: "1s" }),
-  all: all(gcra(WIDE), fixedWindow(WIDE)),
-  tokenBucket: tokenBucket({ ...WIDE, refill: "interval" }),
-  leakyBucket: leakyBucket(WIDE),
+  all: all(gcra(BUCKET), fixedWindow(WIDE)),
+  tokenBucket: tokenBucket({ ...BUCKET, refill: "interval" }),
+  leakyBucket: leakyBucket(BUCKET),
 } as const;
 const VERBS = ["consume", "peek", "refund", "charge"] as const;
 const SETTLING = ["reserve", "settle", "release"] as const;

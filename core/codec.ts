@@ -14,7 +14,7 @@
  * import { gcra } from "tidegate";
  * import assert from "node:assert/strict";
  *
- * const { step, initial, codec } = gcra({ limit: 10, period: "1s" });
+ * const { step, initial, codec } = gcra({ limit: 10, period: "1s", burst: 10 });
  * const [, state] = step(initial, 1_700_000_000_000, 1);
  * assert.equal(codec.encode(state), "t1 1700000000100");
  * assert.equal(codec.decode("t1 1700000000100"), state);

@@ -9,7 +9,7 @@
  * import { gcra } from "tidegate";
  * import assert from "node:assert/strict";
  *
- * const [decision] = gcra({ limit: 2, period: "1s" }).step(0, 1_000, 1);
+ * const [decision] = gcra({ limit: 2, period: "1s", burst: 2 }).step(0, 1_000, 1);
  * assert.equal(decision.allowed, true);
  * assert.equal(decision.remaining, 1);
  * assert.equal(decision.resetAfter, 500);

@@ -14,7 +14,7 @@ import type { Decision } from "./decision.ts";
  * import { gcra, limiter, RateLimitedError } from "tidegate";
  * import assert from "node:assert/strict";
  *
- * const api = limiter(gcra({ limit: 1, period: "1h" }));
+ * const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }));
  * api.consume("user:42");
  * await assert.rejects(
  *   api.acquire("user:42", { maxWait: 1_000 }),

@@ -55,7 +55,7 @@ export interface PlainStore<Mode extends StoreMode> {
  *   [Symbol.asyncDispose]: () => Promise.resolve(states.clear()),
  * };
  *
- * const api = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), { store, prefix: "api" });
  * assert.deepEqual([api.consume("a").allowed, api.consume("a").allowed], [true, false]);
  * ```
  */

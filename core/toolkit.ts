@@ -8,7 +8,7 @@
  * import { consume, transact } from "tidegate/toolkit";
  * import assert from "node:assert/strict";
  *
- * const algorithm = gcra({ limit: 2, period: "1m" });
+ * const algorithm = gcra({ limit: 2, period: "1m", burst: 2 });
  * const bound = memoryStore().open({ prefix: "api", algorithm, older: [] }).bind(consume);
  * const operations = [{ bound, key: "user:42", argument: 1 }];
  * const { nexts } = transact(operations, [algorithm.initial], 0);

@@ -34,7 +34,7 @@ export interface Transaction {
  * import { consume, transact } from "tidegate/toolkit";
  * import assert from "node:assert/strict";
  *
- * const algorithm = gcra({ limit: 2, period: "1m" });
+ * const algorithm = gcra({ limit: 2, period: "1m", burst: 2 });
  * const bound = memoryStore().open({ prefix: "api", algorithm, older: [] }).bind(consume);
  * const operations = ["a", "b"].map((key) => ({ bound, key, argument: 2 }));
  * const { initial } = algorithm;

@@ -18,8 +18,8 @@ type Plan = keyof typeof PLANS;
 export function planLimiters(store: SyncStore): Readonly<Record<Plan, Limiter>> {
   const algorithmOf = ({ perSecond, perDay }: typeof PLANS[Plan]) =>
     all(
-      gcra({ name: "second", limit: perSecond, period: "1s" }),
-      gcra({ name: "day", limit: perDay, period: "1d" }),
+      gcra({ name: "second", limit: perSecond, period: "1s", burst: perSecond }),
+      gcra({ name: "day", limit: perDay, period: "1d", burst: perDay }),
     );
   const free = algorithmOf(PLANS.free);
   return {

@@ -23,7 +23,7 @@ if (cluster.isPrimary) {
   process.on("SIGTERM", () => cluster.disconnect());
 } else {
   const store = sqliteStore(LIMITS);
-  const api = limiter(gcra({ limit: 60, period: "1h" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 60, period: "1h", burst: 60 }), { store, prefix: "api" });
   const handler = rateLimit({ limiter: api })((_request, response) => {
     response.end(`hello from worker ${cluster.worker!.id}\n`);
   });

@@ -58,7 +58,7 @@ function asked(channel: BroadcastChannel): Promise<SharedStoreHandle | undefined
 }
 
 const store = await meet("tidegate-example");
-const api = limiter(gcra({ limit: 30, period: "1h" }), { store, prefix: "hello" });
+const api = limiter(gcra({ limit: 30, period: "1h", burst: 30 }), { store, prefix: "hello" });
 const handler = rateLimit({ limiter: api })(() => new Response("Hello!\n"));
 
 export default {

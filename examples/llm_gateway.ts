@@ -43,8 +43,8 @@ export const RULES: RuleFile = {
   domain: "llm",
   rules: [
     { key: "streams", limits: [{ algorithm: "concurrency", limit: 20, ttl: "30s" }] },
-    { key: "requests", limits: [{ limit: 600, period: "1m", name: "requests" }] },
-    { key: "tokens", limits: [{ limit: 200_000, period: "1m", name: "tokens" }] },
+    { key: "requests", limits: [{ limit: 600, period: "1m", burst: 600, name: "requests" }] },
+    { key: "tokens", limits: [{ limit: 200_000, period: "1m", burst: 200_000, name: "tokens" }] },
     {
       key: "money",
       limits: [{
@@ -55,7 +55,11 @@ export const RULES: RuleFile = {
         name: "money",
       }],
     },
-    { key: "provider", name: "provider", limits: [{ limit: 400_000, period: "1m" }] },
+    {
+      key: "provider",
+      name: "provider",
+      limits: [{ limit: 400_000, period: "1m", burst: 400_000 }],
+    },
   ],
 };
 

@@ -8,7 +8,9 @@
 import { limiter, tokenBucket } from "tidegate";
 
 let now = 0; // a clock of the example's own; leave it out, and it is the time of day
-const tokens = limiter(tokenBucket({ limit: 10_000, period: "1m" }), { clock: () => now });
+const tokens = limiter(tokenBucket({ limit: 10_000, period: "1m", burst: 10_000 }), {
+  clock: () => now,
+});
 
 /** A fake model. Nobody knows the length of its answers beforehand. */
 const model = (prompt: string) => Promise.resolve({ text: "...", tokens: prompt.length * 20 });

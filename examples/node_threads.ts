@@ -36,7 +36,7 @@ if (isMainThread) {
   for (let thread = 0; thread < threads; thread++) start();
 } else {
   const store = attachSharedStore(workerData);
-  const api = limiter(gcra({ limit: 30, period: "1h" }), { store, prefix: "hello" });
+  const api = limiter(gcra({ limit: 30, period: "1h", burst: 30 }), { store, prefix: "hello" });
   const limited = rateLimit({ limiter: api });
   const server = createServer(limited((_request, response) => void response.end("Hello!\n")));
   server.listen({ port, reusePort: true }, () => parentPort?.postMessage("ready"));

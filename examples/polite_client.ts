@@ -9,7 +9,7 @@ import { limitedFetch } from "tidegate/fetch";
 import { rateLimit } from "tidegate/http";
 
 // Somebody's API: two calls a second.
-const theirs = limiter(gcra({ limit: 2, period: "1s" }));
+const theirs = limiter(gcra({ limit: 2, period: "1s", burst: 2 }));
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
@@ -18,7 +18,7 @@ const server = Bun.serve({
 
 // We believe that it takes four.
 const politely = limitedFetch({
-  limiter: limiter(gcra({ limit: 4, period: "1s" })),
+  limiter: limiter(gcra({ limit: 4, period: "1s", burst: 4 })),
   onRetry: ({ status, attempt }) => console.log(`${status}: waiting, attempt ${attempt}`),
 });
 for (let call = 1; call <= 4; call++) {

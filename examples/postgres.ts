@@ -14,8 +14,11 @@ const database = new PGlite();
 const store = postgresStore(database);
 await store.migrate();
 
-const perUser = limiter(gcra({ limit: 3, period: "1m" }), { store, prefix: "user" });
-const perAddress = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "address" });
+const perUser = limiter(gcra({ limit: 3, period: "1m", burst: 3 }), { store, prefix: "user" });
+const perAddress = limiter(gcra({ limit: 5, period: "1m", burst: 5 }), {
+  store,
+  prefix: "address",
+});
 
 // Both are charged, or neither, by one statement.
 for (const user of ["ada", "ada", "ada", "ada", "bob", "bob", "bob"]) {

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "limits-"));
 
 for (const start of ["first", "second"]) {
   using store = sqliteStore(join(folder, "limits.db"));
-  const api = limiter(gcra({ limit: 3, period: "1m" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 3, period: "1m", burst: 3 }), { store, prefix: "api" });
   for (let call = 0; call < 2; call++) {
     const { allowed, remaining } = api.consume("user:42");
     console.log(`${start} start: ${allowed ? `ok, ${remaining} left` : "refused"}`);

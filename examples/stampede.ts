@@ -31,7 +31,7 @@ export const CROWDS: readonly Crowd[] = [
   { name: "fixedWindow, jitter 30 s", algorithm: fixedWindow(limit), jitter: 30_000 },
   { name: "fixedWindow, first", algorithm: fixedWindow({ ...limit, anchor: "first" }), jitter: 0 },
   { name: "slidingLog", algorithm: slidingLog(limit), jitter: 0 },
-  { name: "gcra", algorithm: gcra(limit), jitter: 0 },
+  { name: "gcra", algorithm: gcra({ ...limit, burst: limit.limit }), jitter: 0 },
 ];
 
 const CLIENTS = 500;

@@ -19,13 +19,13 @@ const lookup: KeyLookup = (_domain, key) => {
   const row = select.get(key.slice("tenant=".length));
   if (row === undefined) return Promise.resolve(undefined);
   const limit = Number(row.per_minute);
-  return Promise.resolve(limit > 0 ? [{ limit, period: "1m" }] : "blocked");
+  return Promise.resolve(limit > 0 ? [{ limit, period: "1m", burst: limit }] : "blocked");
 };
 
 const engine = ruleEngine({
   rules: {
     domain: "api",
-    rules: [{ key: "tenant", lookup: "wait", limits: [{ limit: 2, period: "1m" }] }],
+    rules: [{ key: "tenant", lookup: "wait", limits: [{ limit: 2, period: "1m", burst: 2 }] }],
   },
   lookup,
 });

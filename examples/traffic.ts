@@ -2,7 +2,7 @@
  * Generates traffic to try limits on, if you have no log: a CSV of times and clients. A seed makes
  * it repeatable, so that runs can be compared.
  *
- *   bun examples/traffic.ts attack | npx tidegate replay - --rule gcra:60/1m
+ *   bun examples/traffic.ts attack | npx tidegate replay - --rule gcra:60/1m,burst=60
  *   bun examples/traffic.ts attack 6 40        6 requests a second, for 40 minutes
  */
 import process from "node:process";

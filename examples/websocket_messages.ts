@@ -9,7 +9,7 @@ import { gcra, limiter } from "tidegate";
 import { clientKey } from "tidegate/http";
 
 const messages = limiter(gcra({ limit: 60, period: "1m", burst: 3 }));
-const refusals = limiter(gcra({ limit: 3, period: "1m" }));
+const refusals = limiter(gcra({ limit: 3, period: "1m", burst: 3 }));
 
 // Behind a proxy: clientKey({ trustedProxies: [...] }).
 const clientOf = clientKey<Bun.Server<{ client: string }>>();

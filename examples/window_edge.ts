@@ -1,8 +1,8 @@
 /*
  * How many calls "100 a minute" admits, by algorithm. One client is quiet until two seconds before a
  * minute ends, and then asks 50 times a second for four seconds. Another never stops. Under a fixed
- * window the first gets 200 units within four seconds. Under gcra, whose burst is the limit by
- * default, the second gets 199 within its first minute.
+ * window the first gets 200 units within four seconds. Under gcra with a
+ * burst of the limit, the second gets 199 within its first minute.
  *
  *   bun examples/window_edge.ts
  */
@@ -16,7 +16,7 @@ export const LIMITS: readonly (readonly [name: string, algorithm: Algorithm])[] 
   ["fixedWindow", fixedWindow({ limit: 100, period: "1m" })],
   ["slidingCounter", slidingCounter({ limit: 100, period: "1m" })],
   ["slidingLog", slidingLog({ limit: 100, period: "1m" })],
-  ["gcra", gcra({ limit: 100, period: "1m" })],
+  ["gcra", gcra({ limit: 100, period: "1m", burst: 100 })],
   ["gcra, burst 20", gcra({ limit: 100, period: "1m", burst: 20 })],
 ];
 

@@ -9,7 +9,7 @@
  * import { denyCache, lease } from "tidegate/stores";
  *
  * const store = denyCache(lease(memoryStore(), { units: 10, ttl: "50ms" }));
- * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), { store, prefix: "api" });
  * console.log(api.consume("user:42").allowed);
  * ```
  *

@@ -59,7 +59,7 @@ async function runReplay(
   const { rule: rules = [], html, title } = values;
   if (positionals.length === 0 || (rules.length === 0 && values.rules === undefined)) {
     throw usageError(
-      "replay needs a log and a rule or a rule file, such as replay access.log --rule gcra:60/1m",
+      "replay needs a log and a rule or a rule file, such as replay access.log --rule gcra:60/1m,burst=60",
     );
   }
   if (values.rules !== undefined && rules.length > 0) {

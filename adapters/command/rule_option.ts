@@ -14,11 +14,20 @@ import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rul
 /** The limit of `--rule`, to be tried on a log. */
 export function candidateOf(rule: string): Candidate {
   const options = ruleOf(rule);
-  return {
-    name: rule,
-    algorithm: algorithmOf(options),
-    make: (limit) => algorithmOf({ ...options, limit }),
-  };
+  const algorithm = algorithmOf(options);
+  return { name: rule, algorithm, make: (limit) => algorithmOf(withLimit(options, limit)) };
+}
+
+/**
+ * The same rule with another limit, or with the largest that its bucket can reach, which admits the
+ * same. A burst that equals the limit changes with it.
+ */
+function withLimit(options: LimitOptions, limit: number): LimitOptions {
+  const { burst = 1, queue = 0, period } = options;
+  if (options.burst === options.limit) return { ...options, limit, burst: limit };
+  if (options.burst === undefined && options.queue === undefined) return { ...options, limit };
+  const reachable = (queue + burst) * readPeriod("read --rule", "its period", period!);
+  return { ...options, limit: Math.min(limit, reachable) };
 }
 
 /** A name, a limit, a period, and options of the factory. */
@@ -26,7 +35,7 @@ function ruleOf(text: string): LimitOptions {
   const match = /^(\w+):(\d+)\/(\w+)((?:,\w+=\w+)*)$/.exec(text);
   if (match === null) {
     throw new TypeError(
-      `Cannot read --rule as it must look like gcra:60/1m or gcra:60/1m,burst=10: ` +
+      `Cannot read --rule as it must look like gcra:60/1m,burst=10 or slidingLog:60/1m: ` +
         `current value is ${formatValue(text)}`,
     );
   }

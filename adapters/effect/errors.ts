@@ -31,7 +31,7 @@ export type RateLimitedFields = Schema.TaggedStruct<"RateLimited", {
  * import { layerMemory, limit, withLimit } from "tidegate/effect";
  * import assert from "node:assert/strict";
  *
- * const api = limit("api", gcra({ limit: 1, period: "1m" }));
+ * const api = limit("api", gcra({ limit: 1, period: "1m", burst: 1 }));
  * const hello = withLimit(Effect.succeed("hello"), { limit: api, key: "user:42" });
  * const program = Effect.andThen(hello, hello).pipe(
  *   Effect.catchTag("RateLimited", (error) => Effect.succeed(`refused by ${error.prefix}`)),

@@ -33,7 +33,7 @@ import { makeRateLimiter, RateLimiter } from "./rate_limiter.ts";
  * import assert from "node:assert/strict";
  *
  * const store = memoryStore({ maxKeys: 10_000 });
- * const api = limit("api", gcra({ limit: 10, period: "1m" }));
+ * const api = limit("api", gcra({ limit: 10, period: "1m", burst: 10 }));
  * const program = RateLimiter.use((limiter) => limiter.consume(api, "user:42"));
  *
  * await Effect.runPromise(Effect.provide(program, layerStore(store)));
@@ -82,7 +82,7 @@ export const SharedHandle: Context.Service<SharedHandle, SharedHandle> = Context
  * import { layerAttached, layerShared, limit, RateLimiter, SharedHandle } from "tidegate/effect";
  * import assert from "node:assert/strict";
  *
- * const api = limit("api", gcra({ limit: 2, period: "1m" }));
+ * const api = limit("api", gcra({ limit: 2, period: "1m", burst: 2 }));
  * const take = RateLimiter.use((limiter) => limiter.consume(api, "user:42"));
  *
  * const program = Effect.gen(function* () {
@@ -134,7 +134,7 @@ export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimite
  * import assert from "node:assert/strict";
  *
  * const client = createClient({ url: "redis://127.0.0.1:1" }); // nobody is there
- * const api = limit("api", gcra({ limit: 10, period: "1m" }));
+ * const api = limit("api", gcra({ limit: 10, period: "1m", burst: 10 }));
  * const program = RateLimiter.use((limiter) => limiter.consume(api, "user:42"));
  *
  * const layer = layerRedis(client, { onUnavailable: "allow" });

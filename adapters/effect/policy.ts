@@ -28,10 +28,10 @@ export interface RatePolicy {
   readonly name?: string;
 }
 
-/** A policy with the units that a fresh key admits at once; `limit` unless given. */
+/** A policy with the units that a fresh key admits at once. */
 export interface BurstPolicy extends RatePolicy {
   /** A positive integer. */
-  readonly burst?: number;
+  readonly burst: number;
 }
 
 /** `gcra` as data. */
@@ -170,7 +170,7 @@ const Base = {
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
   '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "calendarWindow", "slidingWindow", ' +
   '"slidingLog", "slidingCounter", "lockout", "concurrency" or "all"';
-const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
+const Burst = { ...Base, burst: Schema.Number };
 
 /**
  * The schema of policies, for configuration files and the environment.
@@ -188,7 +188,7 @@ const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
  * const policy = Schema.decodeUnknownSync(Policy)({
  *   algorithm: "all",
  *   policies: [
- *     { limit: 5, period: "1s" },
+ *     { limit: 5, period: "1s", burst: 5 },
  *     { algorithm: "slidingWindow", limit: 100, period: "1m", precision: "1 second" },
  *   ],
  * });
@@ -207,7 +207,11 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
     ...Burst,
     refill: Schema.optionalKey(Schema.Literals(["greedy", "interval"])),
   }),
-  struct("leakyQueue", { ...Burst, queue: Schema.Number }),
+  struct("leakyQueue", {
+    ...Base,
+    queue: Schema.Number,
+    burst: Schema.optionalKey(Schema.Number),
+  }),
   struct("fixedWindow", {
     ...Base,
     anchor: Schema.optionalKey(

@@ -187,7 +187,7 @@ export interface RateLimiter {
  * import { layerMemory, limit, RateLimiter } from "tidegate/effect";
  * import assert from "node:assert/strict";
  *
- * const api = limit("api", gcra({ limit: 2, period: "1m" }));
+ * const api = limit("api", gcra({ limit: 2, period: "1m", burst: 2 }));
  * const program = Effect.gen(function* () {
  *   const limiter = yield* RateLimiter;
  *   yield* limiter.consume(api, "user:42", 2);

@@ -8,7 +8,7 @@
  * import { Elysia } from "elysia";
  *
  * const app = new Elysia()
- *   .use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }))
+ *   .use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }))
  *   .get("/", ({ rateLimit }) => `${rateLimit?.remaining} left`);
  * // app.listen(8080);
  * ```

@@ -8,7 +8,7 @@
  * import express from "express";
  *
  * const app = express();
- * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }));
  * app.get("/", (_request, response) => {
  *   response.send(`${decisionOf(response)?.remaining} left`);
  * });

@@ -8,7 +8,7 @@
  * import Fastify from "fastify";
  *
  * const app = Fastify();
- * await app.register(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * await app.register(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }));
  * app.get("/", (request) => `${decisionOf(request)?.remaining} left`);
  * // await app.listen({ port: 8080 });
  * ```
@@ -127,7 +127,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
  * import Fastify from "fastify";
  *
  * const app = Fastify();
- * const onRequest = rateLimitHook({ limiter: limiter(gcra({ limit: 5, period: "1m" })) });
+ * const onRequest = rateLimitHook({ limiter: limiter(gcra({ limit: 5, period: "1m", burst: 5 })) });
  * app.post("/login", { onRequest }, () => "welcome");
  * ```
  */

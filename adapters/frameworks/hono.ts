@@ -8,7 +8,7 @@
  * import { Hono } from "hono";
  *
  * const app = new Hono<{ Variables: RateLimitVariables }>();
- * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }));
  * app.get("/", (c) => c.text(`${c.get("rateLimit")?.remaining} left`));
  * // Bun.serve({ fetch: app.fetch }); Deno.serve(app.fetch); serve(app) of @hono/node-server
  * ```

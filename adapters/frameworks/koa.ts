@@ -8,7 +8,7 @@
  * import Koa from "koa";
  *
  * const app = new Koa();
- * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }));
  * app.use((context) => {
  *   context.body = `${context.state["rateLimit"]?.remaining} left`;
  * });

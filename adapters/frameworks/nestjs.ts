@@ -7,7 +7,7 @@
  * import { rateLimitGuard } from "tidegate/nestjs";
  * import { UseGuards } from "@nestjs/common";
  *
- * const login = limiter(gcra({ limit: 5, period: "1m" }));
+ * const login = limiter(gcra({ limit: 5, period: "1m", burst: 5 }));
  * export const LimitLogin = () => UseGuards(rateLimitGuard({ limiter: login }));
  *
  * // @Controller("login")

@@ -7,7 +7,7 @@
  * import { rateLimit } from "tidegate/node";
  * import { createServer } from "node:http";
  *
- * const limited = rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) });
+ * const limited = rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) });
  * const server = createServer(limited((_request, response, decision) => {
  *   response.end(`${decision?.remaining} left`);
  * }));

@@ -12,7 +12,7 @@
  * }
  * const t = initTRPC.context<Context>().create();
  * const limited = t.procedure.use(rateLimit<TrpcCall<Context>>({
- *   limiter: limiter(gcra({ limit: 100, period: "1m" })),
+ *   limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })),
  *   key: ({ ctx }) => ctx.user,
  * }));
  * const router = t.router({ left: limited.query(({ ctx }) => ctx.rateLimit?.remaining) });

@@ -9,7 +9,7 @@
  * import { openTelemetryStore } from "tidegate/otel";
  *
  * const store = openTelemetryStore(memoryStore());
- * const limits = limiter(gcra({ limit: 100, period: "1m", name: "api" }), { store, prefix: "api" });
+ * const limits = limiter(gcra({ limit: 100, period: "1m", burst: 100, name: "api" }), { store, prefix: "api" });
  * limits.consume("user-42"); // a span "tidegate.decide", with tidegate.policy "api"
  * ```
  *

@@ -12,7 +12,7 @@
  *   rules: {
  *     domain: "shop",
  *     rules: [
- *       { key: "user", limits: [{ limit: 2, period: "1m" }] },
+ *       { key: "user", limits: [{ limit: 2, period: "1m", burst: 2 }] },
  *       { key: "user", value: "admin", unlimited: true },
  *     ],
  *   },

@@ -64,7 +64,7 @@ export interface Service {
  *
  * const rules = objectSource({
  *   domain: "shop",
- *   rules: [{ key: "user", limits: [{ limit: 1, period: "1m" }] }],
+ *   rules: [{ key: "user", limits: [{ limit: 1, period: "1m", burst: 1 }] }],
  * });
  * const service = await serve({ rules, port: 0 });
  * const ask = () =>

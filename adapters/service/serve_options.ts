@@ -248,7 +248,7 @@ function checkThreads(action: string, _option: string, threads: unknown): void {
 /** The log, but an error that repeats is written at most five times a second. */
 function quietLog(written: Log): Log {
   const log = guarded(written, firstPrinted());
-  const errors = limiter(gcra({ limit: 5, period: "1s" }), {
+  const errors = limiter(gcra({ limit: 5, period: "1s", burst: 5 }), {
     store: memoryStore({ maxKeys: 1_000, perProcess: true }),
     prefix: "log",
   });

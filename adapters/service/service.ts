@@ -10,7 +10,7 @@
  * const service = await serve({
  *   rules: objectSource({
  *     domain: "shop",
- *     rules: [{ key: "user", limits: [{ limit: 100, period: "1m" }] }],
+ *     rules: [{ key: "user", limits: [{ limit: 100, period: "1m", burst: 100 }] }],
  *   }),
  *   port: 0,
  * });

@@ -42,7 +42,7 @@ export interface Bound {
  * assert.equal(rateBound({ limit: 14, period: 884_090, burst: 40 }).most(0, 884_090), 54);
  * ```
  */
-export function rateBound({ limit, period, burst = limit }: RateRuleOptions): Bound {
+export function rateBound({ limit, period, burst }: RateRuleOptions): Bound {
   return {
     name: `${burst} + ${limit} * d / ${period} units in any span of d ms`,
     most: (from, to) => burst + Number(BigInt(to - from) * BigInt(limit) / BigInt(period)),
@@ -64,7 +64,7 @@ export function rateBound({ limit, period, burst = limit }: RateRuleOptions): Bo
  * assert.equal(bound.most(1_000, 1_999), 8);
  * ```
  */
-export function refillBound({ limit, period, burst = limit }: RateRuleOptions): Bound {
+export function refillBound({ limit, period, burst }: RateRuleOptions): Bound {
   return {
     name: `${burst} units, and ${limit} for each multiple of ${period} ms in the span`,
     most: (from, to) => burst + limit * (Math.floor(to / period) - Math.floor(from / period)),

@@ -58,7 +58,7 @@ export interface LinearizationOptions<State> {
  * import { linearization } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const algorithm = gcra({ limit: 1, period: "1s" });
+ * const algorithm = gcra({ limit: 1, period: "1s", burst: 1 });
  * const [admitted, used] = algorithm.step(algorithm.initial, 0, 1);
  * const [refused] = algorithm.step(used, 0, 1);
  * const overlapping = [

@@ -187,5 +187,8 @@ export function permitReducerLaws(options: PermitLawsOptions = {}): readonly Law
 const FORMS: Readonly<Record<string, (permits: PermitCase) => Algorithm>> = {
   "permits are ids in a list": ({ limit, ttl }) => concurrency({ limit, ttl }) as Algorithm,
   "permits in all are ids in a list": ({ limit, ttl }) =>
-    all(concurrency({ limit, ttl }), gcra({ limit: 1_000_000, period: "1m" })) as Algorithm,
+    all(
+      concurrency({ limit, ttl }),
+      gcra({ limit: 1_000_000, period: "1m", burst: 1_000_000 }),
+    ) as Algorithm,
 };

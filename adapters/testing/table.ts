@@ -32,7 +32,7 @@ const SHOWN = 40;
  * import { table } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const { step, initial } = gcra({ limit: 2, period: "1s" });
+ * const { step, initial } = gcra({ limit: 2, period: "1s", burst: 2 });
  * const [decision] = step(initial, 1_000, 1);
  * assert.match(table([{ now: 1_000, cost: 1, decision }]), /1000 +1 +allowed, 1 left/);
  * ```

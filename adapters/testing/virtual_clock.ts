@@ -46,7 +46,7 @@ interface Sleeper {
  * import assert from "node:assert/strict";
  *
  * const clock = virtualClock(1_000);
- * const api = limiter(gcra({ limit: 1, period: "1h" }), { clock });
+ * const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { clock });
  * api.consume("key");
  * let admitted = false;
  * api.acquire("key").then(() => admitted = true);

@@ -66,7 +66,10 @@ async function tidegate(url: string, limit: Limit, logged: boolean): Promise<Con
   const pool = new pg.Pool({ connectionString: url });
   const store = postgresStore(pool, { ...PATIENT, table: logged ? "logged" : "unlogged", logged });
   await store.migrate();
-  const api = limiter(gcra(limit) as Algorithm, { store, prefix: String(limit.limit) });
+  const api = limiter(gcra({ ...limit, burst: limit.limit }) as Algorithm, {
+    store,
+    prefix: String(limit.limit),
+  });
   return {
     consume: (key) => api.consume(key).then(isAllowed),
     roundTrips: () => store.statistics().commits,
@@ -167,7 +170,10 @@ async function counted(url: string, limit: Limit): Promise<Contestant> {
 
 function inFile(path: string, limit: Limit, batch: "turn" | "call"): Promise<Contestant> {
   const store = sqliteStore(path, { batch, timeout: 5_000 });
-  const api = limiter(gcra(limit) as Algorithm, { store, prefix: String(limit.limit) });
+  const api = limiter(gcra({ ...limit, burst: limit.limit }) as Algorithm, {
+    store,
+    prefix: String(limit.limit),
+  });
   return Promise.resolve({
     // Answered at once, or by a promise.
     consume: (key) => toPromise(api.consume(key)),

@@ -31,7 +31,7 @@ function writeFields(set: (name: string, value: string) => void): void {
   set("RateLimit", `"1000000000-in-60s";r=${999_999_999 - (count++ & 1023)};t=1`);
 }
 
-const ours = () => ({ limiter: limiter(gcra({ limit: LIMIT, period: PERIOD })) });
+const ours = () => ({ limiter: limiter(gcra({ limit: LIMIT, period: PERIOD, burst: LIMIT })) });
 
 /** Each serves, and answers its port. */
 const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {

@@ -79,7 +79,7 @@ export async function memoryRows(isShort: boolean): Promise<Row[]> {
 
 async function makeContestants(): Promise<readonly Contestant[]> {
   return [
-    ours("tidegate, gcra", gcra),
+    ours("tidegate, gcra", (rate) => gcra({ ...rate, burst: rate.limit })),
     ours("tidegate, fixedWindow", (rate) => fixedWindow({ ...rate, anchor: "first" })),
     {
       name: "GCRA by hand",

@@ -36,7 +36,10 @@ const KEYS = { hot: MANY.map(() => "hot"), many: MANY };
 
 function serve({ handle, table, flags }: Given): void {
   const store = attachSharedStore(handle);
-  const api = limiter(gcra({ limit: LIMIT, period: DAY }), { store, prefix: "peers" });
+  const api = limiter(gcra({ limit: LIMIT, period: DAY, burst: LIMIT }), {
+    store,
+    prefix: "peers",
+  });
   const byHand = lockedMap(table, SLOTS, LIMIT, DAY);
   const calls: Record<string, (key: string) => boolean> = {
     [CONTESTANTS[0].name]: (key) => api.consume(key).allowed,

@@ -76,14 +76,14 @@ export async function connect(
     case "watch":
     case "cas":
     case "script":
-      return tidegate(url, gcra(limit) as Algorithm, name, false);
+      return tidegate(url, gcra({ ...limit, burst: limit.limit }) as Algorithm, name, false);
     case "two by auto":
       return twoInTurn(url, limit);
     case "watch+denyCache":
     case "cas+denyCache":
       return tidegate(
         url,
-        gcra(limit) as Algorithm,
+        gcra({ ...limit, burst: limit.limit }) as Algorithm,
         name.startsWith("cas") ? "cas" : "watch",
         true,
       );
@@ -128,7 +128,7 @@ function tidegate(
 function twoInTurn(url: string, limit: Limit): Contestant {
   const store = redisStore(createClient({ url }), { deadline: 5_000, timeout: 30_000 });
   const window = slidingWindow({ ...limit, precision: "1m" }) as Algorithm;
-  const apis = [gcra(limit) as Algorithm, window].map((algorithm) =>
+  const apis = [gcra({ ...limit, burst: limit.limit }) as Algorithm, window].map((algorithm) =>
     limiter(algorithm, { store, prefix: "two" })
   );
   let turn = 0;

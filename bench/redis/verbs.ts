@@ -24,13 +24,14 @@ import type { Server } from "./server.ts";
 const COMMITS = ["script", "cas", "watch"] as const;
 const IN_FLIGHT = 64;
 const WIDE = { limit: 100_000_000, period: 3_600_000 } as const;
+const BUCKET = { ...WIDE, burst: 100_000_000 } as const;
 
 /** The end of the name of a row on keys that hardly meet. */
 const ALIKE = ", 200,000 keys alike";
 
 /** One call, by the name of its verb. */
 function callsOn(store: RedisStore): Readonly<Record<string, (key: string) => Promise<unknown>>> {
-  const one: AsyncLimiter = limiter(gcra(WIDE), { store, prefix: "one" });
+  const one: AsyncLimiter = limiter(gcra(BUCKET), { store, prefix: "one" });
   const other = limiter(fixedWindow(WIDE), { store, prefix: "other" });
   const jobs = limiter(concurrency({ limit: 1_000, ttl: "1h" }), { store, prefix: "jobs" });
   return {

@@ -40,7 +40,7 @@ export type AllState = readonly unknown[];
  * import assert from "node:assert/strict";
  *
  * const algorithm = all(
- *   gcra({ limit: 5, period: "1s", name: "second" }),
+ *   gcra({ limit: 5, period: "1s", burst: 5, name: "second" }),
  *   slidingWindow({ limit: 100, period: "1m", precision: "1s", name: "minute" }),
  * );
  * const [, state] = algorithm.step(algorithm.initial, 0, 5);

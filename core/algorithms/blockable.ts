@@ -55,7 +55,7 @@ interface BlockedState<State = unknown> {
  * import { blockable, gcra, limiter } from "tidegate";
  * import assert from "node:assert/strict";
  *
- * const api = limiter(blockable(gcra({ limit: 100, period: "1m" })), { clock: () => 0 });
+ * const api = limiter(blockable(gcra({ limit: 100, period: "1m", burst: 100 })), { clock: () => 0 });
  * api.block("user:42", "1h");
  * assert.equal(api.consume("user:42").allowed, false);
  * assert.equal(api.peek("user:42").retryAfter, 3_600_000);

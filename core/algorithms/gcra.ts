@@ -19,11 +19,11 @@ import type { BurstOptions } from "../options/rate_options.ts";
  *
  * Every call takes constant time. Source: ITU-T I.371, annex A.
  *
- * @param options `limit` and `burst` in units, `period` in milliseconds or as text; `burst` is
- * `limit` unless given.
- * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or burst * period / gcd(limit, period) is
- * 2^53 or more, because decisions would not be exact.
+ * @param options `limit` and `burst` in units, `period` in milliseconds or as text.
+ * @throws {TypeError} If an option is missing or of the wrong type.
+ * @throws {RangeError} If an option is out of range; if limit is more than burst * period, because
+ * it could never be reached; or if burst * period / gcd(limit, period) is 2^53 or more, because
+ * decisions would not be exact.
  *
  * @example
  * ```ts

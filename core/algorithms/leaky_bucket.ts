@@ -18,10 +18,10 @@ import type { BurstOptions } from "../options/rate_options.ts";
  * Communications Magazine 24.10 (1986).
  *
  * @param options `limit` and `burst`, the size of the bucket, in units; `period` in milliseconds or
- * as text; `burst` is `limit` unless given.
- * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or burst * period / gcd(limit, period) is
- * 2^53 or more.
+ * as text.
+ * @throws {TypeError} If an option is missing or of the wrong type.
+ * @throws {RangeError} If an option is out of range; if limit is more than burst * period; or if
+ * burst * period / gcd(limit, period) is 2^53 or more.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@
 import type { Algorithm } from "../algorithm.ts";
 import { checkInteger } from "../options/checks.ts";
 import { arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
-import { type RateOptions, readRate } from "../options/rate_options.ts";
+import { checkReachable, type RateOptions, readRate } from "../options/rate_options.ts";
 
 /** The options of `leakyQueue`. */
 export interface LeakyQueueOptions extends RateOptions {
@@ -33,8 +33,8 @@ export interface LeakyQueueOptions extends RateOptions {
  *
  * @param options `limit` in units, `period` in milliseconds or as text, `queue` in places, `burst` in units.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or
- * (queue + burst) * period / gcd(limit, period) is 2^53 or more.
+ * @throws {RangeError} If an option is out of range; if limit is more than
+ * (queue + burst) * period; or if (queue + burst) * period / gcd(limit, period) is 2^53 or more.
  *
  * @example
  * ```ts
@@ -55,6 +55,7 @@ export function leakyQueue(options: LeakyQueueOptions): Algorithm {
   const { queue, burst = 1 } = options;
   checkInteger("create leakyQueue", "queue", queue, 0);
   checkInteger("create leakyQueue", "burst", burst, 1);
+  checkReachable("create leakyQueue", "queue + burst", rate, queue + burst);
   return arrivalTimeAlgorithm({
     ...rate,
     id: ["leakyQueue", rate.limit, rate.period, queue, ...(burst === 1 ? [] : [burst])],

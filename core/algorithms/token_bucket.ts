@@ -40,9 +40,10 @@ const ACTION = "create tokenBucket";
  * Every call takes constant time. Source: RFC 2697, section 3 (greedy refill in small steps).
  *
  * @param options `limit` and `burst`, the size of the bucket, in units; `period` in milliseconds or
- * as text; `burst` is `limit` unless given; `refill` is greedy unless given.
- * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range; if with greedy refill
+ * as text; `refill` is greedy unless given.
+ * @throws {TypeError} If an option is missing or of the wrong type.
+ * @throws {RangeError} If an option is out of range; if limit is more than burst * period; if with
+ * greedy refill
  * burst * period / gcd(limit, period) is 2^53 or more; if with interval refill
  * limit * ceil(2^42 / period) + burst is.
  *

@@ -56,8 +56,8 @@ const ACTION = "consume all";
  * import assert from "node:assert/strict";
  *
  * const store = memoryStore();
- * const byUser = limiter(gcra({ limit: 2, period: "1m" }), { store, prefix: "user" });
- * const byAddress = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "address" });
+ * const byUser = limiter(gcra({ limit: 2, period: "1m", burst: 2 }), { store, prefix: "user" });
+ * const byAddress = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), { store, prefix: "address" });
  * const entries = [
  *   { limiter: byUser, key: "42" },
  *   { limiter: byAddress, key: "192.0.2.7" },

@@ -2,7 +2,7 @@
  * The options that the algorithms share, and how they are read: limit, period, name and burst.
  */
 
-import { checkInteger, checkOptions, type OptionNames } from "./checks.ts";
+import { checkInteger, checkOptions, type OptionNames, rangeError, typeError } from "./checks.ts";
 import { type Period, readPeriod } from "./period.ts";
 import { warnOfSeconds } from "./warn_of_seconds.ts";
 
@@ -16,10 +16,14 @@ export interface RateOptions {
   readonly name?: string | undefined;
 }
 
-/** The options of algorithms that let a fresh key take more, or less, than `limit` at once. */
+/** The options of algorithms that drain continuously, and so need a size of their own. */
 export interface BurstOptions extends RateOptions {
-  /** Units that a fresh key admits at one instant; a positive integer; default `limit`. */
-  readonly burst?: number | undefined;
+  /**
+   * Units that a fresh key admits at one instant; a positive integer, at least limit / period in
+   * units a millisecond. In its first period a key gets up to `burst + limit` units, so a burst of
+   * `limit` doubles that period.
+   */
+  readonly burst: number;
 }
 
 /** The options, read. */
@@ -59,7 +63,33 @@ export function readRate<Options extends RateOptions>(
 /** Reads limit, period and burst; throws as `readRate` does. */
 export function readBurst(factory: string, options: BurstOptions): Rate & { burst: number } {
   const rate = readRate(factory, options, { burst: true });
-  const burst = options.burst ?? rate.limit;
-  if (options.burst !== undefined) checkInteger(`create ${factory}`, "burst", burst, 1);
+  const { burst } = options;
+  const action = `create ${factory}`;
+  if (burst === undefined) {
+    const rule = "burst must be given, because none suits every limit (a burst of limit doubles " +
+      "what the first period admits)";
+    throw typeError(action, rule, burst);
+  }
+  // A limit of 0 refuses everything, whatever the burst.
+  checkInteger(action, "burst", burst, rate.limit === 0 ? 0 : 1);
+  checkReachable(action, "burst", rate, burst);
   return { ...rate, burst };
+}
+
+/**
+ * Requires room for the units that come due in one millisecond: a full key that has waited for a
+ * millisecond admits no more than its capacity, so a higher limit could never be reached.
+ *
+ * @param option The options that make the capacity, as the documentation writes them.
+ */
+export function checkReachable(
+  action: string,
+  option: string,
+  { limit, period }: Rate,
+  capacity: number,
+): void {
+  const needed = Math.ceil(limit / period);
+  if (capacity >= needed) return;
+  const rule = `${option} must be at least ${needed} to reach ${limit} units in ${period} ms`;
+  throw rangeError(action, rule, capacity);
 }

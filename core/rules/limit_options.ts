@@ -44,7 +44,7 @@ export interface LimitOptions {
   readonly period?: Period | undefined;
   /** The limit's name in answers; by default it is made of the numbers. */
   readonly name?: string | undefined;
-  /** Units that a fresh key starts at once (`gcra`, the buckets and `leakyQueue`). */
+  /** Units that a fresh key starts at once: required by `gcra` and the buckets; also `leakyQueue`. */
   readonly burst?: number | undefined;
   /** The length of a sub-bucket (`slidingWindow`). */
   readonly precision?: Period | undefined;

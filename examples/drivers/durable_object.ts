@@ -7,7 +7,7 @@
  *     #api: Limiter<"sync">;
  *     constructor(state: DurableObjectState, env: Env) {
  *       super(state, env);
- *       this.#api = limiter(gcra({ limit: 100, period: "1m" }), {
+ *       this.#api = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), {
  *         store: lockedStore(durableObject(state.storage)),
  *         prefix: "api",
  *       });

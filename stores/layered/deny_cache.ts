@@ -85,7 +85,7 @@ const COUNTERS = 1_024;
  * import assert from "node:assert/strict";
  *
  * const store = denyCache(memoryStore());
- * const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
  * api.consume("user:42");
  * assert.equal(api.consume("user:42").allowed, false); // by the store
  * assert.equal(api.consume("user:42").allowed, false); // from memory

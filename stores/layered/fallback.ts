@@ -74,7 +74,7 @@ const ACTION = "create fallback";
  *
  * const redis = redisStore(createClient({ url: "redis://127.0.0.1:1" })); // nobody is there
  * const store = fallback(redis, memoryStore(), { share: 1 / 4 });
- * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), { store, prefix: "api" });
  *
  * const decision = await api.consume("user:42");
  * assert.equal(decision.source, "fallback");

@@ -78,7 +78,7 @@ export interface LeaseOptions {
  * import assert from "node:assert/strict";
  *
  * const shared = memoryStore();
- * const algorithm = gcra({ limit: 100, period: "1m" });
+ * const algorithm = gcra({ limit: 100, period: "1m", burst: 100 });
  * const store = lease(shared, { units: 10, ttl: "50ms" });
  * const api = limiter(algorithm, { store, prefix: "api" });
  * const exact = limiter(algorithm, { store: shared, prefix: "api" });

@@ -88,7 +88,7 @@ const TURN: Turn = { end: 0 };
  *   },
  * };
  *
- * const api = limiter(gcra({ limit: 1, period: "1m" }), {
+ * const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), {
  *   store: lockedStore(driver),
  *   prefix: "api",
  * });

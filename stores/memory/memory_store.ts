@@ -124,8 +124,8 @@ export interface MemoryStore extends SyncStore {
  * import assert from "node:assert/strict";
  *
  * const store = memoryStore({ maxKeys: 50_000 });
- * const reads = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "reads" });
- * const writes = limiter(gcra({ limit: 10, period: "1m" }), { store, prefix: "writes" });
+ * const reads = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), { store, prefix: "reads" });
+ * const writes = limiter(gcra({ limit: 10, period: "1m", burst: 10 }), { store, prefix: "writes" });
  * reads.consume("user:42");
  * writes.consume("user:42");
  * assert.equal(store.statistics().keys, 2);

@@ -78,7 +78,7 @@ export interface DriverStore extends AsyncStore {
  *     return Promise.resolve({ now: Date.now(), lost });
  *   },
  * });
- * const api = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), { store, prefix: "api" });
  * assert.equal((await api.consume("user:42")).allowed, true);
  * assert.equal((await api.consume("user:42")).allowed, false);
  * await store.close();

@@ -9,7 +9,7 @@
  *
  * const store = postgresStore(new PGlite());
  * await store.migrate();
- * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), { store, prefix: "api" });
  * console.log((await api.consume("user:42")).allowed);
  * await store.close();
  * ```

@@ -9,7 +9,7 @@
  * import { createClient } from "redis";
  *
  * const store = redisStore(createClient({ url: "redis://127.0.0.1:6379" }));
- * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), { store, prefix: "api" });
  *
  * export async function mayGoOn(user: string): Promise<boolean> {
  *   const decision = await api.consume(user);
@@ -74,7 +74,7 @@ export interface RedisStore extends AsyncStore {
  *
  * const client = createClient({ url: "redis://127.0.0.1:1" }); // nobody is there
  * const store = redisStore(client, { onUnavailable: "allow" });
- * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 100, period: "1m", burst: 100 }), { store, prefix: "api" });
  *
  * const decision = await api.consume("user:42");
  * assert.equal(decision.allowed, true);

@@ -12,7 +12,7 @@
  * // In a worker: const store = attachSharedStore(workerData.store);
  * const other = attachSharedStore(structuredClone(store.handle));
  *
- * const algorithm = gcra({ limit: 2, period: "1m" });
+ * const algorithm = gcra({ limit: 2, period: "1m", burst: 2 });
  * const here = limiter(algorithm, { store, prefix: "api" });
  * const there = limiter(algorithm, { store: other, prefix: "api" });
  * assert.equal(here.consume("user:42").remaining, 1);

@@ -9,7 +9,7 @@
  * import assert from "node:assert/strict";
  *
  * using store = sqliteStore(":memory:"); // "limits.db" for all processes of the machine
- * const api = limiter(gcra({ limit: 2, period: "1m" }), { store, prefix: "api" });
+ * const api = limiter(gcra({ limit: 2, period: "1m", burst: 2 }), { store, prefix: "api" });
  *
  * assert.equal(api.consume("user:42").remaining, 1);
  * ```
@@ -86,7 +86,7 @@ export type SqliteTurnStore = AsyncStore & LockedStoreExtras;
  * import { join } from "node:path";
  *
  * const folder = mkdtempSync(join(tmpdir(), "limits-"));
- * const algorithm = gcra({ limit: 1, period: "1h" });
+ * const algorithm = gcra({ limit: 1, period: "1h", burst: 1 });
  * const allowed = [1, 2].map(() => {
  *   using store = sqliteStore(join(folder, "limits.db"));
  *   return limiter(algorithm, { store, prefix: "login" }).consume("user:42").allowed;

@@ -13,7 +13,10 @@ import {
 import { serve } from "../../adapters/service/service.ts";
 import { gcra, limiter, memoryStore } from "../../mod.ts";
 
-const api = limiter(gcra({ limit: 1, period: "1m" }), { store: memoryStore(), prefix: "api" });
+const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), {
+  store: memoryStore(),
+  prefix: "api",
+});
 const source = objectSource({ domain: "shop", rules: [{ key: "" }] });
 
 /** A function that checks its arguments, whatever its types say. */

@@ -62,8 +62,8 @@ for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof s
 }
 
 describe("a state that is too far ahead", () => {
-  const minute = gcra({ limit: 10, period: "1m" });
-  const hour = gcra({ limit: 10, period: "1h" });
+  const minute = gcra({ limit: 10, period: "1m", burst: 10 });
+  const hour = gcra({ limit: 10, period: "1h", burst: 10 });
   const NOW = 1_000_000_000;
   /** How far the clock is set back: beyond a minute, and within the hour. */
   const BACK = 600_000;

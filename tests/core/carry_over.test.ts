@@ -77,7 +77,11 @@ const changes: readonly [string, (limit: number) => Algorithm][] = [
     (limit) => slidingWindow({ limit, period: "1h", precision: "1m" }) as Algorithm,
   ],
   ["fixedWindow", (limit) => fixedWindow({ limit, period: "1h", anchor: "first" }) as Algorithm],
-  ["part", (limit) => all(gcra({ limit: 100, period: "1s" }), slidingLog({ limit, period: "1h" }))],
+  [
+    "part",
+    (limit) =>
+      all(gcra({ limit: 100, period: "1s", burst: 100 }), slidingLog({ limit, period: "1h" })),
+  ],
 ];
 for (const [name, make] of changes) {
   for (const [limit, mode] of [[4, "keep"], [2, "keep"], [8, "proportional"]] as const) {
@@ -122,7 +126,9 @@ test("tries that do not lock stay where they were, and lock at once if they are 
 });
 
 test("a chain of older options, the newest first; equal ones are nothing to do", () => {
-  const [oldest, older, newest] = [10, 20, 30].map((limit) => gcra({ limit, period: "1h" }));
+  const [oldest, older, newest] = [10, 20, 30].map((limit) =>
+    gcra({ limit, period: "1h", burst: limit })
+  );
   const options = { store: memoryStore(), prefix: "api", clock: () => 1_000 };
   const replaces: OlderOptions[] = [newest!, older!, oldest!].map((algorithm) => ({
     algorithm: algorithm as Algorithm,
@@ -135,7 +141,9 @@ test("a chain of older options, the newest first; equal ones are nothing to do",
 });
 
 test("a key takes over from the first of its older options under which it holds use", () => {
-  const [algorithm, ...olders] = [10, 20, 30, 40].map((limit) => gcra({ limit, period: "1m" }));
+  const [algorithm, ...olders] = [10, 20, 30, 40].map((limit) =>
+    gcra({ limit, period: "1m", burst: limit })
+  );
   const older = olders.map((algorithm) => ({ algorithm, mode: "keep" as const }));
   const [drained, used] = [1_000, 5_000_000];
   const taken = (...held: readonly (number | undefined)[]) =>
@@ -147,7 +155,9 @@ test("a key takes over from the first of its older options under which it holds 
 });
 
 test("use above the new capacity is carried over as that, and debt beside it", () => {
-  const [one, ten] = [1, 10].map((limit): Algorithm => gcra({ limit, period: "1m" }) as Algorithm);
+  const [one, ten] = [1, 10].map((limit): Algorithm =>
+    gcra({ limit, period: "1m", burst: limit }) as Algorithm
+  );
   const left = (units: number) => {
     const [, state] = ten!.charge(ten!.initial, 0, units);
     const { debt, resetAfter } = one!.step(carryOver(ten!, state, one!, "keep", 0), 0, 0)[0];

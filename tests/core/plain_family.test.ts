@@ -18,7 +18,9 @@ test("a family forgets a key under the options of today and all older ones", () 
     close() {},
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-  const [today, before, first] = [3, 2, 1].map((limit) => gcra({ limit, period: "1m" }));
+  const [today, before, first] = [3, 2, 1].map((limit) =>
+    gcra({ limit, period: "1m", burst: limit })
+  );
   const replaces = [before!, first!].map((algorithm) => ({ algorithm, mode: "keep" as const }));
   const api = limiter(today!, { store, prefix: "api", replaces });
   assert.equal(api.consume("a").remaining, 2);

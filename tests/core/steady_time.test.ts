@@ -105,7 +105,7 @@ test("time never goes back, and is whole, whatever the clocks do", () => {
 
 test("a burst before a step back of an hour is refilled when it was due", () => {
   const { time, pass, step } = machine();
-  const api = limiter(gcra({ limit: 20, period: "1m" }), { clock: time });
+  const api = limiter(gcra({ limit: 20, period: "1m", burst: 20 }), { clock: time });
   api.consume("key");
   step(-HOUR);
   const decision = api.consume("key");
@@ -131,7 +131,7 @@ test("a store's time is that of `Date.now`, also where a test has put another on
   try {
     Date.now = () => 1_000;
     assert.equal(processTime(), 1_000);
-    const api = limiter(gcra({ limit: 1, period: "1s" }));
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }));
     api.consume("key");
     Date.now = () => 2_000;
     assert.equal(api.consume("key").allowed, true);

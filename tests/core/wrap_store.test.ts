@@ -39,7 +39,7 @@ test("a store whose functions need `this` can be wrapped", async () => {
   const own = new OwnStore();
   const store = wrapStore(own, {}) as SyncStore;
   assert.equal(store.maxOperations, 3);
-  const api: Limiter = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "a" });
+  const api: Limiter = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "a" });
   const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
   assert.equal(consumeAll(entries).remaining, 1);
   assert.equal(api.consume("one").remaining, 0);

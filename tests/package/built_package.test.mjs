@@ -114,7 +114,7 @@ test("a declaration leads to its source, by its map", () => {
 
 test("a limiter refuses calls over the limit, and says when to come back", () => {
   let now = 1_700_000_000_000;
-  const api = limiter(gcra({ limit: 2, period: "1s" }), { clock: () => now });
+  const api = limiter(gcra({ limit: 2, period: "1s", burst: 2 }), { clock: () => now });
   assert.equal(api.consume("user:42").allowed, true);
   assert.equal(api.consume("user:42").allowed, true);
   const refused = api.consume("user:42");
@@ -133,7 +133,10 @@ test("a limiter waits its turn", async () => {
 });
 
 test("bad options are refused by name", () => {
-  assert.throws(() => gcra({ limit: -1, period: "1s" }), { name: "RangeError", message: /limit/ });
+  assert.throws(() => gcra({ limit: -1, period: "1s", burst: -1 }), {
+    name: "RangeError",
+    message: /limit/,
+  });
 });
 
 test("the command checks rules, and has the page beside it", () => {
@@ -156,7 +159,7 @@ test("the command checks rules, and has the page beside it", () => {
 
 test("the command serves with as many threads as this Node lets share a port", async () => {
   const file = new URL("served.json", import.meta.url);
-  const rules = [{ key: "user", limits: [{ limit: 1, period: "1m" }] }];
+  const rules = [{ key: "user", limits: [{ limit: 1, period: "1m", burst: 1 }] }];
   writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
   const command = fileURLToPath(new URL(manifest.bin.tidegate, home));
   const serve = [command, "serve", fileURLToPath(file), "--port", "0", "--no-grpc"];

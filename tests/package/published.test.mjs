@@ -26,7 +26,10 @@ test("README.md's first example runs", async () => {
 });
 
 test("the command serves on two threads", async () => {
-  const rules = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 2, period: "1h" }] }] };
+  const rules = {
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit: 2, period: "1h", burst: 2 }] }],
+  };
   writeFileSync("rules.json", JSON.stringify(rules));
   const served = command("serve", "rules.json", "--port", "0", "--threads", "2");
   const ended = new Promise((resolve) => served.on("exit", resolve));

@@ -23,10 +23,13 @@ import { newClient } from "../support/redis/new_client.ts";
 const MINUTE = 60_000;
 
 const ALGORITHMS: readonly Algorithm[] = [
-  gcra({ limit: 5, period: "5m" }),
+  gcra({ limit: 5, period: "5m", burst: 5 }),
   lockout({ limit: 5, period: "5m", lock: "10m" }) as Algorithm,
   slidingLog({ limit: 5, period: "5m" }),
-  all(gcra({ limit: 5, period: "5m" }), slidingLog({ limit: 5, period: "5m" })) as Algorithm,
+  all(
+    gcra({ limit: 5, period: "5m", burst: 5 }),
+    slidingLog({ limit: 5, period: "5m" }),
+  ) as Algorithm,
 ].map((algorithm) => blockable(algorithm) as Algorithm);
 
 /** Limiters on one store, whose clock begins at an instant of its own, as Redis needs. */
@@ -92,7 +95,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
 
 test("a lease uses none of its units on a blocked key, and asks again after the block", () => {
   const store = lease(memoryStore(), { units: 4, ttl: "1h" });
-  const algorithm = blockable(gcra({ limit: 100, period: "1h" }));
+  const algorithm = blockable(gcra({ limit: 100, period: "1h", burst: 100 }));
   const api = limiter(algorithm, { store, prefix: "leased", clock: () => 0 });
   assert.equal(api.consume("ada").allowed, true);
   api.block("ada", "1m");
@@ -106,7 +109,7 @@ test("a lease uses none of its units on a blocked key, and asks again after the 
 test("a fallback unblocks a key that either store has blocked, and refuses on its own in between", () => {
   const first = memoryStore();
   const other = memoryStore();
-  const algorithm = blockable(gcra({ limit: 10, period: "1h" }));
+  const algorithm = blockable(gcra({ limit: 10, period: "1h", burst: 10 }));
   const options = { prefix: "a", clock: () => 0 };
   const api = limiter(algorithm, { ...options, store: fallback(first, other, { share: 0.5 }) });
   const blockOn = (

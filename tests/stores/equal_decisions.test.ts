@@ -24,7 +24,7 @@ const other: typeof own = process.env.TIDEGATE_OTHER === undefined
   : await import(`${pathToFileURL(process.env.TIDEGATE_OTHER)}/mod.ts`);
 
 const MAKE: Readonly<Record<string, (from: typeof own) => own.Algorithm>> = {
-  gcra: (from) => from.gcra({ limit: 12, period: "1m" }),
+  gcra: (from) => from.gcra({ limit: 12, period: "1m", burst: 12 }),
   gcraBurst: (from) => from.gcra({ limit: 7, period: "13s", burst: 10 }),
   fixedWindow: (from) => from.fixedWindow({ limit: 10, period: "1m" }),
   fixedFirst: (from) => from.fixedWindow({ limit: 10, period: "20s", anchor: "first" }),
@@ -32,13 +32,14 @@ const MAKE: Readonly<Record<string, (from: typeof own) => own.Algorithm>> = {
   slidingLog: (from) => from.slidingLog({ limit: 9, period: "30s" }),
   slidingCounter: (from) => from.slidingCounter({ limit: 11, period: "1m" }),
   tokenBucket: (from) => from.tokenBucket({ limit: 10, period: "1m", burst: 15 }),
-  tokenInterval: (from) => from.tokenBucket({ limit: 6, period: "30s", refill: "interval" }),
-  leakyBucket: (from) => from.leakyBucket({ limit: 10, period: "1m" }),
+  tokenInterval: (from) =>
+    from.tokenBucket({ limit: 6, period: "30s", burst: 6, refill: "interval" }),
+  leakyBucket: (from) => from.leakyBucket({ limit: 10, period: "1m", burst: 10 }),
   leakyQueue: (from) => from.leakyQueue({ limit: 10, period: "1m", queue: 5 }),
   lockout: (from) => from.lockout({ limit: 5, period: "1m", lock: "2m" }),
   all: (from) =>
     from.all(
-      from.gcra({ limit: 12, period: "1m" }),
+      from.gcra({ limit: 12, period: "1m", burst: 12 }),
       from.slidingWindow({ limit: 15, period: "2m", precision: "10s" }),
     ),
 };

@@ -15,7 +15,7 @@ import { interceptedStore } from "../support/intercepted_store.ts";
 import { inFolder } from "../support/in_folder.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
 
-const algorithm = gcra({ limit: 10, period: "1d" });
+const algorithm = gcra({ limit: 10, period: "1d", burst: 10 });
 
 /** The calls, whether the store answers at once or by promises. */
 interface Calls {

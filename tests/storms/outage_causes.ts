@@ -45,7 +45,10 @@ async function rowOf(
   let printed = 0;
   console.warn = () => void printed++;
   const store = redisStore(client, { commit: "script" });
-  const api = limiter(gcra({ limit: 1_000_000, period: "1h" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 1_000_000, period: "1h", burst: 1_000_000 }), {
+    store,
+    prefix: "api",
+  });
   const admin = await newClient(redis.url).connect();
   if (fault !== "WRONGPASS") await api.consume("warm up");
   for (const command of commands) await admin.sendCommand(command);

@@ -18,7 +18,10 @@ export const pinnedContexts: Storm = {
     const redis = await startRedis();
     const context = new AsyncLocalStorage<object>();
     const store = redisStore(newClient(redis.url));
-    const api = limiter(gcra({ limit: 500, period: "1h" }), { store, prefix: "context" });
+    const api = limiter(gcra({ limit: 500, period: "1h", burst: 500 }), {
+      store,
+      prefix: "context",
+    });
     const requests: WeakRef<object>[] = [];
     for (let index = 0; index < 20; index++) {
       await context.run(newRequest(requests), async () => void await api.consume("key"));

@@ -24,7 +24,10 @@ export const slowNetwork: Storm = {
           commit,
           onOutage: ({ state }) => void (outages += state === "began" ? 1 : 0),
         });
-        const api = limiter(gcra({ limit: 1_000_000, period: "1h" }), { store, prefix: commit });
+        const api = limiter(gcra({ limit: 1_000_000, period: "1h", burst: 1_000_000 }), {
+          store,
+          prefix: commit,
+        });
         await api.consume("warm up").catch(() => {});
         outages = 0;
         const outcome = await pacedCalls(100, 3_000, (index) => api.consume(`${index % 50}`));

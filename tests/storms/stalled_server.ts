@@ -26,7 +26,10 @@ export const stalledServer: Storm = {
         () => redisStore(newClient(redis.url), { commit, onUnavailable: "deny" }),
       );
       const apis = stores.map((store) =>
-        limiter(gcra({ limit: 1_000_000, period: "1h" }), { store, prefix: commit })
+        limiter(gcra({ limit: 1_000_000, period: "1h", burst: 1_000_000 }), {
+          store,
+          prefix: commit,
+        })
       );
       await Promise.all(apis.map((api) => api.consume("hot")));
       const calls = pacedCalls(2_000, 3_000, (index) => apis[index % STORES]!.consume("hot"));

@@ -133,7 +133,7 @@ const WRONG_OPTIONS: readonly [option: string, value: unknown, rule: string, act
 
 const BAD_OPTIONS: readonly object[] = [
   ...[{ limiter: undefined }, { limiter: {} }, { headers: "draft-8" }, { cost: -1 }, { cost: "1" }],
-  { limiter: limiter(gcra({ name: "a\r\nX: y", limit: 1, period: 1 })) },
+  { limiter: limiter(gcra({ name: "a\r\nX: y", limit: 1, period: 1, burst: 1 })) },
   ...[{ headers: ["draft-7", "draft-11"] }, { jitter: -1 }, { jitter: Infinity }, { key: "ip" }],
   ...[{ skip: true }, { refund: "all" }, { unit: "bytes" }, { unknownAddress: "share" }],
   ...[{ trustedProxies: ["everyone"] }, { trustedProxies: "10.0.0.1" }, { forwardedHeader: "" }],

@@ -256,15 +256,15 @@ function ruleFile(limit: number): RuleFile {
       {
         key: "path",
         value: "/te*",
-        rules: [{ key: "address", name: "text", limits: [{ limit, period: "1m" }] }],
+        rules: [{ key: "address", name: "text", limits: [{ limit, period: "1m", burst: limit }] }],
       },
       {
         key: "path",
         value: "/bad",
-        rules: [{ key: "address", name: "bad", limits: [{ limit: 1, period: "1m" }] }],
+        rules: [{ key: "address", name: "bad", limits: [{ limit: 1, period: "1m", burst: 1 }] }],
       },
-      { key: "tried", shadow: true, limits: [{ limit: 1, period: "1m" }] },
-      { key: "user", name: "user", limits: [{ limit: 10, period: "1m" }] },
+      { key: "tried", shadow: true, limits: [{ limit: 1, period: "1m", burst: 1 }] },
+      { key: "user", name: "user", limits: [{ limit: 10, period: "1m", burst: 10 }] },
     ],
   };
 }

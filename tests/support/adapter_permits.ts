@@ -98,8 +98,11 @@ export const PERMITS: AdapterTests = {
     app,
   ) => {
     const { jobs, isFree } = oneAtOnce();
-    const rate = limiter(gcra({ limit: 2, period: "1h", name: "rate" }));
-    const others = limiter(gcra({ limit: 2, period: "1h" }), { store: jobs.store, prefix: "rate" });
+    const rate = limiter(gcra({ limit: 2, period: "1h", burst: 2, name: "rate" }));
+    const others = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), {
+      store: jobs.store,
+      prefix: "rate",
+    });
     for (const api of [rate, others]) {
       const limits = [{ limiter: jobs, key }, { limiter: api, key }];
       await app.serving({ limits }, async (port) => {

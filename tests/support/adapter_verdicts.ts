@@ -126,7 +126,7 @@ export const VERDICTS: AdapterTests = {
   "writes every policy of an all, and names the violated one": (app) => {
     const algorithm = all(
       gcra({ name: "burst", limit: 10, period: "1s", burst: 1 }),
-      all(gcra({ name: "daily", limit: 1000, period: "1d" })),
+      all(gcra({ name: "daily", limit: 1000, period: "1d", burst: 1000 })),
     );
     return app.serving({ limiter: limiter(algorithm, { clock: () => NOW }) }, async (port) => {
       const answers = [await rawRequest(port), await rawRequest(port)];
@@ -159,7 +159,7 @@ export const VERDICTS: AdapterTests = {
   "lets one limit stand before another, and keeps the decision if the later one skips": async (
     app,
   ) => {
-    const login = gcra({ name: "login", limit: 1, period: "1m" });
+    const login = gcra({ name: "login", limit: 1, period: "1m", burst: 1 });
     const second = { limiter: limiter(login, { clock: () => 0 }) };
     await app.serving([{}, second], async (port) => {
       for (const [status, left] of [[200, 1], [429, 0]] as const) {

@@ -40,6 +40,7 @@ export const EVICTION_LIMIT = 5;
 
 const HOUR = 3_600_000;
 const rate = { limit: EVICTION_LIMIT, period: HOUR };
+const bucket = { ...rate, burst: EVICTION_LIMIT };
 
 /** Every algorithm, with a capacity of `EVICTION_LIMIT`. */
 export const evictionSubjects: Readonly<Record<string, Algorithm>> = {
@@ -50,15 +51,15 @@ export const evictionSubjects: Readonly<Record<string, Algorithm>> = {
   slidingCounter: slidingCounter(rate),
   slidingWindow: slidingWindow({ ...rate, precision: HOUR / 60 }),
   "slidingWindow of many sub-buckets": slidingWindow({ ...rate, precision: HOUR / 600 }),
-  tokenBucket: tokenBucket(rate),
-  "tokenBucket by interval": tokenBucket({ ...rate, refill: "interval" }),
-  leakyBucket: leakyBucket(rate),
+  tokenBucket: tokenBucket(bucket),
+  "tokenBucket by interval": tokenBucket({ ...bucket, refill: "interval" }),
+  leakyBucket: leakyBucket(bucket),
   leakyQueue: leakyQueue({ ...rate, queue: EVICTION_LIMIT - 1 }),
-  gcra: gcra(rate),
+  gcra: gcra(bucket),
   "gcra of two words": gcra({ limit: 999_983, period: 200_000 * HOUR, burst: EVICTION_LIMIT }),
   lockout: lockout({ ...rate, lock: "10m" }),
   "lockout for long": lockout({ ...rate, lock: "5h" }),
-  all: all(gcra(rate), fixedWindow({ limit: 2 * EVICTION_LIMIT, period: 2 * HOUR })),
+  all: all(gcra(bucket), fixedWindow({ limit: 2 * EVICTION_LIMIT, period: 2 * HOUR })),
 };
 
 const START = 1_790_000_000_000;

@@ -16,17 +16,18 @@ import {
 
 /** Algorithms of each kind, and of each form in a shared store, that threads make by their names. */
 const policies: Readonly<Record<string, (limit: number, period: number) => Algorithm>> = {
-  gcra: (limit, period) => gcra({ limit, period }),
+  gcra: (limit, period) => gcra({ limit, period, burst: limit }),
   // Whole milliseconds and a remainder: two words.
-  gcraOfTwoWords: (limit, period) => gcra({ limit: 999_983, period, burst: limit }),
-  tokenBucket: (limit, period) => tokenBucket({ limit, period }),
-  tokenBucketByInterval: (limit, period) => tokenBucket({ limit, period, refill: "interval" }),
-  leakyBucket: (limit, period) => leakyBucket({ limit, period }),
+  gcraOfTwoWords: (limit, period) => gcra({ limit: 2_053, period, burst: limit }),
+  tokenBucket: (limit, period) => tokenBucket({ limit, period, burst: limit }),
+  tokenBucketByInterval: (limit, period) =>
+    tokenBucket({ limit, period, burst: limit, refill: "interval" }),
+  leakyBucket: (limit, period) => leakyBucket({ limit, period, burst: limit }),
   leakyQueue: (limit, period) => leakyQueue({ limit, period, queue: limit - 1 }),
   fixedWindow: (limit, period) => fixedWindow({ limit, period }),
   calendarWindow: (limit) => calendarWindow({ limit, every: "year", zone: "Europe/Berlin" }),
   lockout: (limit, period) => lockout({ limit, period, lock: period }),
-  blockableGcra: (limit, period) => blockable(gcra({ limit, period })),
+  blockableGcra: (limit, period) => blockable(gcra({ limit, period, burst: limit })),
   slidingCounter: (limit, period) => slidingCounter({ limit, period }),
   slidingLog: (limit, period) => slidingLog({ limit: Math.min(limit, 60_000), period }),
   slidingWindow: (limit, period) => slidingWindow({ limit, period, precision: period / 60 }),
@@ -34,7 +35,7 @@ const policies: Readonly<Record<string, (limit: number, period: number) => Algor
   finestWindow: (limit) => slidingWindow({ limit, period: 65_536_000, precision: "1s" }),
   all: (limit, period) =>
     all(
-      gcra({ limit, period }),
+      gcra({ limit, period, burst: limit }),
       fixedWindow({ limit: 2 * limit, period }),
       slidingWindow({ limit: 2 * limit, period, precision: period / 3_600 }),
     ),

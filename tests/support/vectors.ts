@@ -51,8 +51,8 @@ const TIMES = new Set([
 ]);
 
 /**
- * The same case in the largest unit that leaves every time whole: what was a nanosecond, or a
- * million of them, is then a millisecond. The arithmetic is the same on every scale.
+ * The same case in the largest unit, up to a millisecond, that leaves every time whole: such a unit
+ * is then a millisecond. The arithmetic is the same on every scale.
  */
 export function inMilliseconds(vector: VectorCase): VectorCase {
   const times: number[] = [];
@@ -60,7 +60,7 @@ export function inMilliseconds(vector: VectorCase): VectorCase {
     times.push(Math.abs(value));
     return value;
   });
-  const unit = times.filter((time) => time > 0).reduce(greatestCommonDivisor, 0) || 1;
+  const unit = times.filter((time) => time > 0).reduce(greatestCommonDivisor, 1_000_000);
   // A whole number of units: no time loses anything.
   return walk(vector, (value) => value / unit) as VectorCase;
 }

@@ -91,7 +91,7 @@ export const RateLimitDecision: Context.Reference<Decision | undefined> = Contex
  *
  * const accounts = new Map([["key-1", "ada"]]); // API keys that were given out
  * const limited = layerRateLimit({
- *   limit: limit("api", gcra({ limit: 100, period: "1m" })),
+ *   limit: limit("api", gcra({ limit: 100, period: "1m", burst: 100 })),
  *   key: ({ headers }) => accounts.get(headers["x-api-key"] ?? ""),
  * });
  * const server = HttpApiBuilder.layer(api).pipe(

@@ -80,7 +80,7 @@ const STRING_REGEXP = /^[\x20-\x7e]*$/;
  * import { headerWriter } from "tidegate/http";
  * import assert from "node:assert/strict";
  *
- * const algorithm = gcra({ limit: 10, period: "1m", name: "api" });
+ * const algorithm = gcra({ limit: 10, period: "1m", burst: 10, name: "api" });
  * const [decision] = algorithm.step(algorithm.initial, 0, 1);
  * assert.deepEqual(headerWriter(algorithm.policies)([decision], 0), [
  *   ["RateLimit-Policy", '"api";q=10;w=60'],

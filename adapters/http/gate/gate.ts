@@ -53,7 +53,7 @@ export type Gate<Request, Info = undefined> = (
  * import assert from "node:assert/strict";
  *
  * const decide = gate<{ from: string }>(
- *   { limiter: limiter(gcra({ limit: 1, period: "1m" })) },
+ *   { limiter: limiter(gcra({ limit: 1, period: "1m", burst: 1 })) },
  *   { address: ({ from }) => from, header: () => null, signal: () => undefined },
  * );
  *

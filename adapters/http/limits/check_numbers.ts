@@ -15,6 +15,6 @@ export function checkNumbers(action: string, options: object): void {
   if (given === undefined) return;
   throw new TypeError(
     `Cannot ${action} because there is no option "${given}": did you mean limiter, ` +
-      'as in { limiter: limiter(gcra({ limit: 100, period: "1m" })) }?',
+      'as in { limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }?',
   );
 }

@@ -57,7 +57,7 @@ export type LimitedHandler<Info, Answers extends Answer> = (
  * import { rateLimit } from "tidegate/http";
  *
  * const limited = rateLimit({
- *   limiter: limiter(gcra({ limit: 100, period: "1m" })),
+ *   limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })),
  *   trustedProxies: ["loopback"],
  * });
  * const fetch = limited((_request, _info, decision) => {
@@ -110,7 +110,7 @@ export function rateLimit<Info = unknown>(
  *
  * const client = clientKey({ trustedProxies: ["10.0.0.0/8"] });
  * const limited = rateLimit({
- *   limiter: limiter(gcra({ limit: 5, period: "1m" })),
+ *   limiter: limiter(gcra({ limit: 5, period: "1m", burst: 5 })),
  *   key: (request, info) => `${client(request, info)} ${new URL(request.url).pathname}`,
  * });
  * ```

@@ -115,7 +115,7 @@ export async function* readLog(
  * const csv = "time,user,tokens\n1700000000,ada,900\n1700000001,ada,400\n";
  * const trace = await readTrace(csv, { key: "user", cost: "tokens" });
  * const { candidates } = await replay(trace, [
- *   { algorithm: gcra({ limit: 1_000, period: "1m" }) },
+ *   { algorithm: gcra({ limit: 1_000, period: "1m", burst: 1_000 }) },
  * ]);
  * assert.equal(candidates[0]?.denied, 1);
  * ```

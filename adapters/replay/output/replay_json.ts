@@ -18,7 +18,7 @@ import { checkReport } from "./check_report.ts";
  * import assert from "node:assert/strict";
  *
  * const log = [0, 1, 2].map((at) => ({ at, key: "a", cost: 1 }));
- * const report = await replay(log, [{ algorithm: gcra({ limit: 2, period: "1s" }) }]);
+ * const report = await replay(log, [{ algorithm: gcra({ limit: 2, period: "1s", burst: 2 }) }]);
  * const { version, candidates } = JSON.parse(replayJson(report));
  * assert.deepEqual([version, candidates[0].denied], [1, 1]);
  * ```

@@ -142,7 +142,7 @@ export interface RuleEngine {
  *   rules: {
  *     domain: "shop",
  *     rules: [
- *       { key: "user", limits: [{ limit: 5, period: "1m" }] },
+ *       { key: "user", limits: [{ limit: 5, period: "1m", burst: 5 }] },
  *       { key: "address", limits: [{ algorithm: "slidingLog", limit: 1, period: "1m" }] },
  *     ],
  *   },

@@ -47,7 +47,7 @@ const PERIOD: Schema = {
   ],
 };
 
-const BURST = integer("Units that a fresh key admits at once; by default the limit.", 1);
+const BURST = integer("Units that a fresh key admits at once.", 1);
 
 /** The options of each algorithm, apart from limit, period and name. */
 const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>> = {
@@ -95,6 +95,9 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
 
 /** The fields that limits require in addition to their algorithm; default: limit and period. */
 const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
+  gcra: ["limit", "period", "burst"],
+  tokenBucket: ["limit", "period", "burst"],
+  leakyBucket: ["limit", "period", "burst"],
   calendarWindow: ["limit", "every", "zone"],
   slidingWindow: ["limit", "period", "precision"],
   leakyQueue: ["limit", "period", "queue"],

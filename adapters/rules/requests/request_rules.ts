@@ -70,7 +70,7 @@ const ACTION = "create requestRules";
  * const rules = await requestRules({
  *   domain: "shop",
  *   routes: [{ path: "/search", descriptors: [{ search: "{address}" }] }],
- *   rules: [{ key: "search", limits: [{ limit: 1, period: "1m" }] }],
+ *   rules: [{ key: "search", limits: [{ limit: 1, period: "1m", burst: 1 }] }],
  * });
  * const limited = rateLimit({ rules, address: () => "192.0.2.7" })(() => new Response("hello"));
  *

@@ -29,7 +29,7 @@ export interface ShownPolicies {
  * const engine = ruleEngine({
  *   rules: {
  *     domain: "shop",
- *     rules: [{ key: "user", name: "api", limits: [{ limit: 2, period: "1m" }] }],
+ *     rules: [{ key: "user", name: "api", limits: [{ limit: 2, period: "1m", burst: 2 }] }],
  *   },
  * });
  * const descriptors = [{ entries: [["user", "ann"]] }] as const;

@@ -42,7 +42,7 @@ function periods(): fc.Arbitrary<number> {
   );
 }
 
-/** Bursts; `undefined` for the limit. */
+/** Bursts, without regard to the limit; `undefined` for a burst of the limit. */
 function bursts(): fc.Arbitrary<number | undefined> {
   return fc.oneof(
     { weight: 2, arbitrary: fc.constant(undefined) },
@@ -73,7 +73,8 @@ export function rateOptions(): fc.Arbitrary<RateRuleOptions> {
       const divisor = greatestCommonDivisor(limit, period);
       const exact = Math.min(EXACT, Math.floor(FURTHEST * limit / divisor));
       const most = Math.floor(exact / (period / divisor));
-      return (burst ?? limit) > most ? { limit, period, burst: most } : { limit, period, burst };
+      const least = Math.ceil(limit / period);
+      return { limit, period, burst: Math.max(least, Math.min(most, burst ?? limit)) };
     });
 }
 
@@ -98,7 +99,8 @@ export function refillOptions(): fc.Arbitrary<RateRuleOptions> {
       const most = Math.floor((EXACT - (burst ?? 0)) / (refills + 1));
       const exact = Math.min(limit, most);
       const furthest = Math.floor(FURTHEST / period) * exact;
-      return { limit: exact, period, burst: burst && Math.min(burst, furthest) };
+      const least = Math.ceil(exact / period);
+      return { limit: exact, period, burst: Math.max(least, Math.min(burst ?? exact, furthest)) };
     },
   );
 }
@@ -120,7 +122,7 @@ export function refillOptions(): fc.Arbitrary<RateRuleOptions> {
 export function queueOptions(): fc.Arbitrary<LeakyQueueRuleOptions> {
   const parts = fc.oneof(fc.constant(undefined), fc.double({ min: 0, max: 1, noNaN: true }));
   return fc.tuple(rateOptions(), parts).map(
-    ([{ limit, period, burst: capacity = limit }, part]) => {
+    ([{ limit, period, burst: capacity }, part]) => {
       const burst = part === undefined ? undefined : 1 + Math.floor(part * (capacity - 1));
       return { limit, period, queue: capacity - (burst ?? 1), burst };
     },

@@ -64,7 +64,7 @@ export interface Move {
  *   ],
  * };
  * const clock = virtualClock();
- * const api = limiter(gcra({ limit: 10, period: "1s" }), { clock });
+ * const api = limiter(gcra({ limit: 10, period: "1s", burst: 10 }), { clock });
  * const calls = follow(schedule, { capacity: 10, grids: [1_000] }, (now, cost) => {
  *   clock.set(now);
  *   return api.consume("key", cost);

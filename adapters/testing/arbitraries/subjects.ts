@@ -93,7 +93,7 @@ export interface Subject<State = unknown> {
  * import { gridsOf } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const algorithm = gcra({ limit: 4, period: "1s" });
+ * const algorithm = gcra({ limit: 4, period: "1s", burst: 4 });
  * assert.deepEqual(gridsOf({ algorithm }), [1_000, 250]);
  * ```
  */

@@ -127,7 +127,7 @@ const CHECKS: Readonly<Record<string, BlockCheck>> = {
  * import { gcra } from "tidegate";
  * import { blockLaws } from "tidegate/testing";
  *
- * for (const law of blockLaws(gcra({ limit: 14, period: "1m" }))) law.run({ numRuns: 5 });
+ * for (const law of blockLaws(gcra({ limit: 14, period: "1m", burst: 14 }))) law.run({ numRuns: 5 });
  * ```
  */
 export function blockLaws<State>(subjects: Subjects<State>): readonly Law[] {

@@ -12,8 +12,8 @@ export interface RateRuleOptions {
   readonly limit: number;
   /** The period in whole milliseconds. */
   readonly period: number;
-  /** Units that a fresh key admits at one instant; the limit without it. */
-  readonly burst?: number | undefined;
+  /** Units that a fresh key admits at one instant. */
+  readonly burst: number;
   /** The most units beyond the capacity that a key may owe, which bounds refunds; default none. */
   readonly maxDebt?: number | undefined;
 }
@@ -36,7 +36,7 @@ export interface RateRuleOptions {
  * ```
  */
 export function gcraRule(
-  { limit, period, burst = limit, maxDebt }: RateRuleOptions,
+  { limit, period, burst, maxDebt }: RateRuleOptions,
 ): AlgorithmRule<bigint> {
   const ticks = BigInt(limit);
   const interval = BigInt(period);
@@ -75,13 +75,13 @@ export interface Level {
  * import { leakyBucketRule, model } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const key = model(leakyBucketRule({ limit: 2, period: 1_000 }));
+ * const key = model(leakyBucketRule({ limit: 2, period: 1_000, burst: 2 }));
  * assert.equal(key.decide(0, 2).allowed, true);
  * assert.equal(key.decide(499, 1).retryAfter, 1);
  * ```
  */
 export function leakyBucketRule(
-  { limit, period, burst = limit, maxDebt }: RateRuleOptions,
+  { limit, period, burst, maxDebt }: RateRuleOptions,
 ): AlgorithmRule<Level> {
   const unit = BigInt(period);
   const brim = BigInt(burst) * unit;
@@ -191,7 +191,7 @@ export interface TokenBucketRuleOptions extends RateRuleOptions {
  * ```
  */
 export function tokenBucketRule(
-  { limit, period, burst = limit, refill = "greedy", maxDebt }: TokenBucketRuleOptions,
+  { limit, period, burst, refill = "greedy", maxDebt }: TokenBucketRuleOptions,
 ): AlgorithmRule<Tokens> {
   const tick = refill === "greedy" ? 1n : BigInt(period);
   const token = refill === "greedy" ? BigInt(period) : 1n;

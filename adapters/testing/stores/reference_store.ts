@@ -55,7 +55,7 @@ export function referenceCall({ bound, key, argument }: Operation): ReferenceCal
  *
  * const store = memoryStore();
  * const reference = referenceStore();
- * const tested = testedKey(store, "test", { algorithm: gcra({ limit: 10, period: "1s" }) }, "key");
+ * const tested = testedKey(store, "test", { algorithm: gcra({ limit: 10, period: "1s", burst: 10 }) }, "key");
  * for (const now of [0, 50, 100]) {
  *   const operations = [operationOn(tested, 4)];
  *   const decisions = store.run(operations, now) as Decision[];

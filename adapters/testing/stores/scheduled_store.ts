@@ -27,7 +27,7 @@ import { origins, withKeys } from "../laws/store_fixture.ts";
  *
  * await fc.assert(fc.asyncProperty(fc.scheduler(), async (scheduler) => {
  *   const store = scheduledStore(memoryStore(), scheduler);
- *   const api = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "api" });
+ *   const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "api" });
  *   const calls = Promise.all(["a", "a", "a"].map((key) => api.consume(key)));
  *   const answers = await scheduler.waitFor(calls);
  *   return answers.filter(({ allowed }) => allowed).length === 2;

@@ -59,7 +59,7 @@ export function storeModel(keys: readonly TestedKey[], now: number): StoreModel 
  *
  * await fc.assert(fc.asyncProperty(storeCommands(), async (commands) => {
  *   const real = memoryStore();
- *   const algorithm = gcra({ limit: 3, period: 20 });
+ *   const algorithm = gcra({ limit: 3, period: 20, burst: 3 });
  *   const keys = ["a", "b"].map((key) => testedKey(real, "test", { algorithm }, key));
  *   await fc.asyncModelRun(() => ({ model: storeModel(keys, 0), real }), commands);
  * }), { numRuns: 10 });

@@ -17,7 +17,7 @@ import { spawned } from "./support/spawned.ts";
 import { withService } from "../service/support/running.ts";
 import { newClient } from "../../support/redis/new_client.ts";
 
-const USED = { limit: 2, period: "1h" } as const;
+const USED = { limit: 2, period: "1h", burst: 2 } as const;
 const EXAMPLE = `${rootPath}examples/rules.yaml`;
 
 describe("tidegate lint", () => {
@@ -74,7 +74,7 @@ describe("tidegate explain", () => {
   test("complains of rules only if they cannot be used", () =>
     inFolder(async (folder) => {
       const file = join(folder, "rules.json");
-      const limits = [{ limit: 3, period: "1h" }, { limit: 5, period: "1h" }];
+      const limits = [{ limit: 3, period: "1h", burst: 3 }, { limit: 5, period: "1h", burst: 5 }];
       writeFileSync(file, JSON.stringify({ domain: "shop", rules: [{ key: "user", limits }] }));
       assert.match((await run("lint", file)).complaints, /warning: .*has no effect/);
       assert.equal((await run("explain", file, "user=1")).complaints, "");
@@ -93,7 +93,7 @@ describe("tidegate explain", () => {
     inFolder(async (folder) => {
       const rules = join(folder, "rules.json");
       // A unit comes back in eight hours, so that no unit does while the command starts.
-      const limits = [{ limit: 3, period: "24h" }];
+      const limits = [{ limit: 3, period: "24h", burst: 3 }];
       writeFileSync(rules, JSON.stringify({ domain: "shop", rules: [{ key: "user", limits }] }));
       await withService(async ({ url }) => {
         const body = JSON.stringify({ entries: { user: "1" } });
@@ -202,7 +202,7 @@ describe("tidegate says", () => {
       "Cannot load rules from /nowhere.yaml: /nowhere.yaml does not exist (ENOENT): " +
         "check the path",
     );
-    const log = await run("replay", "/nowhere.log", "--rule", "gcra:1/1m");
+    const log = await run("replay", "/nowhere.log", "--rule", "gcra:1/1m,burst=1");
     assert.deepEqual([log.status, log.complaints.split("\n").length], [1, 1]);
     assert.match(log.complaints, /\/nowhere.log does not exist \(ENOENT\)/);
   });
@@ -299,7 +299,7 @@ describe("tidegate refuses, with a status of 2 and the help to ask for,", () => 
     ],
     [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
     [["replay", "log", "--format", "xml"], /--format must be common, .* or csv, not xml/],
-    [["replay", "log", "--ruel", "gcra:1/1s"], /ruel/],
+    [["replay", "log", "--ruel", "gcra:1/1s,burst=1"], /ruel/],
   ];
   for (const [args, message] of cases) {
     test(args.join(" ").replace(rootPath, ""), async () => {

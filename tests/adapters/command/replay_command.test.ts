@@ -43,7 +43,7 @@ describe("tidegate replay", () => {
 
   test("prints a table", async () => {
     const { status, printed, complaints } = await run(
-      ...[log, "--rule", "gcra:1/1m", "--rule", "gcra:2/1m,burst=2"],
+      ...[log, "--rule", "gcra:1/1m,burst=1", "--rule", "gcra:2/1m,burst=2"],
     );
     assert.equal(status, 0);
     assert.equal(complaints, "");
@@ -53,10 +53,10 @@ describe("tidegate replay", () => {
     ));
     assert.match(
       printed,
-      /^With gcra:1\/1m, 1 of 5 clients would have been refused, 37\.5 % of calls; /m,
+      /^With gcra:1\/1m,burst=1, 1 of 5 clients would have been refused, 37\.5 % of calls; /m,
     );
     assert.match(printed, /^8 requests, 5 clients in 3\.5 s$/m);
-    assert.match(printed, /^gcra:1\/1m +3 +37\.5 +1 /m);
+    assert.match(printed, /^gcra:1\/1m,burst=1 +3 +37\.5 +1 /m);
     assert.match(printed, /^gcra:2\/1m,burst=2 +2 +25\.0 +1 /m);
   });
 
@@ -71,7 +71,13 @@ describe("tidegate replay", () => {
   });
 
   test("warns of the facts that a log of whole seconds does not show", async () => {
-    const { printed } = await run(log, "--rule", "gcra:2/1s,burst=1", "--rule", "gcra:9/1m");
+    const { printed } = await run(
+      log,
+      "--rule",
+      "gcra:2/1s,burst=1",
+      "--rule",
+      "gcra:9/1m,burst=9",
+    );
     assert.match(printed, /^Times are whole seconds, so replay spreads the requests of a second /m);
     assert.doesNotMatch(printed, /cannot tell exactly/);
     const one = join(folder, "one.log");
@@ -96,7 +102,7 @@ describe("tidegate replay", () => {
     for (const html of [nowhere, folder]) {
       const { status, printed, complaints } = await run(
         "-",
-        ...["--rule", "gcra:1/1m"],
+        ...["--rule", "gcra:1/1m,burst=1"],
         "--html",
         html,
       );
@@ -112,19 +118,19 @@ describe("tidegate replay", () => {
     const text = readFileSync(costs, "utf8").trimEnd().split("\n");
     const mixed = join(folder, "mixed.csv");
     writeFileSync(mixed, [text[0], text[3], text[2], text[1]].join("\n"));
-    const { printed } = await run(mixed, "--rule", "gcra:1/1m");
+    const { printed } = await run(mixed, "--rule", "gcra:1/1m,burst=1");
     assert.match(printed, /^2 lines were out of order; replay sorted them\.$/m);
   });
 
   test("writes a page", async () => {
     const html = join(folder, "page.html");
-    const args = ["--rule", "gcra:1/1m", "--html", html, "--title", "Mine & all"];
+    const args = ["--rule", "gcra:1/1m,burst=1", "--html", html, "--title", "Mine & all"];
     assert.equal((await run(log, ...args)).status, 0);
     assert.match(readFileSync(html, "utf8"), /<title>Mine &#38; all<\/title>/);
   });
 
   test("prints JSON, and nothing else beside it", async () => {
-    const args = ["--rule", "gcra:1/1m", "--json"];
+    const args = ["--rule", "gcra:1/1m,burst=1", "--json"];
     const { printed, complaints } = await run(log, ...args);
     const report = JSON.parse(printed);
     const names = "version requests units clients untracked start end backSteps log candidates";
@@ -136,14 +142,19 @@ describe("tidegate replay", () => {
 
   test("replays a rule file, and names the rules", async () => {
     const rules = join(folder, "rules.json");
-    const limits = [{ limit: 3, period: "1m" }];
+    const limits = [{ limit: 3, period: "1m", burst: 3 }];
     writeFileSync(
       rules,
       JSON.stringify({
         domain: "shop",
         rules: [
           { key: "address", name: "network", limits },
-          { key: "path", value: "/", name: "front", limits: [{ limit: 6, period: "1m" }] },
+          {
+            key: "path",
+            value: "/",
+            name: "front",
+            limits: [{ limit: 6, period: "1m", burst: 6 }],
+          },
         ],
         routes: [{ descriptors: [{ address: "{address}" }, { path: "{path}" }] }],
       }),
@@ -156,7 +167,7 @@ describe("tidegate replay", () => {
     assert.equal(printed.match(/^With /gm)?.length, 1);
     assert.match(printed, /^front +0 +0 +0 /m);
     assert.match(printed, /^address=2001:db8::\/64 +5 +8 /m);
-    const both = await run(log, "--rules", rules, "--rule", "gcra:1/1m");
+    const both = await run(log, "--rules", rules, "--rule", "gcra:1/1m,burst=1");
     assert.deepEqual([both.status, both.printed], [2, ""]);
   });
 
@@ -174,25 +185,25 @@ describe("tidegate replay", () => {
     assert.match((await run("--help")).printed, /--rule RULE/);
   });
 
-  const RULE = ["--rule", "gcra:1/1m"];
+  const RULE = ["--rule", "gcra:1/1m,burst=1"];
   const refused: [file: string, args: string[], complaint: RegExp][] = [
     [
       "access.log",
       ["--rule", "60/1m"],
-      /^Cannot read --rule as it must look like gcra:60\/1m or gcra:60\/1m,burst=10: current value is "60\/1m"$/,
+      /^Cannot read --rule as it must look like gcra:60\/1m,burst=10 or slidingLog:60\/1m: current value is "60\/1m"$/,
     ],
     [
       "access.log",
-      ["--rule", "gcra:10/10s,brust=3"],
+      ["--rule", "gcra:10/10s,burst=10,brust=3"],
       /there is no option "brust": did you mean burst\?/,
     ],
     [
       "access.log",
-      ["--rule", "gcra:10/10"],
+      ["--rule", "gcra:10/10,burst=10"],
       /^Cannot read --rule as its period must have a unit, such as 500ms, 10s, 1m, 1h or 1d: current value is "10"$/,
     ],
     ["access.log", ["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
-    ["access.log", ["--rule", "gcra:1/0m"], /^Cannot read --rule as its period must be/],
+    ["access.log", ["--rule", "gcra:1/0m,burst=1"], /^Cannot read --rule as its period must be/],
     ["access.log", ["--rule", "nope:1/1m"], /algorithm must be one of/],
     ["access.log", [...RULE, "--key", "ip/8"], /ipv6Prefix must be/],
     [
@@ -243,7 +254,7 @@ describe("tidegate replay", () => {
   ];
   for (const [line, path] of pipes) {
     testOnce(`reads ${path} of the pipe ${line} once`, async () => {
-      const args = ["--rule", "gcra:1/1m"];
+      const args = ["--rule", "gcra:1/1m,burst=1"];
       // In the shell "$@" is the command, and $0 the log.
       const command = commandOf("replay", path, ...args);
       const { ended, output } = started(["sh", "-c", line, log, ...command]);
@@ -258,7 +269,8 @@ describe("tidegate replay", () => {
     const lines = Array.from({ length: 9_000 }, (_, at) => `${1_000 + at * 60},c${at % 40}`);
     writeFileSync(wide, ["time,client", ...lines].join("\n"));
     // More than a pipe holds.
-    const rules = Array.from({ length: 12 }, (_, at) => ["--rule", `gcra:${at + 1}/1h`]).flat();
+    const rules = Array.from({ length: 12 }, (_, at) => ["--rule", `gcra:${at + 1}/1h,burst=1`])
+      .flat();
     const args = ["replay", wide, ...rules, "--json"];
     const { ended, output } = started([
       "sh",
@@ -272,10 +284,10 @@ describe("tidegate replay", () => {
   });
 
   test("reads several logs, each in its own form", async () => {
-    const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m");
+    const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m,burst=1");
     assert.equal(status, 0);
     assert.match(printed, /^19 requests, 6 clients in /m);
     const empty = join(folder, "empty.log");
-    assert.equal((await run(log, empty, "--rule", "gcra:1/1m")).status, 0);
+    assert.equal((await run(log, empty, "--rule", "gcra:1/1m,burst=1")).status, 0);
   });
 });

@@ -70,7 +70,7 @@ test("SIGHUP has the rules read again, SIGINT ends without a delay", () =>
   inFolder(async (folder) => {
     const file = join(folder, "rules.json");
     const write = (limit: number) => {
-      const rules = [{ key: "user", limits: [{ limit, period: "1h" }] }];
+      const rules = [{ key: "user", limits: [{ limit, period: "1h", burst: limit }] }];
       writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
     };
     write(1);

@@ -15,7 +15,7 @@ import { gcra } from "../../../mod.ts";
 import { inTestTime } from "./support/in_test_time.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
-const api = limit("api", gcra({ limit: 2, period: "10s" }));
+const api = limit("api", gcra({ limit: 2, period: "10s", burst: 2 }));
 
 describe("metrics", () => {
   const counted = (verdict: string) =>

@@ -18,7 +18,7 @@ import { withLimiter } from "./support/in_test_time.ts";
 const two = limit("two", concurrency({ limit: 2, ttl: "30s", maxHold: "2m" }));
 const both = limit(
   "both",
-  all(concurrency({ limit: 1, ttl: "30s" }), gcra({ limit: 5, period: "1m" })),
+  all(concurrency({ limit: 1, ttl: "30s" }), gcra({ limit: 5, period: "1m", burst: 5 })),
 );
 
 const held = (limiter: RateLimiter, limited = two) =>
@@ -154,7 +154,7 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
 
 test("permits are for concurrency, and options have names", async () => {
   await withLimiter(function* () {
-    const other = limit("other", gcra({ limit: 5, period: "1m" }));
+    const other = limit("other", gcra({ limit: 5, period: "1m", burst: 5 }));
     const wrong = yield* Effect.exit(withPermit(Effect.void, { limit: other, key: "a" }));
     assert.match(String(wrong), /its algorithm must be concurrency/);
   });

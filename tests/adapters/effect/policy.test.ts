@@ -20,6 +20,7 @@ import {
 import { fcOptions } from "../../support/seed.ts";
 
 const rate = { limit: 10, period: "1m" } as const;
+const bucket = { ...rate, burst: 10 } as const;
 const factories = {
   ...{ gcra, tokenBucket, leakyBucket, leakyQueue, fixedWindow, slidingWindow },
   ...{ slidingLog, slidingCounter, lockout },
@@ -28,7 +29,7 @@ const factories = {
 /** Algorithms by their factories' options, and durations that only this schema takes. */
 const single: readonly (readonly [keyof typeof factories, options: object, own?: object])[] = [
   ["gcra", { burst: 3, name: "api" }],
-  ["tokenBucket", { refill: "interval" }],
+  ["tokenBucket", { burst: 10, refill: "interval" }],
   ["leakyBucket", { burst: 2 }],
   ["leakyQueue", { queue: 4 }],
   ["leakyQueue", { queue: 4, burst: 3 }],
@@ -50,15 +51,15 @@ const monthly = { limit: 10, every: "month", zone: "Europe/Berlin" } as const;
 
 /** Each algorithm as data, and as its factory makes it. */
 const table: [unknown, { readonly id: string; readonly name: string }][] = [
-  [rate, gcra(rate)],
+  [bucket, gcra(bucket)],
   [{ algorithm: "calendarWindow", ...monthly }, calendarWindow(monthly)],
   [
     { algorithm: "calendarWindow", ...monthly, every: "week", weekStart: 7, name: "free" },
     calendarWindow({ ...monthly, every: "week", weekStart: 7, name: "free" }),
   ],
   [
-    { algorithm: "all", policies: [rate, { algorithm: "slidingLog", ...rate }] },
-    all(gcra(rate), slidingLog(rate)),
+    { algorithm: "all", policies: [bucket, { algorithm: "slidingLog", ...rate }] },
+    all(gcra(bucket), slidingLog(rate)),
   ],
 ];
 for (const [algorithm, options, own] of single) {
@@ -78,23 +79,24 @@ describe("Policy", () => {
   }
 
   test("holds durations", () => {
-    const policy = Schema.decodeUnknownSync(Policy)({ ...rate });
+    const policy = Schema.decodeUnknownSync(Policy)(bucket);
     assert.ok(policy.algorithm === "gcra");
     assert.deepEqual(policy.period, Duration.minutes(1));
   });
 
   const wrong: [unknown, RegExp][] = [
-    [{ ...rate, limit: -1 }, /Cannot create gcra as limit must be an integer of at least 0/],
-    [{ ...rate, limit: "10" }, /limit/],
-    [{ ...rate, period: "1 fortnight" }, /period must be whole milliseconds/],
-    [{ ...rate, period: 0.5 }, /period must be whole milliseconds/],
-    [{ ...rate, period: "soon" }, /period must be whole milliseconds/],
+    [{ ...bucket, limit: -1 }, /Cannot create gcra as limit must be an integer of at least 0/],
+    [{ ...bucket, limit: "10" }, /limit/],
+    [{ ...bucket, period: "1 fortnight" }, /period must be whole milliseconds/],
+    [{ ...bucket, period: 0.5 }, /period must be whole milliseconds/],
+    [{ ...bucket, period: "soon" }, /period must be whole milliseconds/],
     [
-      { ...rate, algorithm: "sliding" },
+      { ...bucket, algorithm: "sliding" },
       /"gcra", or another.*"slidingCounter", "lockout", "concurrency" or "all"/,
     ],
     [{ ...rate, algorithm: "slidingWindow" }, /Missing key\s+at \["precision"\]/],
-    [{ limit: 5 }, /^SchemaError: Missing key\s+at \["period"\](?![^]*Missing key)/],
+    [rate, /^SchemaError: Missing key\s+at \["burst"\]/],
+    [{ limit: 5, burst: 5 }, /^SchemaError: Missing key\s+at \["period"\](?![^]*Missing key)/],
     [{ algorithm: "slidingWindow", ...rate, precision: "7s" }, /precision must divide the period/],
     [{ algorithm: "all", policies: [] }, /policies/],
     [{ algorithm: "all", policies: [{ ...rate, burst: -1 }] }, /burst must be a positive integer/],
@@ -138,7 +140,7 @@ describe("limitConfig", () => {
 
   test("reads every option from the environment", async () => {
     const envs: [Record<string, string>, string][] = [
-      [{ API_LIMIT: "5", API_PERIOD: "10s" }, "gcra/5/10000/5"],
+      [{ API_LIMIT: "5", API_PERIOD: "10s", API_BURST: "5" }, "gcra/5/10000/5"],
       [{ API_LIMIT: "5", API_PERIOD: "60000", API_BURST: "2" }, "gcra/5/60000/2"],
       [
         {
@@ -158,6 +160,7 @@ describe("limitConfig", () => {
           API_ALGORITHM: "all",
           API_POLICIES_0_LIMIT: "5",
           API_POLICIES_0_PERIOD: "1s",
+          API_POLICIES_0_BURST: "5",
           API_POLICIES_1_ALGORITHM: "slidingLog",
           API_POLICIES_1_LIMIT: "100",
           API_POLICIES_1_PERIOD: "1h",
@@ -173,7 +176,10 @@ describe("limitConfig", () => {
   });
 
   test("reads at another path", async () => {
-    const exit = await read({ UPLOADS_LIMIT: "5", UPLOADS_PERIOD: "10s" }, "uploads");
+    const exit = await read(
+      { UPLOADS_LIMIT: "5", UPLOADS_PERIOD: "10s", UPLOADS_BURST: "5" },
+      "uploads",
+    );
     assert.ok(Exit.isSuccess(exit));
     assert.equal(exit.value.algorithm.id, "gcra/5/10000/5");
   });
@@ -183,7 +189,10 @@ describe("limitConfig", () => {
       const [env, reason] of [
         [{}, /Expected object/],
         [{ API_LIMIT: "5" }, /period/],
-        [{ API_LIMIT: "-1", API_PERIOD: "1s" }, /limit must be an integer of at least 0/],
+        [
+          { API_LIMIT: "-1", API_PERIOD: "1s", API_BURST: "1" },
+          /limit must be an integer of at least 0/,
+        ],
       ] as const
     ) {
       const exit = await read({ ...env });

@@ -30,7 +30,7 @@ import { inTestTime, withLimiter } from "./support/in_test_time.ts";
 import { byThenable, probe } from "../../stores/layered/probe.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 
-const api = limit("api", gcra({ limit: 2, period: "1m" }));
+const api = limit("api", gcra({ limit: 2, period: "1m", burst: 2 }));
 
 describe("RateLimiter", () => {
   test("answers with durations", async () => {
@@ -93,7 +93,7 @@ describe("RateLimiter", () => {
   });
 
   test("takes from several keys or from none", async () => {
-    const perAddress = limit("address", gcra({ limit: 1, period: "1m" }));
+    const perAddress = limit("address", gcra({ limit: 1, period: "1m", burst: 1 }));
     await withLimiter(function* (limiter) {
       const entries = [{ limit: api, key: "u" }, { limit: perAddress, key: "192.0.2.7" }];
       assert.equal((yield* limiter.consumeAll(entries)).allowed, true);
@@ -218,7 +218,7 @@ describe("a call with a bad key or cost is a defect, not a typed failure:", () =
 
 describe("limit", () => {
   test("rejects a value that is not a limit", () => {
-    assert.throws(() => limit("", gcra({ limit: 1, period: 1 })), {
+    assert.throws(() => limit("", gcra({ limit: 1, period: 1, burst: 1 })), {
       name: "TypeError",
       message: 'Cannot create limit as prefix must be a non-empty string: current value is ""',
     });
@@ -227,9 +227,9 @@ describe("limit", () => {
   });
 
   test("carries the use of a changed limit over", async () => {
-    const old = gcra({ limit: 4, period: "1m" });
+    const old = gcra({ limit: 4, period: "1m", burst: 4 });
     const before = limit("api", old);
-    const after = limit("api", gcra({ limit: 8, period: "1m" }), {
+    const after = limit("api", gcra({ limit: 8, period: "1m", burst: 8 }), {
       replaces: { algorithm: old, mode: "keep" },
     });
     await withLimiter(function* (limiter) {
@@ -241,7 +241,7 @@ describe("limit", () => {
 
 describe("the errors", () => {
   test("travel as JSON and come back", () => {
-    const [decision] = gcra({ limit: 1, period: "1s" }).step(0, 0, 2);
+    const [decision] = gcra({ limit: 1, period: "1s", burst: 1 }).step(0, 0, 2);
     const error = new RateLimited({
       prefix: "api",
       key: "a",

@@ -22,7 +22,7 @@ withRedis("on Redis", (redis) => {
   const clientOf = () => newClient(redis().url);
 
   test("a TestClock's time takes the place of the server's", async () => {
-    const api = limit("effect-clock", gcra({ limit: 1, period: "1h" }));
+    const api = limit("effect-clock", gcra({ limit: 1, period: "1h", burst: 1 }));
     const program = Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       // Later than the server's time, so that nothing expires under the test.
@@ -55,7 +55,7 @@ withRedis("on Redis", (redis) => {
 
 test("a Redis that is not there is a typed error", async () => {
   const client = newClient("redis://127.0.0.1:1");
-  const api = limit("api", gcra({ limit: 1, period: "1h" }));
+  const api = limit("api", gcra({ limit: 1, period: "1h", burst: 1 }));
   const program = RateLimiter.use((limiter) => limiter.consume(api, "a"));
   const exit = await Effect.runPromiseExit(Effect.provide(program, layerRedis(client)));
   assert.ok(Exit.isFailure(exit));

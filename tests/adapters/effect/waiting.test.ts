@@ -26,7 +26,7 @@ import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { inTestTime, withLimiter } from "./support/in_test_time.ts";
 
-const slow = limit("slow", gcra({ limit: 1, period: "10s" }));
+const slow = limit("slow", gcra({ limit: 1, period: "10s", burst: 1 }));
 const queue = limit("queue", leakyQueue({ limit: 1, period: "10s", queue: 3 }));
 /** An algorithm that delays calls, with no name to know it by. */
 const ownQueue = limit("own", { ...queue.algorithm, id: "own/1/10000" });

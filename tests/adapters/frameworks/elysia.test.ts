@@ -113,7 +113,7 @@ describe("tidegate/elysia", () => {
   });
 
   test("types the decision on the context, and lets one limit stand before the other", async () => {
-    const login = gcra({ name: "login", limit: 1, period: "1m" });
+    const login = gcra({ name: "login", limit: 1, period: "1m", burst: 1 });
     const key = () => "one";
     const app = new Elysia()
       .use(rateLimit({ limiter: apiLimiter(), key }))

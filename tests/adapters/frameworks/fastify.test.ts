@@ -68,7 +68,7 @@ describeAdapter("tidegate/fastify", {
 describe("tidegate/fastify", () => {
   test("limits a scope, and single routes, one limit before the other", async () => {
     const app = Fastify({ forceCloseConnections: true });
-    const login = gcra({ name: "login", limit: 1, period: "1m" });
+    const login = gcra({ name: "login", limit: 1, period: "1m", burst: 1 });
     const onRequest = rateLimitHook({
       limiter: limiter(login, { clock: () => 0 }),
       key: ({ ip, headers }) => `${ip} ${headers["x-user"]}`,

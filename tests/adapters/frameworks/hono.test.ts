@@ -46,7 +46,7 @@ describeAdapter("tidegate/hono", {
 describe("tidegate/hono", () => {
   test("limits single routes, one limit before the other", async () => {
     const app = new Hono();
-    const login = gcra({ name: "login", limit: 1, period: "1m" });
+    const login = gcra({ name: "login", limit: 1, period: "1m", burst: 1 });
     app.use(rateLimit({ limiter: apiLimiter() }));
     app.get(
       "/limited",

@@ -56,7 +56,7 @@ function at<Result>(now: number, call: () => Result): Result {
 describe("tidegate/nestjs", () => {
   test("guards single routes", async () => {
     const guard = rateLimitGuard({
-      limiter: limiter(gcra({ limit: 2, period: "1h", name: "api" })),
+      limiter: limiter(gcra({ limit: 2, period: "1h", burst: 2, name: "api" })),
     });
     const app = await makeApp(
       Module({ controllers: [controller("free"), controller("limited", [guard])] }),
@@ -73,7 +73,7 @@ describe("tidegate/nestjs", () => {
   });
 
   test("guards all routes of an app, and gives failed requests back", async () => {
-    const api = limiter(gcra({ limit: 2, period: "1h" }));
+    const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }));
     const app = await makeApp(Module({ controllers: [controller("limited")] }));
     app.useGlobalGuards(rateLimitGuard({ limiter: api, key: () => "one", refund: "failed" }));
     await serving(app, async (port) => {
@@ -137,7 +137,7 @@ describe("tidegate/nestjs", () => {
     test(`believes the platform about addresses unless trustedProxies is given: ${client}`, async () => {
       const keys: string[] = [];
       const guard = rateLimitGuard({
-        limiter: limiter(gcra({ limit: 1, period: "1h" })),
+        limiter: limiter(gcra({ limit: 1, period: "1h", burst: 1 })),
         trustedProxies: trustedProxies as string[] | undefined,
         onDecision: (_decision, _request, key) => keys.push(key),
       });
@@ -153,7 +153,7 @@ describe("tidegate/nestjs", () => {
   test("answers with the text or the JSON of respond", async () => {
     const body = (text: string) =>
       rateLimitGuard({
-        limiter: limiter(gcra({ limit: 1, period: "1h" })),
+        limiter: limiter(gcra({ limit: 1, period: "1h", burst: 1 })),
         cost: 2,
         respond: () => ({ status: 418, body: text }),
       });

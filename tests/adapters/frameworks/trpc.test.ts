@@ -32,7 +32,7 @@ type Call = TrpcCall<Context>;
 
 function routerOf(options: Partial<Parameters<typeof rateLimit<Call>>[0]> = {}) {
   const limited = t.procedure.use(rateLimit<Call>({
-    limiter: limiter(gcra({ limit: 2, period: "1h" })),
+    limiter: limiter(gcra({ limit: 2, period: "1h", burst: 2 })),
     key: ({ ctx }) => ctx.user,
     ...options,
   }));
@@ -85,7 +85,7 @@ describe("tidegate/trpc", () => {
   });
 
   test("takes limiter and cost of each call", async () => {
-    const chosen = limiter(gcra({ limit: 5, period: "1h" }));
+    const chosen = limiter(gcra({ limit: 5, period: "1h", burst: 5 }));
     const create = t.createCallerFactory(routerOf({
       limiter: ({ ctx }) => ctx.user === "root" ? undefined : Promise.resolve(chosen),
       cost: ({ type }) => type === "mutation" ? 4 : 1,
@@ -201,7 +201,7 @@ describe("tidegate/trpc", () => {
     const caller = t.createCallerFactory(routerOf({
       limiter: undefined,
       policy: ({ ctx: { user } }) =>
-        plans[user] && gcra({ limit: plans[user], period: "1h" }) ||
+        plans[user] && gcra({ limit: plans[user], period: "1h", burst: plans[user] }) ||
         undefined,
       store: memoryStore(),
       prefix: "plan",
@@ -217,8 +217,8 @@ describe("tidegate/trpc", () => {
       domain: "calls",
       routes: [{ methods: ["QUERY"], path: "/hello", descriptors: [{ procedure: "hello" }] }],
       rules: [
-        { key: "procedure", value: "hello", limits: [{ limit, period: "1h" }] },
-        { key: "user", limits: [{ limit: 3, period: "1h" }] },
+        { key: "procedure", value: "hello", limits: [{ limit, period: "1h", burst: limit }] },
+        { key: "user", limits: [{ limit: 3, period: "1h", burst: 3 }] },
       ],
     });
     const source = objectSource(rulesFor(1));
@@ -246,7 +246,7 @@ describe("tidegate/trpc", () => {
     const store = memoryStore();
     const failures: unknown[] = [];
     const create = t.createCallerFactory(routerOf({
-      limiter: limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "a" }),
+      limiter: limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "a" }),
       key: ({ ctx: { user } }) => user === "nobody" ? undefined : user,
       onFailure: (error) => void failures.push(error),
     }));
@@ -259,7 +259,7 @@ describe("tidegate/trpc", () => {
   });
 
   test("refuses options of the wrong type", () => {
-    const api = limiter(gcra({ limit: 2, period: "1h" }));
+    const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }));
     const make = rateLimit as (options: unknown) => unknown;
     assert.throws(() => make(undefined), TypeError);
     assert.throws(() => make({ limiter: api }), /key/);

@@ -81,7 +81,10 @@ test("a decision has a span and metrics, on a store that answers at once or late
   for (const inner of [memoryStore(), asyncMemoryStore()]) {
     const { tracer, meter, spans, points, end } = sdk();
     const store = openTelemetryStore(inner, { tracer, meter });
-    const api = limiter(gcra({ limit: 2, period: "1h", name: "api" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 2, period: "1h", burst: 2, name: "api" }), {
+      store,
+      prefix: "api",
+    });
     for (const cost of [1, 1, 1]) await api.consume(KEY, cost);
     await api.peek(KEY, 0);
     const { debt } = await api.charge(KEY, 3);
@@ -114,7 +117,10 @@ test("a decision has a span and metrics, on a store that answers at once or late
 test("limits that are charged together have one span, of the one that refuses", async () => {
   const { tracer, meter, spans, points, end } = sdk();
   const store = openTelemetryStore(memoryStore(), { tracer, meter });
-  const one = limiter(gcra({ limit: 9, period: "1h", name: "one" }), { store, prefix: "one" });
+  const one = limiter(gcra({ limit: 9, period: "1h", burst: 9, name: "one" }), {
+    store,
+    prefix: "one",
+  });
   const two = limiter(fixedWindow({ limit: 1, period: "1h", name: "two" }), {
     store,
     prefix: "two",
@@ -141,7 +147,10 @@ test("a failure has its error's name, and reaches the caller as it is", async ()
     throw new StoreUnavailableError(message, "no");
   });
   const store = openTelemetryStore(failing, { tracer, meter });
-  const api = limiter(gcra({ limit: 2, period: "1h", name: "api" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 2, period: "1h", burst: 2, name: "api" }), {
+    store,
+    prefix: "api",
+  });
   assert.throws(() => api.consume(KEY), { message });
   const [span] = spans();
   assert.equal(span?.status.code, SpanStatusCode.ERROR);
@@ -172,7 +181,10 @@ test("an SDK that throws changes no decision, and leaves no span open", async ()
   ];
   await printedBy(() => {
     for (const store of stores) {
-      const { consume } = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
+      const { consume } = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), {
+        store,
+        prefix: "api",
+      });
       assert.deepEqual([consume(KEY).allowed, consume(KEY).allowed], [true, false]);
       assert.deepEqual(store.run([]), []);
     }
@@ -190,7 +202,7 @@ test("stores over stores go on saving calls of the store below", () => {
       return proceed();
     });
     const store = openTelemetryStore(over(below));
-    const api = limiter(gcra({ limit, period: "1d" }), { store, prefix: "a" });
+    const api = limiter(gcra({ limit, period: "1d", burst: limit }), { store, prefix: "a" });
     for (let call = 0; call < 500; call++) api.consume("key");
     assert.ok(runs <= most, `${runs} runs`);
   }

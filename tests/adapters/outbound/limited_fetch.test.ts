@@ -74,7 +74,7 @@ function limited(options: LimitedFetchOptions = {}) {
 }
 
 describe("limitedFetch", () => {
-  const rate = gcra({ limit: 2, period: "1d" });
+  const rate = gcra({ limit: 2, period: "1d", burst: 2 });
   const budget = limiter(rate, { clock: () => 0 });
   const away = () => Promise.reject(new StoreUnavailableError("Cannot reach Redis", "no"));
   const store = interceptedStore(asyncMemoryStore(), away);
@@ -246,7 +246,7 @@ describe("limitedFetch", () => {
 
   test("sends nothing into a pause that began while it stood in line, and gives its units back", () => {
     const clock = testClock();
-    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { clock });
     return answering([used, ok], async (url, requests) => {
       const { fetch } = limited({ limiter: api, clock });
       const calls = [fetch(url), fetch(url), fetch(url)];
@@ -289,7 +289,7 @@ describe("limitedFetch", () => {
 
   test("keeps below the limiter's rate, host by host", async () => {
     const clock = testClock();
-    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { clock });
     const sent: [string, number][] = [];
     const start = clock();
     const fetch = limitedFetch({
@@ -343,7 +343,7 @@ describe("limitedFetch", () => {
     return answering([used], async (url, requests) => {
       const host = new URL(url).host;
       const clock = testClock();
-      const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+      const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { clock });
       const { fetch } = limited({ limiter: api, clock });
       const controller = new AbortController();
       const { signal } = controller;
@@ -367,7 +367,7 @@ describe("limitedFetch", () => {
 
   test("gives the units back if the abort meets the admission", async () => {
     const clock = testClock();
-    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { clock });
     const { fetch } = limited({ limiter: api, clock, fetch: () => assert.fail("not sent") });
     const controller = new AbortController();
     const call = fetch("http://a.test/", { signal: controller.signal });
@@ -397,7 +397,7 @@ describe("limitedFetch", () => {
 
   test("gives nothing back if a failure policy admitted the call", async () => {
     const { store, costs } = policyStore();
-    const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { store, prefix: "api" });
     const controller = new AbortController();
     const acquire: typeof api.acquire = async (...args) => {
       const decision = await api.acquire(...args);

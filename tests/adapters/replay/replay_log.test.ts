@@ -30,13 +30,13 @@ describe("replay", () => {
     ],
     [
       "is over where the next refusal is of another matter",
-      gcra({ limit: 2, period: "10s" }),
+      gcra({ limit: 2, period: "10s", burst: 2 }),
       [...every([0], "a", 2), ...every([1]), ...every([6], "a", 2), ...every([7])],
       4_000,
     ],
     [
       "never ends for a cost above the capacity",
-      gcra({ limit: 2, period: "10s" }),
+      gcra({ limit: 2, period: "10s", burst: 2 }),
       every([0], "a", 3),
       Infinity,
     ],
@@ -66,7 +66,7 @@ describe("replay", () => {
 
   test("keeps to its bound on clients, and says whom it left out", async () => {
     const log = ["a", "b", "c", "a", "c"].flatMap((key) => every([1], key));
-    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }], {
+    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1m", burst: 1 }) }], {
       maxClients: 2,
     });
     const { clients, untracked, candidates } = report;
@@ -75,7 +75,9 @@ describe("replay", () => {
 
   test("keeps to its bound on bins, however long the log is", async () => {
     const log = Array.from({ length: 1_000 }, (_, i) => ({ at: i * 977_000, key: "a", cost: 1 }));
-    const { candidates } = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1s" }) }], {
+    const { candidates } = await replay(log, [{
+      algorithm: gcra({ limit: 1, period: "1s", burst: 1 }),
+    }], {
       bins: 50,
     });
     const { allowed, width } = candidates[0]!.timeline;
@@ -84,7 +86,7 @@ describe("replay", () => {
   });
 
   test("refuses wrong candidates and bounds", async () => {
-    const algorithm = gcra({ limit: 1, period: "1s" });
+    const algorithm = gcra({ limit: 1, period: "1s", burst: 1 });
     await assert.rejects(replay([], []), TypeError);
     await assert.rejects(replay([], [{ algorithm: {} as never }]), TypeError);
     await assert.rejects(replay([], Array(65).fill({ algorithm })), RangeError);
@@ -94,7 +96,10 @@ describe("replay", () => {
 
 describe("a log, wherever it comes from,", () => {
   const readers: [action: string, read: (log: LogSource) => Promise<unknown>][] = [
-    ["replay a log", (log) => replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }])],
+    [
+      "replay a log",
+      (log) => replay(log, [{ algorithm: gcra({ limit: 1, period: "1m", burst: 1 }) }]),
+    ],
     ["advise on a log", (log) => advise(log)],
   ];
   for (const [action, read] of readers) {

@@ -10,7 +10,7 @@ import { fcOptions } from "../../support/seed.ts";
 const FILE = {
   domain: "shop",
   rules: [
-    { key: "address", name: "clients", limits: [{ limit: 4, period: "10s" }] },
+    { key: "address", name: "clients", limits: [{ limit: 4, period: "10s", burst: 4 }] },
     {
       key: "path",
       name: "paths",
@@ -27,7 +27,7 @@ const anyCall = fc.record({
 
 /** The plain way: both limits or none, by a state for each address and each path. */
 function refusedOf(calls: readonly (Pick<LogEntry, "at" | "key"> & { path: string })[]): number {
-  const clients = gcra({ limit: 4, period: "10s" });
+  const clients = gcra({ limit: 4, period: "10s", burst: 4 });
   const paths = slidingLog({ limit: 9, period: "10s" });
   const both = all(clients, paths);
   const states = new Map<string, unknown>();

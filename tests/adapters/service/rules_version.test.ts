@@ -8,7 +8,7 @@ import { fileSource } from "../../../adapters/rules/rules.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { get, until, withService } from "./support/running.ts";
 
-const rule = (key: string) => `  - { key: ${key}, limits: [{ limit: 1, period: 1h }] }\n`;
+const rule = (key: string) => `  - { key: ${key}, limits: [{ limit: 1, period: 1h, burst: 1 }] }\n`;
 const SHORT = `domain: shop\nrules:\n${rule("a")}`;
 const LONG = SHORT + rule("b");
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);

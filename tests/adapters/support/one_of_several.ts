@@ -9,10 +9,10 @@ import { objectSource, ruleEngine } from "../../../adapters/rules/rules.ts";
 import { serve } from "../../../adapters/service/service.ts";
 import { gcra, limiter, memoryStore } from "../../../mod.ts";
 
-const LIMIT = gcra({ limit: 1, period: "1m" });
+const LIMIT = gcra({ limit: 1, period: "1m", burst: 1 });
 const RULES = {
   domain: "shop",
-  rules: [{ key: "user", limits: [{ limit: 1, period: "1m" }] }],
+  rules: [{ key: "user", limits: [{ limit: 1, period: "1m", burst: 1 }] }],
 } as const;
 
 /** All functions that make a memory store for their caller, and a service that is given one. */

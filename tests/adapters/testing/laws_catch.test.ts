@@ -92,8 +92,8 @@ describe("laws catch an algorithm", () => {
 
 testOnce("the model catches a fault that no other law does", async () => {
   const subject: Subject = {
-    algorithm: gcra({ limit: 3, period: 11 }) as Algorithm,
-    rule: gcraRule({ limit: 3, period: 10 }) as AlgorithmRule,
+    algorithm: gcra({ limit: 3, period: 11, burst: 3 }) as Algorithm,
+    rule: gcraRule({ limit: 3, period: 10, burst: 3 }) as AlgorithmRule,
   };
   const found = await broken(algorithmLaws(subject));
   assert.deepEqual([...found.keys()], ["every decision is the model's"]);

@@ -6,7 +6,7 @@ import { gcra } from "../../../core/algorithms/gcra.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { testOnce } from "../../support/test_once.ts";
 
-const algorithm = gcra({ limit: 2, period: "1h" });
+const algorithm = gcra({ limit: 2, period: "1h", burst: 2 });
 const [first, one] = algorithm.step(algorithm.initial, 0, 1);
 const [second, two] = algorithm.step(one, 0, 1);
 const [refused] = algorithm.step(two, 0, 1);
@@ -64,7 +64,7 @@ test("a search that takes too long says so", () => {
 });
 
 testOnce("a history may be of any length", () => {
-  const algorithm = gcra({ limit: 100_000, period: "1h" });
+  const algorithm = gcra({ limit: 100_000, period: "1h", burst: 100_000 });
   let state = algorithm.initial;
   const history = Array.from({ length: 20_000 }, (_, i): ObservedCall => {
     const [decision, next] = algorithm.step(state, i, 1);

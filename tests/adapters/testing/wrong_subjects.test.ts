@@ -24,7 +24,7 @@ test("errors of laws name the given subject and the needed one", () => {
     ],
     [() => storeLaws(memoryStore, { subjects: untyped({}) }), "it needs an algorithm, a subject"],
     [
-      () => limiterLaws(untyped(limiter(gcra({ limit: 1, period: 1 })))),
+      () => limiterLaws(untyped(limiter(gcra({ limit: 1, period: 1, burst: 1 })))),
       "Cannot make limiterLaws as makeLimiter must be a function",
     ],
   ];

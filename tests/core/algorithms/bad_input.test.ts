@@ -28,13 +28,14 @@ const FACTORIES = {
   lockout: (options: object) => lockout(untyped({ lock: 1, ...options })),
   slidingCounter,
   slidingWindow: (options: object) => slidingWindow(untyped({ precision: 1, ...options })),
-  tokenBucket,
-  leakyBucket,
+  tokenBucket: (options: object) => tokenBucket(untyped({ burst: 10, ...options })),
+  leakyBucket: (options: object) => leakyBucket(untyped({ burst: 10, ...options })),
   leakyQueue: (options: object) => leakyQueue(untyped({ queue: 1, ...options })),
-  gcra,
+  gcra: (options: object) => gcra(untyped({ burst: 10, ...options })),
 } as const;
 
 const good = { limit: 10, period: 1_000 };
+const bucket = { ...good, burst: 10 };
 
 function fault(name: "RangeError" | "TypeError", ...parts: readonly string[]) {
   return (error: Error) => {
@@ -80,9 +81,7 @@ describe("the options of every algorithm", () => {
       for (const options of [undefined, null, 10]) {
         assert.throws(
           () => create(untyped(options)),
-          ["slidingWindow", "leakyQueue", "lockout"].includes(factory)
-            ? fault("TypeError", `Cannot create ${factory}`)
-            : fault("TypeError", "its options must be an object"),
+          fault("TypeError", `Cannot create ${factory}`),
         );
       }
     });
@@ -91,12 +90,15 @@ describe("the options of every algorithm", () => {
 
 describe("the options of one algorithm", () => {
   const wrong: readonly [() => unknown, "RangeError" | "TypeError", ...string[]][] = [
-    [() => gcra({ ...good, burst: 0 }), "RangeError", "burst must be a positive", "0"],
-    [() => tokenBucket({ ...good, burst: 1.5 }), "RangeError", "burst", "1.5"],
-    [() => leakyBucket({ ...good, burst: untyped("5") }), "TypeError", "burst", '"5"'],
+    [() => gcra({ ...bucket, burst: 0 }), "RangeError", "burst must be a positive", "0"],
+    [() => gcra(untyped(good)), "TypeError", "burst must be given", "undefined"],
+    [() => tokenBucket(untyped(good)), "TypeError", "burst must be given"],
+    [() => leakyBucket(untyped({ ...good, limit: 0 })), "TypeError", "burst must be given"],
+    [() => tokenBucket({ ...bucket, burst: 1.5 }), "RangeError", "burst", "1.5"],
+    [() => leakyBucket({ ...bucket, burst: untyped("5") }), "TypeError", "burst", '"5"'],
     [() => leakyQueue({ ...good, queue: -1 }), "RangeError", "queue", "at least 0", "-1"],
     [() => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
-    [() => tokenBucket({ ...good, refill: untyped("slow") }), "TypeError", '"slow"'],
+    [() => tokenBucket({ ...bucket, refill: untyped("slow") }), "TypeError", '"slow"'],
     [() => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
     [() => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
     [
@@ -119,6 +121,34 @@ describe("the options of one algorithm", () => {
     test(String(create), () => void assert.throws(create, fault(name, ...parts)));
   }
 
+  test("a rate that its bucket can never reach names the room needed, and that reaches it", () => {
+    const makers = {
+      gcra,
+      tokenBucket,
+      leakyBucket,
+      leakyQueue: ({ burst, ...rate }: typeof bucket) => leakyQueue({ ...rate, queue: burst - 1 }),
+    };
+    for (const [name, make] of Object.entries(makers)) {
+      for (const [limit, needed] of [[5_000, 5], [12_500_001, 12_501], [1_001, 2]] as const) {
+        const room = name === "leakyQueue" ? "queue + burst" : "burst";
+        assert.throws(
+          () => make({ limit, period: 1_000, burst: needed - 1 }),
+          fault("RangeError", `${room} must be at least ${needed} `, `is ${needed - 1}`),
+        );
+        const { initial, step } = make({ limit, period: 1_000, burst: needed }) as ReturnType<
+          typeof gcra
+        >;
+        let [state, units] = [initial, 0];
+        for (let now = 10_000; now < 12_000; now++) {
+          const [{ remaining }] = step(state, now, 0);
+          units += now < 11_000 ? 0 : remaining;
+          state = step(state, now, remaining)[1];
+        }
+        assert.equal(units, limit, name);
+      }
+    }
+  });
+
   test("a policy too large to be exact names the product", () => {
     const year = 365 * 86_400_000;
     const large: readonly [() => unknown, string][] = [
@@ -127,7 +157,7 @@ describe("the options of one algorithm", () => {
       [() => leakyQueue({ ...good, period: 997, queue: 2 ** 53 - 1 }), "queue"],
       [() => slidingCounter({ limit: 1e9, period: year }), "2 * limit * period"],
       [
-        () => tokenBucket({ limit: 1e9, period: 1, refill: "interval" }),
+        () => tokenBucket({ limit: 1e9, period: 1, burst: 1e9, refill: "interval" }),
         "limit * ceil(2^42 / period) + burst",
       ],
       [
@@ -143,7 +173,7 @@ describe("the options of one algorithm", () => {
 });
 
 test("the arguments of a step are named; the laws hold that each algorithm refuses them", () => {
-  const { step, initial } = gcra(good);
+  const { step, initial } = gcra(bucket);
   for (const now of [NaN, -1, -0.5, Infinity, 2 ** 42 + 1, undefined, "5000", null]) {
     assert.throws(() => step(initial, untyped(now), 1), fault("RangeError", "now must be"));
   }
@@ -154,7 +184,7 @@ test("the arguments of a step are named; the laws hold that each algorithm refus
 });
 
 describe("a limiter's arguments", () => {
-  const api = limiter(gcra(good), { clock: () => 5_000 });
+  const api = limiter(gcra(bucket), { clock: () => 5_000 });
 
   test("keys", () => {
     for (const key of ["", undefined, null, 42, {}]) {
@@ -210,7 +240,7 @@ describe("a limiter's arguments", () => {
 
   test("a clock that returns nonsense changes nothing", () => {
     let now = 5_000;
-    const ticking = limiter(gcra(good), { clock: () => now });
+    const ticking = limiter(gcra(bucket), { clock: () => now });
     ticking.consume("a");
     for (const nonsense of [NaN, -1, Infinity, untyped("noon")]) {
       now = nonsense;
@@ -222,7 +252,7 @@ describe("a limiter's arguments", () => {
 
   test("options", () => {
     const store = memoryStore();
-    const create = (options: unknown) => () => limiter(gcra(good), untyped(options));
+    const create = (options: unknown) => () => limiter(gcra(bucket), untyped(options));
     assert.throws(create({ store }), fault("TypeError", "prefix must be a non-empty string"));
     assert.throws(create({ store, prefix: "" }), fault("TypeError", "prefix", '""'));
     for (const foreign of [memoryStore, {}, 5, null]) {
@@ -234,7 +264,7 @@ describe("a limiter's arguments", () => {
     assert.throws(create({ maxWaiting: 0 }), fault("RangeError", "maxWaiting"));
     assert.throws(create({ maxWaiting: "5" }), fault("TypeError", "maxWaiting must be", '"5"'));
     assert.throws(create({ replaces: {} }), fault("TypeError", "replaces.algorithm"));
-    const old = gcra({ ...good, limit: 5 });
+    const old = gcra({ ...bucket, limit: 5 });
     assert.throws(
       create({ replaces: { algorithm: old, mode: "guess" } }),
       fault("TypeError", "replaces.mode", '"guess"'),
@@ -264,10 +294,10 @@ describe("a limiter's arguments", () => {
 
   test("consumeAll", () => {
     const store = memoryStore();
-    const one = limiter(gcra(good), { store, prefix: "one" });
-    const other = limiter(gcra(good), { store, prefix: "other" });
-    const elsewhere = limiter(gcra(good), { store: memoryStore(), prefix: "one" });
-    const clocked = limiter(gcra(good), { store, prefix: "clocked", clock: () => 5_000 });
+    const one = limiter(gcra(bucket), { store, prefix: "one" });
+    const other = limiter(gcra(bucket), { store, prefix: "other" });
+    const elsewhere = limiter(gcra(bucket), { store: memoryStore(), prefix: "one" });
+    const clocked = limiter(gcra(bucket), { store, prefix: "clocked", clock: () => 5_000 });
     const wrong: readonly [unknown, string][] = [
       [undefined, "at least one entry: current value is undefined"],
       [{}, "at least one entry: current value is an object"],

@@ -19,7 +19,7 @@ import {
 import { fcOptions } from "../../support/seed.ts";
 
 const HOUR = 3_600_000;
-const rate = gcra({ limit: 3, period: "3s" });
+const rate = gcra({ limit: 3, period: "3s", burst: 3 });
 
 for (const law of blockLaws(algorithms())) {
   test(`blockable: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
@@ -118,7 +118,7 @@ describe("blockable", () => {
   });
 
   test("a block outlives a change of the limit, as far as the new limit can be blocked", () => {
-    const wide = blockable(gcra({ limit: 30, period: "3s" }));
+    const wide = blockable(gcra({ limit: 30, period: "3s", burst: 30 }));
     const made = blockable(rate);
     const [, used] = made.step(made.initial, 0, 2);
     const blocked = block.on(made as never).next(used, 0, HOUR);

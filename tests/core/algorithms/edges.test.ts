@@ -16,8 +16,11 @@ import { keyOf } from "../../support/key_of.ts";
 
 test("the smallest capacity of several keys is the capacity of all, and nothing is to come once it is reached", () => {
   const options = { store: memoryStore(), clock: () => 5_000 };
-  const two = limiter(gcra({ limit: 2, period: "1m" }), { ...options, prefix: "two" });
-  const three = limiter(gcra({ limit: 3, period: "1m" }), { ...options, prefix: "three" });
+  const two = limiter(gcra({ limit: 2, period: "1m", burst: 2 }), { ...options, prefix: "two" });
+  const three = limiter(gcra({ limit: 3, period: "1m", burst: 3 }), {
+    ...options,
+    prefix: "three",
+  });
   three.consume("key");
   for (const limiters of [[two, three], [three, two]]) {
     const look = consumeAll(limiters.map((limiter) => ({ limiter, key: "key", cost: 0 })));
@@ -40,7 +43,7 @@ test("the same of all: the larger one has as much left as the smallest admits in
 });
 
 test("a decision of several names the source that answered in place of the store, whichever part it was", () => {
-  const own = gcra({ limit: 2, period: "1m" }).step(0, 0, 1)[0];
+  const own = gcra({ limit: 2, period: "1m", burst: 2 }).step(0, 0, 1)[0];
   const other = { ...own, source: "fallback" } as const;
   for (const parts of [[own, other], [other, own]]) {
     assert.equal(combineDecisions(parts, 2).source, "fallback");

@@ -18,7 +18,7 @@ test("mayDelay tries the reducer, so it recognises a custom algorithm, whatever 
     assert.equal(mayDelay(algorithm), true);
   }
   const noQueue = leakyQueue({ limit: 1, period: "1s", queue: 0 });
-  for (const algorithm of [window, noQueue, all(window, gcra({ limit: 9, period: 1 }))]) {
+  for (const algorithm of [window, noQueue, all(window, gcra({ limit: 9, period: 1, burst: 9 }))]) {
     assert.equal(mayDelay(algorithm), false);
   }
 });

@@ -14,7 +14,7 @@ import { permitNetworks } from "../../support/permits/permit_network.ts";
 const FORMS: Readonly<Record<string, (limit: number, ttl: number) => Algorithm>> = {
   concurrency: (limit, ttl) => concurrency({ limit, ttl }),
   "concurrency in all": (limit, ttl) =>
-    all(concurrency({ limit, ttl }), gcra({ limit: 1_000_000, period: "1s" })),
+    all(concurrency({ limit, ttl }), gcra({ limit: 1_000_000, period: "1s", burst: 1_000_000 })),
 };
 
 for (const [form, make] of Object.entries(FORMS)) {

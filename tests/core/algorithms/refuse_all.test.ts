@@ -26,19 +26,21 @@ import { fcOptions } from "../../support/seed.ts";
 
 const none = { limit: 0, period: "1m" } as const;
 
+const bucket = { ...none, burst: 0 } as const;
+
 const algorithms: readonly Algorithm[] = [
   calendarWindow({ limit: 0, every: "month", zone: "Europe/Berlin" }),
   fixedWindow(none),
-  gcra(none),
-  gcra({ ...none, burst: 5 }),
-  leakyBucket(none),
+  gcra(bucket),
+  gcra({ ...bucket, burst: 5 }),
+  leakyBucket(bucket),
   leakyQueue({ ...none, queue: 3 }),
   lockout({ ...none, lock: "1h" }),
   slidingCounter(none),
   slidingLog(none),
   slidingWindow({ ...none, precision: "1s" }),
-  tokenBucket(none),
-  tokenBucket({ ...none, burst: 5, refill: "interval" }),
+  tokenBucket(bucket),
+  tokenBucket({ ...bucket, burst: 5, refill: "interval" }),
 ] as readonly Algorithm[];
 
 /** The rule that all of them should follow. */
@@ -83,26 +85,26 @@ describe("a limit of 0", () => {
   });
 
   test("refuses as part of all, and takes nothing of the other parts", () => {
-    const api = limiter(all(gcra({ limit: 5, period: "1m" }), fixedWindow(none)));
+    const api = limiter(all(gcra({ limit: 5, period: "1m", burst: 5 }), fixedWindow(none)));
     const { allowed, retryAfter, parts } = api.consume("key");
     assert.deepEqual([allowed, retryAfter, parts?.[0]?.remaining], [false, Infinity, 5]);
   });
 
   test("takes over from older options, and hands over to newer ones", () => {
     const options = { store: memoryStore(), prefix: "a", clock: () => 1_000 };
-    const five = gcra({ limit: 5, period: "1m" });
+    const five = gcra({ limit: 5, period: "1m", burst: 5 });
     limiter(five, options).consume("key", 3);
     for (const mode of ["keep", "proportional"] as const) {
-      const off = limiter(gcra(none), { ...options, replaces: { algorithm: five, mode } });
+      const off = limiter(gcra(bucket), { ...options, replaces: { algorithm: five, mode } });
       assert.equal(off.consume("key").allowed, false);
-      const on = limiter(five, { ...options, replaces: { algorithm: gcra(none), mode } });
+      const on = limiter(five, { ...options, replaces: { algorithm: gcra(bucket), mode } });
       assert.equal(on.consume("key", 2).allowed, mode === "keep");
     }
   });
 
   test("is written in header fields", () => {
-    const [decision] = gcra(none).step(0, 0, 1);
-    assert.deepEqual(headerWriter(gcra(none).policies)([decision], 0), [
+    const [decision] = gcra(bucket).step(0, 0, 1);
+    assert.deepEqual(headerWriter(gcra(bucket).policies)([decision], 0), [
       ["RateLimit-Policy", '"0-in-60s";q=0;w=60'],
       ["RateLimit", '"0-in-60s";r=0'],
     ]);
@@ -110,9 +112,12 @@ describe("a limit of 0", () => {
 });
 
 test("no two parts of all have one name", () => {
-  const twice = all(gcra({ limit: 5, period: "1m" }), slidingLog({ limit: 5, period: "1m" }));
+  const twice = all(
+    gcra({ limit: 5, period: "1m", burst: 5 }),
+    slidingLog({ limit: 5, period: "1m" }),
+  );
   assert.deepEqual(twice.policies.map(({ name }) => name), ["5-in-60s", "5-in-60s-2"]);
-  const nested = all(twice, gcra({ limit: 1, period: "1s", name: "5-in-60s-2" }));
+  const nested = all(twice, gcra({ limit: 1, period: "1s", burst: 1, name: "5-in-60s-2" }));
   const names = nested.policies.map(({ name }) => name);
   assert.equal(new Set(names).size, 3);
 });

@@ -44,7 +44,10 @@ test("an instant with a share compares with whole instants as it does without", 
 });
 
 test("`all` has the use of the part that has the least left", () => {
-  const both = all(gcra({ limit: 10, period: "1s" }), fixedWindow({ limit: 100, period: "1d" }));
+  const both = all(
+    gcra({ limit: 10, period: "1s", burst: 10 }),
+    fixedWindow({ limit: 100, period: "1d" }),
+  );
   let state = both.initial;
   let now = 0;
   for (let call = 0; call < 80; call++, now += 1_000) state = both.step(state, now, 1)[1];

@@ -16,7 +16,7 @@ import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../support/failing_callbacks.ts";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 
-const rate = { limit: 2, period: "1m" } as const;
+const rate = { limit: 2, period: "1m", burst: 2 } as const;
 
 /** Makes limiters on stores of both kinds. */
 const KINDS: Readonly<Record<string, (options: LimiterOptions) => Limiter | AsyncLimiter>> = {

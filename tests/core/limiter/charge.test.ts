@@ -26,7 +26,7 @@ describe("a charge", () => {
   test("takes the tokens of an answer, and nothing is admitted until the debt has drained", () => {
     const clock = virtualClock(1_000_000);
     const decisions: string[] = [];
-    const tokens = limiter(gcra({ limit: 60_000, period: "1m" }), {
+    const tokens = limiter(gcra({ limit: 60_000, period: "1m", burst: 60_000 }), {
       clock,
       onDecision: ({ debt }, key, cost) => decisions.push(`${key} ${cost} ${debt}`),
     });
@@ -49,7 +49,7 @@ describe("a charge", () => {
 
   test("makes a waiting caller wait until the debt has drained", async () => {
     const clock = virtualClock(0);
-    const calls = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const calls = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { clock });
     calls.consume("a");
     let served: number | undefined;
     const waiting = calls.acquire("a").then(() => served = clock());
@@ -76,8 +76,14 @@ describe("a charge", () => {
 
   test("stands beside calls in consumeAll, and is none where another entry is refused", () => {
     const options = { store: memoryStore(), clock: virtualClock(0) };
-    const calls = limiter(gcra({ limit: 1, period: "1s" }), { ...options, prefix: "calls" });
-    const tokens = limiter(gcra({ limit: 10, period: "1s" }), { ...options, prefix: "tokens" });
+    const calls = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), {
+      ...options,
+      prefix: "calls",
+    });
+    const tokens = limiter(gcra({ limit: 10, period: "1s", burst: 10 }), {
+      ...options,
+      prefix: "tokens",
+    });
     const entries = [
       { limiter: calls, key: "a" },
       { limiter: tokens, key: "a", cost: 25, charge: true },
@@ -93,12 +99,12 @@ describe("a charge", () => {
 /** The most that each may owe, as docs/algorithms.md states it. */
 const bounds: readonly (readonly [Algorithm, number])[] = [
   [gcra({ limit: 100, period: "1m", burst: 20 }) as Algorithm, 1_000_000_000 - 20],
-  [gcra({ limit: 1, period: "1d" }) as Algorithm, Math.floor(2 ** 52 / 86_400_000) - 1],
+  [gcra({ limit: 1, period: "1d", burst: 1 }) as Algorithm, Math.floor(2 ** 52 / 86_400_000) - 1],
   [
     gcra({ limit: 14, period: 884_090, burst: 40 }) as Algorithm,
     1_000_000_000 - 40,
   ],
-  [leakyBucket({ limit: 1, period: "1s" }) as Algorithm, 1_000_000_000 - 1],
+  [leakyBucket({ limit: 1, period: "1s", burst: 1 }) as Algorithm, 1_000_000_000 - 1],
   [leakyQueue({ limit: 10, period: "1s", queue: 4 }) as Algorithm, 1_000_000_000 - 5],
   [
     tokenBucket({ limit: 5, period: "1d", burst: 10, refill: "interval" }) as Algorithm,

@@ -49,7 +49,7 @@ async function closeWhileWaiting(
 ): Promise<void> {
   const clock = virtualClock(1_790_000_000_000);
   const options = { store: store as SyncStore, clock };
-  const api = limiter(gcra({ limit: 2, period: "1h" }), { ...options, prefix: "api" });
+  const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { ...options, prefix: "api" });
   await api.consume("key", 2);
   const queued = [ending(api.acquire("key"))];
   const delayed: Promise<unknown>[] = [];
@@ -91,7 +91,11 @@ describe("a closed store fails its waiting callers at once:", () => {
   test("many, a few at a time", async () => {
     const clock = virtualClock(1_790_000_000_000);
     const store = memoryStore();
-    const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api", clock });
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), {
+      store,
+      prefix: "api",
+      clock,
+    });
     const calls = Array.from({ length: 1_000 }, () => ending(api.acquire("key")));
     store.close();
     await clock.pass(0);
@@ -102,7 +106,7 @@ describe("a closed store fails its waiting callers at once:", () => {
 
   test("a caller with a call under way learns that it may have been applied", async () => {
     const store = interceptedStore(asyncMemoryStore(), () => new Promise(() => {}));
-    const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
     const calls = [ending(api.acquire("key")), ending(api.acquire("key", { maxWait: 10_000 }))];
     await store.close();
     const ends = ["StoreUnavailableError unknown", "StoreUnavailableError no"];
@@ -114,7 +118,7 @@ test("a fallback outlives its first store", async () => {
   const clock = virtualClock(1_790_000_000_000);
   const first = memoryStore();
   const store = fallback(first, memoryStore(), { share: 1 });
-  const api = limiter(gcra({ limit: 1, period: 1_000 }), { store, prefix: "api", clock });
+  const api = limiter(gcra({ limit: 1, period: 1_000, burst: 1 }), { store, prefix: "api", clock });
   api.consume("key");
   const call = api.acquire("key");
   first.close();

@@ -41,7 +41,10 @@ function usedUpLimiter(algorithm: Algorithm, scheduler: fc.Scheduler) {
 
 test("in every interleaving, a refund wakes the caller that it lets in, and a caller who leaves is not charged", async () => {
   const property = fc.asyncProperty(fc.scheduler(), commands, async (scheduler, commands) => {
-    const { direct, api } = usedUpLimiter(gcra({ limit: LIMIT, period: "1h" }), scheduler);
+    const { direct, api } = usedUpLimiter(
+      gcra({ limit: LIMIT, period: "1h", burst: LIMIT }),
+      scheduler,
+    );
     const calls: { cost: number; controller: AbortController; ended: boolean }[] = [];
     let refunds = 0;
     let used = LIMIT;

@@ -25,10 +25,12 @@ import { attempt } from "../../../core/verbs/attempt.ts";
 
 const rate = { limit: 10, period: 1_000 };
 
+const bucket = { ...rate, burst: 10 };
+
 describe("limiter", () => {
   test("has a memory store of its own, and shares nothing with another", () => {
-    const one = limiter(gcra(rate));
-    const other = limiter(gcra(rate));
+    const one = limiter(gcra(bucket));
+    const other = limiter(gcra(bucket));
     one.consume("a", 10);
     assert.equal(one.consume("a").allowed, false);
     assert.equal(other.consume("a").allowed, true);
@@ -38,20 +40,20 @@ describe("limiter", () => {
     const store = memoryStore();
     const clock = () => 5_000;
     const made = [
-      limiter(gcra(rate), { store, clock, prefix: "one" }),
-      limiter(gcra(rate), { store, clock, prefix: "two" }),
-      limiter(gcra({ ...rate, burst: 9 }), { store, clock, prefix: "one" }),
-      limiter(tokenBucket(rate), { store, clock, prefix: "one" }),
+      limiter(gcra(bucket), { store, clock, prefix: "one" }),
+      limiter(gcra(bucket), { store, clock, prefix: "two" }),
+      limiter(gcra({ ...bucket, burst: 9 }), { store, clock, prefix: "one" }),
+      limiter(tokenBucket(bucket), { store, clock, prefix: "one" }),
     ];
     made[0]!.consume("a", 5);
     assert.deepEqual(made.map((limiter) => limiter.peek("a", 0).remaining), [5, 10, 9, 10]);
-    const again = limiter(gcra(rate), { store, clock, prefix: "one" });
+    const again = limiter(gcra(bucket), { store, clock, prefix: "one" });
     assert.equal(again.peek("a", 0).remaining, 5);
   });
 
   test("exposes its arguments", () => {
     const store = memoryStore();
-    const algorithm = gcra(rate);
+    const algorithm = gcra(bucket);
     const made = limiter(algorithm, { store, prefix: "mine" });
     assert.equal(made.algorithm, algorithm);
     assert.equal(made.store, store);
@@ -63,7 +65,7 @@ describe("limiter", () => {
     const onDecision = ({ allowed }: Decision, key: string, cost: number) =>
       void reported.push([allowed, key, cost]);
     const store = memoryStore();
-    const made = limiter(gcra(rate), { store, prefix: "a", clock: () => 5_000, onDecision });
+    const made = limiter(gcra(bucket), { store, prefix: "a", clock: () => 5_000, onDecision });
     made.consume("a", 8);
     made.peek("a");
     made.consume("b", 11);
@@ -81,7 +83,7 @@ describe("limiter", () => {
   test("reads the clock once a call", () => {
     let reads = 0;
     const clock = () => 5_000 + reads++;
-    const made = limiter(all(gcra(rate), fixedWindow(rate)), { clock });
+    const made = limiter(all(gcra(bucket), fixedWindow(rate)), { clock });
     made.consume("a");
     made.peek("a");
     made.refund("a");
@@ -102,7 +104,7 @@ describe("limiter", () => {
         };
       },
     };
-    const made: Limiter = limiter(gcra(rate), { store, prefix: "own", clock: () => 5_000 });
+    const made: Limiter = limiter(gcra(bucket), { store, prefix: "own", clock: () => 5_000 });
     assert.equal(made.consume("a", 3).remaining, 7);
     assert.equal(made.refund("a", 2).remaining, 9);
     assert.equal(made.peek("a", 0).remaining, 9);
@@ -132,7 +134,11 @@ class OwnBoundVerb<Argument, Answer> implements BoundVerb<Argument, Answer, "syn
 describe("consumeAll", () => {
   const store = memoryStore();
   const clock = () => 5_000;
-  const user = limiter(gcra({ limit: 3, period: 3_000 }), { store, clock, prefix: "user" });
+  const user = limiter(gcra({ limit: 3, period: 3_000, burst: 3 }), {
+    store,
+    clock,
+    prefix: "user",
+  });
   const address = limiter(fixedWindow({ limit: 2, period: 60_000 }), {
     store,
     clock,
@@ -166,7 +172,7 @@ describe("consumeAll", () => {
     const store = memoryStore();
     const reported: [string, string, number, number][] = [];
     const reporting = (prefix: string, limit: number) =>
-      limiter(gcra({ limit, period: "1m" }), {
+      limiter(gcra({ limit, period: "1m", burst: limit }), {
         store,
         prefix,
         clock,
@@ -182,7 +188,7 @@ describe("consumeAll", () => {
 });
 
 describe("replaces", () => {
-  const old = gcra({ limit: 10, period: "1h" });
+  const old = gcra({ limit: 10, period: "1h", burst: 10 });
   const clock = () => 3_600_000;
 
   /** A limiter that replaces one on which "a" had used that many units. */
@@ -194,7 +200,7 @@ describe("replaces", () => {
 
   test("keep carries use over unit by unit, proportional as a share", () => {
     for (const [mode, left] of [["keep", 16], ["proportional", 12]] as const) {
-      const made = replacing(4, gcra({ limit: 20, period: "1h" }), mode);
+      const made = replacing(4, gcra({ limit: 20, period: "1h", burst: 20 }), mode);
       assert.equal(made.peek("a", 0).remaining, left);
       assert.equal(made.consume("a").remaining, left - 1);
       assert.equal(made.peek("a", 0).remaining, left - 1);
@@ -210,8 +216,8 @@ describe("replaces", () => {
 
   test("converts the parts of an all one by one", () => {
     const day = fixedWindow({ limit: 100, period: "1d" });
-    const before = all(gcra({ limit: 5, period: "1s" }), day);
-    const after = all(gcra({ limit: 6, period: "1s" }), day);
+    const before = all(gcra({ limit: 5, period: "1s", burst: 5 }), day);
+    const after = all(gcra({ limit: 6, period: "1s", burst: 6 }), day);
     let now = 86_400_000;
     const store = memoryStore();
     const options = { store, prefix: "api", clock: () => now };
@@ -224,7 +230,7 @@ describe("replaces", () => {
   });
 
   test("refuses an all in place of an algorithm with other parts", () => {
-    const [one, two] = [gcra(rate), fixedWindow(rate)];
+    const [one, two] = [gcra(bucket), fixedWindow(rate)];
     for (
       const [algorithm, replaced] of [
         [all(one, two), one],
@@ -258,11 +264,11 @@ describe("replaces", () => {
   });
 
   test("use is taken over only once, and a reset forgets both states", () => {
-    const made = replacing(4, gcra({ limit: 20, period: "1s" }), "keep");
+    const made = replacing(4, gcra({ limit: 20, period: "1s", burst: 20 }), "keep");
     made.consume("a");
     made.refund("a", 20);
     assert.equal(made.peek("a", 0).remaining, 20);
-    const other = replacing(4, gcra({ limit: 30, period: "1s" }), "keep");
+    const other = replacing(4, gcra({ limit: 30, period: "1s", burst: 30 }), "keep");
     other.reset("a");
     assert.equal(other.peek("a", 0).remaining, 30);
   });
@@ -270,7 +276,7 @@ describe("replaces", () => {
 
 describe("acquire", () => {
   test("refuses a call at once that can never be admitted", async () => {
-    const made = limiter(gcra(rate), { clock: virtualClock() });
+    const made = limiter(gcra(bucket), { clock: virtualClock() });
     await assert.rejects(
       made.acquire("a", { cost: 11 }),
       (error) =>
@@ -286,7 +292,7 @@ describe("acquire", () => {
       if (call!.verb === attempt) tries++;
       return proceed();
     });
-    const made = limiter(gcra({ limit: 1, period: "40d" }), { store, prefix: "a" });
+    const made = limiter(gcra({ limit: 1, period: "40d", burst: 1 }), { store, prefix: "a" });
     made.consume("a");
     const waiting = made.acquire("a", { signal: AbortSignal.timeout(20) });
     await assert.rejects(waiting, { name: "TimeoutError" });
@@ -295,7 +301,7 @@ describe("acquire", () => {
   });
 
   test("an aborted signal takes nothing", async () => {
-    const made = limiter(gcra(rate), { clock: virtualClock() });
+    const made = limiter(gcra(bucket), { clock: virtualClock() });
     await assert.rejects(
       made.acquire("a", { signal: AbortSignal.abort(new Error("gone")) }),
       /gone/,

@@ -109,7 +109,10 @@ describe("a permit on a store that answers at once", () => {
 });
 
 describe("calls that would take units of permits", () => {
-  const mixed = all(concurrency({ limit: 2, ttl: TTL }), gcra({ limit: 9, period: "1m" }));
+  const mixed = all(
+    concurrency({ limit: 2, ttl: TTL }),
+    gcra({ limit: 9, period: "1m", burst: 9 }),
+  );
 
   for (const algorithm of [concurrency({ limit: 2, ttl: TTL }), mixed]) {
     test(`on ${algorithm.id} they throw an error that names hold`, async () => {
@@ -127,7 +130,7 @@ describe("calls that would take units of permits", () => {
   }
 
   test("a permit of anything else is an error that names concurrency", async () => {
-    const api = limiter(gcra({ limit: 1, period: "1m" }));
+    const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
     const says = { name: "TypeError", message: /concurrency/ };
     assert.throws(() => api.hold("key"), says);
     await assert.rejects(api.withPermit("key", () => 1), says);
@@ -152,7 +155,7 @@ describe("calls that would take units of permits", () => {
 describe("permits beside a rate", () => {
   test("a refusal takes nothing of any part, and a release gives back the permit alone", () => {
     const jobs = limiter(
-      all(concurrency({ limit: 1, ttl: TTL }), gcra({ limit: 3, period: "1h" })),
+      all(concurrency({ limit: 1, ttl: TTL }), gcra({ limit: 3, period: "1h", burst: 3 })),
     );
     const first = held(jobs.hold("key"));
     const refused = jobs.hold("key");
@@ -363,7 +366,7 @@ describe("stores made of stores", () => {
 
   test("lease refuses it in all by name", () => {
     const store = lease(memoryStore(), { units: 2, ttl: 50 });
-    const both = all(concurrency({ limit: 9, ttl: 50 }), gcra({ limit: 9, period: 50 }));
+    const both = all(concurrency({ limit: 9, ttl: 50 }), gcra({ limit: 9, period: 50, burst: 9 }));
     const make = () => limiter(both, { store, prefix: "jobs" });
     assert.throws(make, { name: "RangeError", message: /concurrency/ });
   });

@@ -7,7 +7,7 @@ import type { SyncStore } from "../../../mod.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 
-const hour = gcra({ limit: 2, period: "1h" });
+const hour = gcra({ limit: 2, period: "1h", burst: 2 });
 
 describe("resetAll", () => {
   test("forgets the keys of the prefix under every algorithm, and of no other prefix", () => {
@@ -54,7 +54,11 @@ describe("resetAll", () => {
 
     const inner = memoryStore();
     const store = lease(inner, { units: 2, ttl: "1m" });
-    const blocks = limiter(gcra({ limit: 4, period: "1h" }), { store, prefix: "api", clock });
+    const blocks = limiter(gcra({ limit: 4, period: "1h", burst: 4 }), {
+      store,
+      prefix: "api",
+      clock,
+    });
     blocks.consume("a");
     blocks.resetAll();
     assert.equal(inner.statistics().keys, 0);

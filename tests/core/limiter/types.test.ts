@@ -21,7 +21,7 @@ import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
 type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
 
-const algorithm = gcra({ limit: 2, period: "1m" });
+const algorithm = gcra({ limit: 2, period: "1m", burst: 2 });
 
 test("a limiter's type says whether its store answers at once", async () => {
   const stores: readonly Store[] = [memoryStore(), asyncMemoryStore()];
@@ -125,11 +125,11 @@ test("a period that is no whole number of a unit is a type error, too", () => {
     "100000000ms",
     "1d",
   ];
-  for (const period of periods) gcra({ limit: 1, period });
+  for (const period of periods) gcra({ limit: 1, period, burst: 1 });
   // @ts-expect-error: a fraction
-  assert.throws(() => gcra({ limit: 1, period: "1.5s" }), RangeError);
+  assert.throws(() => gcra({ limit: 1, period: "1.5s", burst: 1 }), RangeError);
   // @ts-expect-error: below 0
-  assert.throws(() => gcra({ limit: 1, period: "-1s" }), RangeError);
+  assert.throws(() => gcra({ limit: 1, period: "-1s", burst: 1 }), RangeError);
   // @ts-expect-error: no unit
-  assert.throws(() => gcra({ limit: 1, period: "10" }), RangeError);
+  assert.throws(() => gcra({ limit: 1, period: "10", burst: 1 }), RangeError);
 });

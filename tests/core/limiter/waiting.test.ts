@@ -50,7 +50,7 @@ function slowLimiter(algorithm: Algorithm) {
 describe("acquire on a store that answers later", () => {
   test("calls at the same time, all of which fit, are all admitted at once", async () => {
     for (const maxWait of [0, 1_000, Infinity]) {
-      const { api } = slowLimiter(gcra({ limit: 5, period: "1h" }));
+      const { api } = slowLimiter(gcra({ limit: 5, period: "1h", burst: 5 }));
       const calls = Array.from({ length: 6 }, () => outcome(api.acquire("key", { maxWait })));
       if (maxWait === Infinity) calls.pop();
       const rest = maxWait === Infinity ? [] : ["RateLimitedError"];
@@ -84,7 +84,7 @@ describe("acquire on a store that answers later", () => {
   });
 
   test("a caller who comes while another one leaves waits for the callers who stay", async () => {
-    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
+    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: 1_000, burst: 1 }));
     await api.consume("key");
     const leaver = new AbortController();
     hold();
@@ -99,7 +99,7 @@ describe("acquire on a store that answers later", () => {
 
   test("a refund while the head's call is under way is not missed", async () => {
     for (const give of ["refund", "reset"] as const) {
-      const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
+      const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h", burst: 1 }));
       await api.consume("key");
       hold();
       const waiting = outcome(api.acquire("key"));
@@ -131,7 +131,7 @@ describe("acquire on a store that answers later", () => {
   });
 
   test("a store's error fails the call that met it, and the others go on", async () => {
-    const { failNext, clock, api } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
+    const { failNext, clock, api } = slowLimiter(gcra({ limit: 1, period: 1_000, burst: 1 }));
     await api.consume("key");
     const waiting = [api.acquire("key"), api.acquire("key")].map(outcome);
     await clock.pass(0);
@@ -142,7 +142,7 @@ describe("acquire on a store that answers later", () => {
 });
 
 test("callers without time for their turn leave, and the callers behind move up", async () => {
-  const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1s" }));
+  const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1s", burst: 1 }));
   await api.consume("key");
   hold();
   const leaver = new AbortController();
@@ -173,7 +173,7 @@ test("callers without time for their turn leave, and the callers behind move up"
 });
 
 test("a caller who joins after an admission or a refund is refused by the wait that is left", async () => {
-  const { api, clock } = slowLimiter(gcra({ limit: 1, period: "1s" }));
+  const { api, clock } = slowLimiter(gcra({ limit: 1, period: "1s", burst: 1 }));
   await api.consume("key");
   const join = (maxWait: number) => outcome(api.acquire("key", { maxWait }));
   const calls = [1_000, 2_000, 3_000].map(join);
@@ -191,7 +191,7 @@ test("a caller who joins after an admission or a refund is refused by the wait t
 });
 
 describe("acquire on a store that does not answer", () => {
-  const algorithm = gcra({ limit: 2, period: "1h" });
+  const algorithm = gcra({ limit: 2, period: "1h", burst: 2 });
 
   test("ends by maxWait, whether its call is under way or it waits behind one", async () => {
     for (const first of [1_000, Infinity]) {
@@ -220,7 +220,7 @@ describe("acquire on a store that does not answer", () => {
   });
 
   test("the refund for an abandoned call lets the next caller in", async () => {
-    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
+    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h", burst: 1 }));
     hold();
     const calls = [1_000, Infinity].map((maxWait) => outcome(api.acquire("key", { maxWait })));
     await clock.pass(1_000);
@@ -252,7 +252,7 @@ describe("maxWaiting", () => {
   test("refuses no caller who need not wait", async () => {
     for (const store of [memoryStore(), asyncMemoryStore()] as SyncStore[]) {
       const options = { store, prefix: "api", clock: virtualClock(1_000_000), maxWaiting: 2 };
-      const api = limiter(gcra({ limit: 5, period: "1h" }), options);
+      const api = limiter(gcra({ limit: 5, period: "1h", burst: 5 }), options);
       const keys = ["a", "b", "c", "d", "e"];
       assert.deepEqual(
         await waits(keys.map((key) => api.acquire(key))),
@@ -265,7 +265,7 @@ describe("maxWaiting", () => {
   test("refuses a caller who is one too many in the queue, or in the delay", async () => {
     for (
       const [algorithm, admitted] of [
-        [gcra({ limit: 1, period: "1h" }), 1],
+        [gcra({ limit: 1, period: "1h", burst: 1 }), 1],
         [leakyQueue({ limit: 1, period: "1h", queue: 5 }), 1],
       ] as const
     ) {
@@ -309,7 +309,7 @@ test("refused at maxWaiting where units are left, one is never sent back at once
 });
 
 describe("acquire on a store whose failure policy answers", () => {
-  const rate = gcra({ limit: 1, period: "1h" });
+  const rate = gcra({ limit: 1, period: "1h", burst: 1 });
   const queue = leakyQueue({ limit: 1, period: "1h", queue: 3 });
 
   /** A limiter whose store is away, and then back. */
@@ -368,7 +368,7 @@ describe("acquire", () => {
   test("a throwing onDecision changes no call's outcome, and nobody hangs", async () => {
     const clock = virtualClock(1_000_000);
     const failures: unknown[] = [];
-    const api = limiter(gcra({ limit: 1, period: 1_000 }), {
+    const api = limiter(gcra({ limit: 1, period: 1_000, burst: 1 }), {
       clock,
       onDecision() {
         throw new Error("down");
@@ -391,7 +391,7 @@ describe("acquire", () => {
 
   test("when others are faster, a caller who cannot be served in time is refused", async () => {
     const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 1, period: 1_000 }), { clock });
+    const api = limiter(gcra({ limit: 1, period: 1_000, burst: 1 }), { clock });
     api.consume("key");
     clock.after(1_000, () => api.consume("key")); // before the head has its turn
     const calls = [1_500, 2_500, Infinity].map((maxWait) =>
@@ -408,7 +408,7 @@ describe("acquire", () => {
   test("a clock that steps back, or stands still, lets nobody wait for longer than maxWait", async () => {
     for (const step of [-3_600_000, 0]) {
       let now = 1_790_000_000_000;
-      const api = limiter(gcra({ limit: 1, period: 20 }), { clock: () => now });
+      const api = limiter(gcra({ limit: 1, period: 20, burst: 1 }), { clock: () => now });
       api.consume("key");
       const waiting = api.acquire("key", { maxWait: 30 });
       now += step;
@@ -466,7 +466,7 @@ describe("acquire", () => {
 
   test("a refusal counts from the caller's now, and never says at once", async () => {
     const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock, maxWaiting: 2 });
+    const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock, maxWaiting: 2 });
     api.consume("key");
     const waiting = [api.acquire("key"), api.acquire("key")];
     await clock.pass(4_000);
@@ -499,7 +499,7 @@ describe("acquire", () => {
 
   test("maxWait may be text", async () => {
     const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock });
+    const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock });
     api.consume("key");
     const calls = ["9s", "10s"].map((maxWait) =>
       outcome(api.acquire("key", { maxWait: maxWait as "9s" }))
@@ -511,7 +511,7 @@ describe("acquire", () => {
 
   test("a cost of 0 looks, whoever waits", async () => {
     const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock });
+    const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock });
     api.consume("key");
     const waiting = api.acquire("key");
     assert.equal((await api.acquire("key", { cost: 0, maxWait: 0 })).allowed, true);
@@ -521,7 +521,7 @@ describe("acquire", () => {
 
   testOnce("ten thousand may wait, and come and go", async () => {
     const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 10_000, period: 1_000 }), { clock });
+    const api = limiter(gcra({ limit: 10_000, period: 1_000, burst: 10_000 }), { clock });
     api.consume("key", 10_000);
     const calls = Array.from({ length: 9_000 }, () => api.acquire("key", { maxWait: 5_000 }));
     const controllers = Array.from({ length: 500 }, () => new AbortController());

@@ -38,7 +38,7 @@ async function crowd(bare: Algorithm, join: (index: number) => object, store?: S
   return { api, clock, calls, steps };
 }
 
-const oneAnHour = gcra({ limit: 1, period: HOUR });
+const oneAnHour = gcra({ limit: 1, period: HOUR, burst: 1 });
 const enough = 2 * N * HOUR;
 
 describe("many waiting callers", () => {
@@ -79,7 +79,7 @@ describe("many waiting callers", () => {
     });
 
     test(`with a maxWait of ${maxWait} are admitted by a reset, and by time`, async () => {
-      const algorithm = gcra({ limit: N / 2, period: HOUR });
+      const algorithm = gcra({ limit: N / 2, period: HOUR, burst: N / 2 });
       const { api, clock, calls, steps } = await crowd(algorithm, () => ({ maxWait }));
       steps.count = 0;
       api.reset("key");
@@ -127,7 +127,7 @@ describe("many waiting callers", () => {
 
   test("and are overtaken again and again are not projected anew each time", async () => {
     const { api, clock, steps } = await crowd(
-      gcra({ limit: 3_600, period: HOUR }),
+      gcra({ limit: 3_600, period: HOUR, burst: 3_600 }),
       () => ({ maxWait: enough }),
     );
     await clock.pass(1_000);

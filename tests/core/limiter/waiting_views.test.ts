@@ -53,7 +53,7 @@ for (const [name, algorithm] of [...policies, ["a key that is blocked", blocked]
 
 test("whoever cannot wait is refused at once, even while the head's call is under way", async () => {
   const clock = virtualClock(1_764_000_000_000);
-  const api = limiter(gcra({ limit: 1, period: 10_000 }), {
+  const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), {
     store: asyncMemoryStore(),
     prefix: "test",
     clock,

@@ -23,6 +23,8 @@ import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 
 const rate = { limit: 1, period: 1_000 } as const;
+
+const bucket = { ...rate, burst: 1 } as const;
 const daily = { limit: 1, every: "day", zone: "UTC" } as const;
 
 /** Calls with an option that does not exist, what could not be done, and the option that was meant. */
@@ -32,12 +34,12 @@ const CALLS: readonly [
   meant: string,
   call: (bad: object) => unknown,
 ][] = [
-  ["create gcra", "burts", "burst", (bad) => gcra({ ...rate, ...bad })],
-  ["create gcra", "Limit", "limit", (bad) => gcra({ ...rate, ...bad })],
-  ["create gcra", "capacity", "burst", (bad) => gcra({ ...rate, ...bad })],
-  ["create leakyBucket", "brust", "burst", (bad) => leakyBucket({ ...rate, ...bad })],
-  ["create tokenBucket", "refil", "refill", (bad) => tokenBucket({ ...rate, ...bad })],
-  ["create tokenBucket", "refillRate", "limit", (bad) => tokenBucket({ ...rate, ...bad })],
+  ["create gcra", "burts", "burst", (bad) => gcra({ ...bucket, ...bad })],
+  ["create gcra", "Limit", "limit", (bad) => gcra({ ...bucket, ...bad })],
+  ["create gcra", "capacity", "burst", (bad) => gcra({ ...bucket, ...bad })],
+  ["create leakyBucket", "brust", "burst", (bad) => leakyBucket({ ...bucket, ...bad })],
+  ["create tokenBucket", "refil", "refill", (bad) => tokenBucket({ ...bucket, ...bad })],
+  ["create tokenBucket", "refillRate", "limit", (bad) => tokenBucket({ ...bucket, ...bad })],
   ["create leakyQueue", "queu", "queue", (bad) => leakyQueue({ ...rate, queue: 1, ...bad })],
   ["create calendarWindow", "timezone", "zone", (bad) => calendarWindow({ ...daily, ...bad })],
   ["create fixedWindow", "ancor", "anchor", (bad) => fixedWindow({ ...rate, ...bad })],
@@ -49,8 +51,8 @@ const CALLS: readonly [
     "precision",
     (bad) => slidingWindow({ ...rate, precision: 10, ...bad }),
   ],
-  ["create limiter", "keyPrefix", "prefix", (bad) => limiter(gcra(rate), bad)],
-  ["create limiter", "onDecison", "onDecision", (bad) => limiter(gcra(rate), bad)],
+  ["create limiter", "keyPrefix", "prefix", (bad) => limiter(gcra(bucket), bad)],
+  ["create limiter", "onDecison", "onDecision", (bad) => limiter(gcra(bucket), bad)],
   ["create memoryStore", "max", "maxKeys", (bad) => memoryStore(bad)],
   ["create sharedStore", "size", "capacity", (bad) => sharedStore({ capacity: 1, ...bad })],
   ["create denyCache", "maxkeys", "maxKeys", (bad) => denyCache(memoryStore(), bad)],
@@ -65,7 +67,7 @@ const CALLS: readonly [
     "create rateLimit",
     "keyGenerator",
     "key",
-    (bad) => rateLimit({ limiter: limiter(gcra(rate)), ...bad }),
+    (bad) => rateLimit({ limiter: limiter(gcra(bucket)), ...bad }),
   ],
   ["create limitedFetch", "maxwait", "maxWait", (bad) => limitedFetch(bad)],
   ["create ruleEngine", "rule", "rules", (bad) => ruleEngine(bad)],
@@ -73,16 +75,16 @@ const CALLS: readonly [
     "consume all",
     "weight",
     "cost",
-    (bad) => consumeAll([{ limiter: limiter(gcra(rate)), key: "key", ...bad }]),
+    (bad) => consumeAll([{ limiter: limiter(gcra(bucket)), key: "key", ...bad }]),
   ],
   [
     "consume all",
     "Cost",
     "cost",
     (bad) =>
-      consumeAll([{ limiter: limiter(gcra(rate)), key: "key", cost: 1, charge: false, ...bad }]),
+      consumeAll([{ limiter: limiter(gcra(bucket)), key: "key", cost: 1, charge: false, ...bad }]),
   ],
-  ["acquire", "timeout", "maxWait", (bad) => limiter(gcra(rate)).acquire("key", bad)],
+  ["acquire", "timeout", "maxWait", (bad) => limiter(gcra(bucket)).acquire("key", bad)],
 ];
 
 for (const [action, name, meant, call] of CALLS) {
@@ -98,7 +100,7 @@ for (const [action, name, meant, call] of CALLS) {
 }
 
 test("an entry is refused for an unknown option also where a class gives the others", () => {
-  const one = limiter(gcra(rate));
+  const one = limiter(gcra(bucket));
   class Entry {
     readonly key = "key";
     readonly Cost = 5;
@@ -117,7 +119,7 @@ test("an entry is refused for an unknown option also where a class gives the oth
 test("the cost of an entry is read once", () => {
   let reads = 0;
   const entry = {
-    limiter: limiter(gcra(rate)),
+    limiter: limiter(gcra(bucket)),
     key: "key",
     get cost() {
       return ++reads;
@@ -128,18 +130,18 @@ test("the cost of an entry is read once", () => {
 });
 
 test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a limiter", () => {
-  const one = limiter(gcra(rate));
+  const one = limiter(gcra(bucket));
   for (
     const [name, options] of [
       ["windowMs", { windowMs: 60_000, max: 100 }],
       ["max", { max: 100 }],
       ["limit", { limit: 100, windowMs: 60_000 }],
-      ["algorithm", { algorithm: gcra(rate) }],
+      ["algorithm", { algorithm: gcra(bucket) }],
       ["algorithm", one],
       ["max", { limits: [{ max: 5 }] }],
     ] as const
   ) {
-    const example = '{ limiter: limiter(gcra({ limit: 100, period: "1m" })) }';
+    const example = '{ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }';
     for (const make of [rateLimit, rateLimitOfNode] as readonly ((options: never) => unknown)[]) {
       assert.throws(() => make(options as never), {
         name: "TypeError",
@@ -152,15 +154,15 @@ test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a
 
 test("another library's name for the period gets the period and its unit, a name like no option gets all options", () => {
   for (const name of ["windowMs", "duration", "interval"]) {
-    assert.throws(() => gcra({ ...rate, ...{ [name]: 1 } }), {
+    assert.throws(() => gcra({ ...bucket, ...{ [name]: 1 } }), {
       message: `Cannot create gcra because there is no option "${name}": ` +
         'did you mean period, in milliseconds or as text such as "10s"?',
     });
   }
-  assert.throws(() => gcra({ ...rate, ...{ colour: 1 } }), {
+  assert.throws(() => gcra({ ...bucket, ...{ colour: 1 } }), {
     message: 'Cannot create gcra because there is no option "colour": ' +
       "its options are limit, period, name, burst",
   });
   const long = "x".repeat(1_000);
-  assert.throws(() => gcra({ ...rate, ...{ [long]: 1 } }), /there is no option "x{60}\.\.\."/);
+  assert.throws(() => gcra({ ...bucket, ...{ [long]: 1 } }), /there is no option "x{60}\.\.\."/);
 });

@@ -8,7 +8,7 @@ import { notedCodec } from "../../../core/receipts/noted_codec.ts";
 import { entriesOfBoth, type Noted, withNotes } from "../../../core/receipts/noted.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-const codec = notedCodec(gcra({ limit: 10, period: "1s" }).codec as never, 2);
+const codec = notedCodec(gcra({ limit: 10, period: "1s", burst: 10 }).codec as never, 2);
 const count = fc.oneof(fc.nat(20), fc.maxSafeNat());
 const open = fc.tuple(count, fc.nat(9), count, fc.tuple(count, count))
   .map(([id, until, units, marks]) => ({ id, until, units, marks }));
@@ -38,7 +38,10 @@ describe("the text of a state with notes", () => {
   });
 
   test("reads as the same state where receipts have no marks", () => {
-    const { encode, decode } = notedCodec(gcra({ limit: 10, period: "1s" }).codec as never, 0);
+    const { encode, decode } = notedCodec(
+      gcra({ limit: 10, period: "1s", burst: 10 }).codec as never,
+      0,
+    );
     const receipt = { id: 1, until: 5, units: 2, marks: [] };
     const state = withNotes(1_790_000_000_000, 0, entriesOfBoth([receipt], [6, 3, 1]));
     assert.equal(encode(state as never), "r1 0 2 1@5*2: 3@6*1 t1 1790000000000");

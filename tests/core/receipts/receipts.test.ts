@@ -27,6 +27,8 @@ import { fcOptions } from "../../support/seed.ts";
 
 const RATE = { limit: 10, period: "1m" } as const;
 
+const BUCKET = { ...RATE, burst: 10 } as const;
+
 function blockableSubjects(): fc.Arbitrary<Subject> {
   return algorithms().map(({ algorithm, grids }) => ({ algorithm: blockable(algorithm), grids }));
 }
@@ -54,7 +56,9 @@ test("every algorithm gives units back by receipts, a share and a blockable one 
 
 describe("a receipt", () => {
   test("of a blocked key gives back what the block covers, and of one that was unblocked", () => {
-    for (const algorithm of [blockable(gcra(RATE)), blockable(all(gcra(RATE), slidingLog(RATE)))]) {
+    for (
+      const algorithm of [blockable(gcra(BUCKET)), blockable(all(gcra(BUCKET), slidingLog(RATE)))]
+    ) {
       let now = 0;
       const api = limiter(algorithm, { clock: () => now });
       const [first, second, third] = [3, 2, 1].map((cost) => api.reserve("key", cost).receipt!);
@@ -86,7 +90,7 @@ describe("a receipt", () => {
   });
 
   test("has no time to live where its key remembers 64 of them, and the key can be read", () => {
-    const algorithm = gcra({ limit: 100, period: "1m" });
+    const algorithm = gcra({ limit: 100, period: "1m", burst: 100 });
     let held: unknown = algorithm.initial;
     const { next, answer } = reserveFor.on(algorithm);
     for (let id = 1; id <= 65; id++) {
@@ -100,7 +104,7 @@ describe("a receipt", () => {
   });
 
   test("with a time to live is unknown after its key was reset", () => {
-    const api = limiter(gcra(RATE), { clock: () => 0 });
+    const api = limiter(gcra(BUCKET), { clock: () => 0 });
     const { receipt } = api.reserve("key", 5, { ttl: "1h" });
     api.reset("key");
     api.consume("key", 5);
@@ -110,7 +114,9 @@ describe("a receipt", () => {
 
   test("with a time to live gives its units back under a block, and the block says so", () => {
     let now = 0;
-    const api = limiter(blockable(gcra({ limit: 10, period: "1d" })), { clock: () => now });
+    const api = limiter(blockable(gcra({ limit: 10, period: "1d", burst: 10 })), {
+      clock: () => now,
+    });
     const { receipt } = api.reserve("key", 10, { ttl: "1m" });
     assert.equal(receipt!.expires, true);
     assert.equal(api.block("key", "10s").nextAfter, 60_000);
@@ -120,7 +126,7 @@ describe("a receipt", () => {
   });
 
   test("leaves an all that remembers it to be blocked and unblocked", () => {
-    const algorithm = blockable(all(gcra(RATE), slidingLog(RATE)));
+    const algorithm = blockable(all(gcra(BUCKET), slidingLog(RATE)));
     const api = limiter(algorithm, { clock: () => 0 });
     const { receipt } = api.reserve("key", 4, { ttl: "1m" });
     api.block("key", "10s");
@@ -137,7 +143,7 @@ describe("a receipt", () => {
   });
 
   test("with an id of 0, which no key remembers, is not a receipt", () => {
-    const api = limiter(gcra(RATE));
+    const api = limiter(gcra(BUCKET));
     const { receipt } = api.reserve("key");
     assert.throws(() => api.release("key", { ...receipt!, id: 0 }), /^TypeError: Cannot release/);
   });
@@ -145,12 +151,16 @@ describe("a receipt", () => {
 
 function permits(): Algorithm[] {
   const jobs = concurrency({ limit: 2, ttl: "1m" }) as Algorithm;
-  return [jobs, all(jobs, gcra(RATE))];
+  return [jobs, all(jobs, gcra(BUCKET))];
 }
 
 /** Fills a store with keys that are soon fresh, so that it drops every key that may go. */
 function press(store: SyncStore, clock: () => number, pass: () => void): void {
-  const others = limiter(gcra({ limit: 1_000, period: "1s" }), { store, prefix: "others", clock });
+  const others = limiter(gcra({ limit: 1_000, period: "1s", burst: 1_000 }), {
+    store,
+    prefix: "others",
+    clock,
+  });
   for (let key = 0; key < 100; key++) {
     others.consume(`other ${key}`);
     pass();
@@ -166,7 +176,7 @@ describe("a store that is full", () => {
     test(`keeps a key that is fresh as long as its receipts may be settled again: ${name}`, () => {
       let now = 1_000_000;
       const store = make();
-      const api: Limiter = limiter(gcra(RATE), { store, prefix: "api", clock: () => now });
+      const api: Limiter = limiter(gcra(BUCKET), { store, prefix: "api", clock: () => now });
       const [one, other] = [4, 4].map((cost) => api.reserve("key", cost).receipt!) as [
         Receipt,
         Receipt,

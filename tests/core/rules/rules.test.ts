@@ -20,7 +20,7 @@ import {
 import type { Period } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-const LIMITS: readonly LimitOptions[] = [{ limit: 10, period: "1s" }];
+const LIMITS: readonly LimitOptions[] = [{ limit: 10, period: "1s", burst: 10 }];
 
 function domainOf(rules: readonly RuleOptions[]) {
   const { domain, faults } = compileDomain({ domain: "shop", rules });
@@ -163,7 +163,11 @@ test("of a request's readings one is charged, beside what others charge to that 
 test("a shadow's capacity is not that of a verdict", () => {
   const rules = [["user", 10, false], ["team", 2, true]] as const;
   const domain = domainOf(
-    rules.map(([key, limit, shadow]) => ({ key, shadow, limits: [{ limit, period: "1s" }] })),
+    rules.map(([key, limit, shadow]) => ({
+      key,
+      shadow,
+      limits: [{ limit, period: "1s", burst: limit }],
+    })),
   );
   const [user, team] = domain.rules.map((rule) => {
     const algorithm = rule.limits[0]!;
@@ -213,7 +217,9 @@ describe("unreachableLimits", () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 120 });
     fc.assert(
       fc.property(limit, limit, gaps, (one, other, waits) => {
-        const limits = [one, other].map((each) => algorithmOf(each));
+        const limits = [one, other].map((each) =>
+          algorithmOf(/gcra|Bucket/.test(each.algorithm) ? { ...each, burst: each.limit } : each)
+        );
         const [found] = unreachableLimits(limits);
         if (found === undefined) return;
         const idle = limits[found.unreachable]!;

@@ -21,7 +21,10 @@ function keyOf(algorithm: Algorithm) {
 describe("permits of all", () => {
   test("a hold that comes twice is charged once", () => {
     const send = keyOf(
-      all(concurrency({ limit: 5, ttl: 10 }), gcra({ limit: 3, period: "1h" })) as Algorithm,
+      all(
+        concurrency({ limit: 5, ttl: 10 }),
+        gcra({ limit: 3, period: "1h", burst: 3 }),
+      ) as Algorithm,
     );
     send(hold, 0, 1);
     const again = send(hold, 5, 1);
@@ -42,7 +45,7 @@ describe("permits of all", () => {
   });
 
   test("a part whose state no call changes admits them by its decision", () => {
-    const open = gcra({ limit: 1, period: "1s" });
+    const open = gcra({ limit: 1, period: "1s", burst: 1 });
     const free = {
       ...open,
       id: "free",
@@ -54,7 +57,7 @@ describe("permits of all", () => {
     const send = keyOf(all(permits, free) as Algorithm);
     assert.equal(send(hold, 0, 1).allowed, true);
     assert.equal(send(release, 0, 1).allowed, true);
-    const never = keyOf(all(permits, gcra({ limit: 0, period: "1s" })) as Algorithm);
+    const never = keyOf(all(permits, gcra({ limit: 0, period: "1s", burst: 0 })) as Algorithm);
     assert.equal(never(hold, 0, 1).allowed, false);
     assert.equal(never(release, 0, 1).allowed, false);
   });

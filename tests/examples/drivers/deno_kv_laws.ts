@@ -39,7 +39,7 @@ function openKv(): Promise<Kv> {
 async function admitsTheLimit(): Promise<void> {
   const kv = await openKv();
   const stores = [1, 2].map(() => compareAndSetStore(denoKv(kv), { timeout: 20_000 }));
-  const algorithm = gcra({ limit: 50, period: "100d" });
+  const algorithm = gcra({ limit: 50, period: "100d", burst: 50 });
   const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "api" }));
   const calls = Array.from({ length: 40 }, () => limiters.map((each) => each.consume("key")))
     .flat();

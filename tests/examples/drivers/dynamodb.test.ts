@@ -29,7 +29,7 @@ describe("the driver of DynamoDB, on an emulator", () => {
 
   test("two stores admit exactly the limit, on one key and on two in both orders", async () => {
     const stores = [make(), make()];
-    const algorithm = gcra({ limit: 20, period: "100d" });
+    const algorithm = gcra({ limit: 20, period: "100d", burst: 20 });
     const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "two" }));
     const calls = Array.from({ length: 30 }, (_, call) => limiters[call % 2]!.consume("key"));
     assert.equal((await Promise.all(calls)).filter(({ allowed }) => allowed).length, 20);
@@ -43,7 +43,7 @@ describe("the driver of DynamoDB, on an emulator", () => {
 
   test("a table that is missing is reported, and nothing was charged", async () => {
     const store = compareAndSetStore(dynamodb(emulator!.client, "other"), PATIENT);
-    const api = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "missing" });
+    const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), { store, prefix: "missing" });
     await assert.rejects(api.consume("key"), (error) => {
       assert.ok(error instanceof StoreUnavailableError);
       return error.applied === "no";

@@ -25,9 +25,9 @@ const RULES = {
       key: "provider",
       value: "first",
       name: "provider",
-      limits: [{ limit: 2_000, period: "1m" }],
+      limits: [{ limit: 2_000, period: "1m", burst: 2_000 }],
     },
-    { key: "provider", limits: [{ limit: MUCH, period: "1m" }] },
+    { key: "provider", limits: [{ limit: MUCH, period: "1m", burst: MUCH }] },
   ],
 } as const;
 const CALLS = Number(process.env.CALLS ?? 200);

@@ -254,7 +254,7 @@ describe("denyCache", () => {
     const store = denyCache(memoryStore());
     let now = 0;
     const options = { store, prefix: "a", clock: () => now };
-    const older = gcra({ limit: 5, period: "1m" });
+    const older = gcra({ limit: 5, period: "1m", burst: 5 });
     const replaces = { algorithm: older, mode: "keep" } as const;
     const api = limiter(slidingLog({ limit: 5, period: "1h" }), { ...options, replaces });
     limiter(older, options).consume("k", 5);

@@ -50,7 +50,10 @@ describe("fallback", () => {
   });
 
   test("says so of each part of a limit, too", () => {
-    const { first, api } = fallingBack(1 / 2, all(hourly, gcra({ limit: 8, period: "1h" })));
+    const { first, api } = fallingBack(
+      1 / 2,
+      all(hourly, gcra({ limit: 8, period: "1h", burst: 8 })),
+    );
     first.failure = away;
     const { parts } = api.consume("k");
     assert.deepEqual(parts?.map(({ source }) => source), ["fallback", "fallback"]);
@@ -59,8 +62,8 @@ describe("fallback", () => {
   test("takes several keys all or nothing", () => {
     const { first, store } = fallingBack(1 / 2);
     first.failure = away;
-    const one = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "one" });
-    const two = limiter(gcra({ limit: 8, period: "1h" }), { store, prefix: "two" });
+    const one = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "one" });
+    const two = limiter(gcra({ limit: 8, period: "1h", burst: 8 }), { store, prefix: "two" });
     const entries = [{ limiter: one, key: "k" }, { limiter: two, key: "k" }];
     assert.equal(consumeAll(entries).allowed, true);
     const refused = consumeAll(entries);
@@ -69,7 +72,10 @@ describe("fallback", () => {
   });
 
   test("shares each part of several limits", () => {
-    const both = all(gcra({ limit: 4, period: "1h" }), gcra({ limit: 10, period: "1h" }));
+    const both = all(
+      gcra({ limit: 4, period: "1h", burst: 4 }),
+      gcra({ limit: 10, period: "1h", burst: 10 }),
+    );
     const { first, api } = fallingBack(1 / 2, both);
     first.failure = away;
     assert.deepEqual(api.consume("k").parts?.map(({ remaining }) => remaining), [1, 4]);
@@ -77,7 +83,11 @@ describe("fallback", () => {
 
   test("gives back together what it lent, each key's to the store that holds its use", () => {
     const { first, store, api } = fallingBack(1);
-    const other = limiter(gcra({ limit: 8, period: "1h" }), { store, prefix: "b", clock: () => 0 });
+    const other = limiter(gcra({ limit: 8, period: "1h", burst: 8 }), {
+      store,
+      prefix: "b",
+      clock: () => 0,
+    });
     const give = (units: number) =>
       store.run(
         [api, other].map((each) => ({
@@ -120,7 +130,10 @@ describe("fallback", () => {
 
   test("accepts every share that is at least one unit, and no smaller one", () => {
     for (let servers = 1; servers <= 400; servers++) {
-      const { first, api } = fallingBack(1 / servers, gcra({ limit: servers, period: "1h" }));
+      const { first, api } = fallingBack(
+        1 / servers,
+        gcra({ limit: servers, period: "1h", burst: servers }),
+      );
       first.failure = away;
       assert.deepEqual([api.consume("k").allowed, api.consume("k").allowed], [true, false]);
       const less = gcra({ limit: servers, period: "1h", burst: Math.max(1, servers - 1) });

@@ -22,7 +22,7 @@ type Ended = readonly [outcome: string, at: number];
 /** A limiter whose first store is away, and calls on it that report their outcomes and instants. */
 function waitingOn(
   answers: Answers,
-  algorithm: Algorithm = gcra({ limit: 100, period: 60_000 }),
+  algorithm: Algorithm = gcra({ limit: 100, period: 60_000, burst: 100 }),
   share = 1 / 4,
 ) {
   const clock = virtualClock(1_000_000);
@@ -93,7 +93,7 @@ for (const [kind, answers] of Object.entries(KINDS)) {
 
     for (const nested of [false, true]) {
       const queue = leakyQueue({ limit: 2, period: 2_000, queue: 7 });
-      const rate = gcra({ limit: 100, period: 60_000 });
+      const rate = gcra({ limit: 100, period: 60_000, burst: 100 });
       const algorithm = nested ? all(rate, queue) : queue;
 
       test(`waits out the delay of ${algorithm.id}, and gives back the newest place`, async () => {

@@ -21,7 +21,7 @@ testOnce(
     const store = denyCache(inner, { maxKeys: 50 });
     globalThis.Map = NativeMap;
 
-    const algorithm = gcra({ limit: 1, period: "1h" });
+    const algorithm = gcra({ limit: 1, period: "1h", burst: 1 });
     for (let tenant = 0; tenant < 10_000; tenant++) {
       const api = limiter(algorithm, { store, prefix: `tenant${tenant}` });
       api.consume("key");

@@ -214,7 +214,7 @@ describe("lease", () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 30 }), fc.boolean(), (acts, atOnce) => {
         const { store } = probe();
-        const api = leased(store, TEN, gcra({ limit: 20, period: "1h" }));
+        const api = leased(store, TEN, gcra({ limit: 20, period: "1h", burst: 20 }));
         let used = 0;
         for (const { takes, units } of acts) {
           if (takes) used += api.consume("k", units).allowed ? units : 0;
@@ -409,7 +409,7 @@ describe("lease", () => {
 
   test("leaves a unit of a limit that one block would fill", () => {
     const store = memoryStore();
-    const few = gcra({ limit: 5, period: "1h" });
+    const few = gcra({ limit: 5, period: "1h", burst: 5 });
     leased(store, TEN, few).consume("k");
     const exact = limiter(few, { store, prefix: "a", clock: () => 0 });
     assert.equal(exact.peek("k", 0).remaining, 1);

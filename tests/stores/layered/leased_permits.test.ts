@@ -398,7 +398,7 @@ describe("permits of a lease", () => {
   test("beside a rate in one call: a refusal takes nothing of either", async () => {
     const store = lease(memoryStore(), { units: 2, ttl: "1m" });
     const streams = limiter(concurrency({ limit: 3, ttl: LONG }), { store, prefix: "streams" });
-    const rate = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "rate" });
+    const rate = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "rate" });
     const key = () => "key";
     let end: (() => void)[] = [];
     const limited = rateLimit({ limits: [{ limiter: streams, key }, { limiter: rate, key }] });
@@ -439,7 +439,7 @@ describe("permits of a lease", () => {
       ) as [Family, Family];
       const rate = store.open({
         prefix: "rate",
-        algorithm: gcra({ limit: 1, period: "1h" }),
+        algorithm: gcra({ limit: 1, period: "1h", burst: 1 }),
         older: [],
       });
       const holds = [first, first, second].map((family, index) => ({
@@ -463,7 +463,7 @@ describe("permits of a lease", () => {
     const open = (prefix: string, algorithm: Algorithm) =>
       store.open({ prefix, algorithm, older: [] });
     const jobs = open("jobs", concurrency({ limit: 10, ttl: LONG }));
-    const rate = open("rate", gcra({ limit: 1, period: "1h" }));
+    const rate = open("rate", gcra({ limit: 1, period: "1h", burst: 1 }));
     const run = (ids: readonly number[]) =>
       store.run([
         ...ids.map((id) => ({
@@ -482,7 +482,9 @@ describe("permits of a lease", () => {
 
   test("not of several limits in one, nor of a limit that can be blocked", () => {
     const store = lease(memoryStore(), BLOCK);
-    for (const algorithm of [all(JOBS, gcra({ limit: 1, period: "1m" })), blockable(JOBS)]) {
+    for (
+      const algorithm of [all(JOBS, gcra({ limit: 1, period: "1m", burst: 1 })), blockable(JOBS)]
+    ) {
       assert.throws(
         () => limiter(algorithm, { store, prefix: "a" }),
         /concurrency must stand alone/,

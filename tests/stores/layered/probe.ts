@@ -61,4 +61,4 @@ export function probe(answers: Answers = atOnce, inner: SyncStore = memoryStore(
 export const away: Error = new StoreUnavailableError("Cannot decide", "no");
 
 /** A hundred calls, and one more each hour. */
-export const hourly: Algorithm = gcra({ limit: 100, period: "100h" });
+export const hourly: Algorithm = gcra({ limit: 100, period: "100h", burst: 100 });

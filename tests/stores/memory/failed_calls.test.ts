@@ -12,7 +12,7 @@ import {
   type SyncStore,
 } from "../../../mod.ts";
 
-const sound = gcra({ limit: 5, period: "1m" }) as Algorithm;
+const sound = gcra({ limit: 5, period: "1m", burst: 5 }) as Algorithm;
 const now = 1_790_000_000_000;
 
 /** An algorithm of somebody's own, which answers with what `change` makes of a decision. */
@@ -68,7 +68,7 @@ describe("a call that throws changes nothing", () => {
 
   test("a batch with a bad cost lets no key take over", () => {
     const store = memoryStore();
-    const algorithm = gcra({ limit: 7, period: "1m" }) as Algorithm;
+    const algorithm = gcra({ limit: 7, period: "1m", burst: 7 }) as Algorithm;
     const older = [{ algorithm: sound, mode: "keep" as const }];
     const bound = store.open({ prefix: "api", algorithm, older }).bind(consume);
     limiter(sound, { store, prefix: "api", clock: () => now }).consume("key", 4);
@@ -82,7 +82,7 @@ describe("a call that throws changes nothing", () => {
 
 test("a closed store resets no key, and whoever waits hears that it is closed", async () => {
   const store = memoryStore();
-  const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
   api.consume("key");
   const waits = [1, 2].map(() => api.acquire("key"));
   store.close();

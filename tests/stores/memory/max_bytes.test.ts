@@ -34,12 +34,14 @@ import { fcOptions, upTo } from "../../support/seed.ts";
 import { rootPath } from "../../support/tree.ts";
 
 const rate = { limit: 100, period: 1_000 };
+
+const bucket = { ...rate, burst: 100 };
 const ALGORITHMS: readonly Algorithm[] = [
-  gcra(rate),
+  gcra(bucket),
   slidingLog(rate),
   slidingWindow({ ...rate, precision: 1 }),
   lockout({ ...rate, lock: 2_000 }),
-  all(gcra(rate), slidingLog(rate)),
+  all(gcra(bucket), slidingLog(rate)),
   blockable(slidingLog(rate)),
   { ...slidingLog(rate), id: "own", internals: undefined },
 ];
@@ -117,7 +119,7 @@ function isFull(call: () => void): boolean {
 
 test("a key takes at most half of maxBytes, and forgets nobody if it is longer", () => {
   const store = memoryStore({ maxBytes: 20_000 });
-  const api = limiter(gcra({ limit: 5, period: "1h" }), { store, prefix: "a" });
+  const api = limiter(gcra({ limit: 5, period: "1h", burst: 5 }), { store, prefix: "a" });
   for (let key = 0; key < 20; key++) api.consume(`${key}`);
   const before = store.statistics();
   assert.throws(() => api.consume("x".repeat(10_000)), /must take at most half of maxBytes/);
@@ -164,7 +166,7 @@ test("a flood of keys used once frees nobody from a store bounded by bytes", () 
 
 test("bytes are counted for keys, their text and their places", () => {
   const store = memoryStore();
-  const api = limiter(gcra({ limit: 5, period: "1h" }), { store, prefix: "a" });
+  const api = limiter(gcra({ limit: 5, period: "1h", burst: 5 }), { store, prefix: "a" });
   for (let key = 0; key < 1_000; key++) api.consume(`${key}`.padStart(100, "k"));
   const { bytes } = store.statistics();
   assert.ok(bytes > 210 * 1_000 && bytes < 290 * 1_000, `${bytes} bytes`);
@@ -210,7 +212,7 @@ test("keys of a thousand characters end no process with a small heap", () => {
   const program = `
     import { gcra, limiter, memoryStore } from ${JSON.stringify(`${rootPath}mod.ts`)};
     const store = memoryStore();
-    const api = limiter(gcra({ limit: 5, period: "1h" }), { store, prefix: "a" });
+    const api = limiter(gcra({ limit: 5, period: "1h", burst: 5 }), { store, prefix: "a" });
     const tail = "x".repeat(1_000);
     // As a socket gives them: concatenated text would share its tail.
     for (let key = 0; key < 45_000; key++) {

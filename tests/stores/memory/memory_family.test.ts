@@ -8,7 +8,12 @@ import { memoryFamily } from "../../../stores/memory/memory_family.ts";
 import { openSlots } from "../../../stores/memory/slots.ts";
 import { emptyTable } from "../../../stores/memory/table.ts";
 
-for (const algorithm of [gcra, slidingLog].map((make) => make({ limit: 3, period: "1m" }))) {
+for (
+  const algorithm of [
+    gcra({ limit: 3, period: "1m", burst: 3 }),
+    slidingLog({ limit: 3, period: "1m" }),
+  ]
+) {
   test(`${algorithm.name}: calls find the keys for which the first map has no room`, () => {
     const slots = openSlots({ maxKeys: 100, maxBytes: 100_000, onFull: "throw" });
     const name = keyFamily("p", algorithm.id);

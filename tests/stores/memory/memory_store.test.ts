@@ -30,7 +30,7 @@ describe("memoryStore is bounded", () => {
   testOnce("a flood of distinct keys does not grow it past its bound", () => {
     let now = 1_700_000_000_000;
     const store = memoryStore({ maxKeys: 10_000 });
-    const algorithm = gcra({ limit: 10, period: "1m" });
+    const algorithm = gcra({ limit: 10, period: "1m", burst: 10 });
     const api = limiter(algorithm, { store, prefix: "api", clock: () => now });
     for (let index = 0; index < FLOOD; index++) {
       if (index % 1_000 === 0) now++;
@@ -43,7 +43,7 @@ describe("memoryStore is bounded", () => {
 
   test("keys come and go, as many as it may hold", () => {
     const store = memoryStore({ maxKeys: MANY, maxBytes: 2 ** 33 });
-    const algorithm = gcra({ limit: 1, period: "1h" });
+    const algorithm = gcra({ limit: 1, period: "1h", burst: 1 });
     const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
     for (let key = 0; key < 2 * MANY; key++) api.consume(`${key}`);
     const { keys, maxKeys, evictions } = store.statistics();
@@ -57,7 +57,11 @@ describe("memoryStore is bounded", () => {
   test("keys that are fresh again go, in the course of others", () => {
     let now = 0;
     const store = memoryStore();
-    const brief = limiter(gcra({ limit: 1, period: 10 }), { store, prefix: "a", clock: () => now });
+    const brief = limiter(gcra({ limit: 1, period: 10, burst: 1 }), {
+      store,
+      prefix: "a",
+      clock: () => now,
+    });
     for (let index = 0; index < 5_000; index++) brief.consume(`key:${index}`);
     assert.equal(store.statistics().keys, 5_000);
     now = 60_000;
@@ -79,7 +83,11 @@ describe("memoryStore is bounded", () => {
   test("keys that are fresh again go, in the course of batches on others", () => {
     let now = 0;
     const store = memoryStore();
-    const brief = limiter(gcra({ limit: 1, period: 10 }), { store, prefix: "a", clock: () => now });
+    const brief = limiter(gcra({ limit: 1, period: 10, burst: 1 }), {
+      store,
+      prefix: "a",
+      clock: () => now,
+    });
     for (let index = 0; index < 1_000; index++) brief.consume(`key:${index}`);
     now = 60_000;
     const pair = ["one", "two"].map((key) => ({ limiter: brief, key }));
@@ -94,7 +102,11 @@ describe("memoryStore is bounded", () => {
     let now = 0;
     const store = memoryStore();
     const clock = () => now;
-    const api = limiter(gcra({ limit: 2, period: 60_000 }), { store, prefix: "a", clock });
+    const api = limiter(gcra({ limit: 2, period: 60_000, burst: 2 }), {
+      store,
+      prefix: "a",
+      clock,
+    });
     const windows = limiter(slidingLog({ limit: 2, period: 60_000 }), {
       store,
       prefix: "b",
@@ -119,7 +131,7 @@ describe("memoryStore is bounded", () => {
 
   test("refusals, looks and refunded calls hold nothing", () => {
     const store = memoryStore();
-    const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
+    const api = limiter(gcra({ limit: 5, period: "1m", burst: 5 }), { store, prefix: "a" });
     for (let index = 0; index < 1_000; index++) {
       api.consume(`key:${index}`, 6);
       api.peek(`key:${index}`);
@@ -147,7 +159,10 @@ describe("memoryStore is bounded", () => {
         let now = 1_000;
         const store = memoryStore({ maxKeys });
         const clock = () => now;
-        const limiters = [gcra({ limit: 4, period: 400 }), slidingLog({ limit: 4, period: 900 })]
+        const limiters = [
+          gcra({ limit: 4, period: 400, burst: 4 }),
+          slidingLog({ limit: 4, period: 900 }),
+        ]
           .map((algorithm) => limiter(algorithm, { store, prefix: "p", clock }));
         /** The keys that must be held, and the instant at which each is fresh. */
         const held = new Map<string, number>();
@@ -184,7 +199,7 @@ describe("memoryStore is bounded", () => {
   test("onFull throw refuses a new key, charges nothing, and serves those it has", () => {
     let now = 0;
     const store = memoryStore({ maxKeys: 2, onFull: "throw" });
-    const algorithm = gcra({ limit: 2, period: 1_000 });
+    const algorithm = gcra({ limit: 2, period: 1_000, burst: 2 });
     const api = limiter(algorithm, { store, prefix: "a", clock: () => now });
     api.consume("one");
     api.consume("two");
@@ -202,7 +217,7 @@ describe("memoryStore is bounded", () => {
 describe("memoryStore", () => {
   test("full, it makes room of a fresh key of the same batch, or charges nobody", () => {
     const store = memoryStore({ maxKeys: 2, onFull: "throw" });
-    const algorithm = gcra({ limit: 1, period: 1_000 });
+    const algorithm = gcra({ limit: 1, period: 1_000, burst: 1 });
     let now = 0;
     const api = limiter(algorithm, { store, prefix: "p", clock: () => now });
     api.consume("a");
@@ -217,7 +232,7 @@ describe("memoryStore", () => {
 
   test("full, it answers looks at new keys in a batch", () => {
     const store = memoryStore({ maxKeys: 1, onFull: "throw" });
-    const algorithm = gcra({ limit: 5, period: "1m" });
+    const algorithm = gcra({ limit: 5, period: "1m", burst: 5 });
     limiter(algorithm, { store, prefix: "p", clock: () => 0 }).consume("a");
     const bound = store.open({ prefix: "p", algorithm, older: [] }).bind(peek);
     const answers = store.run(["a", "b"].map((key) => ({ bound, key, argument: 0 })), 0);
@@ -227,7 +242,7 @@ describe("memoryStore", () => {
   test("full, a batch keeps a key apart from that of another limit which takes its place", () => {
     const options = { store: memoryStore({ maxKeys: 1 }), clock: () => 0 };
     const [one, other] = ["one", "other"].map((prefix) =>
-      limiter(gcra({ limit: 5, period: "1m" }), { ...options, prefix })
+      limiter(gcra({ limit: 5, period: "1m", burst: 5 }), { ...options, prefix })
     ) as unknown as readonly [Limiter, Limiter];
     other.consume("key", 2);
     consumeAll([{ limiter: one, key: "key" }, { limiter: other, key: "key" }]);
@@ -236,7 +251,7 @@ describe("memoryStore", () => {
 
   test("answers the same alone and with others, for keys of any characters", () => {
     const store = memoryStore();
-    const algorithm = gcra({ limit: 5, period: "1m" });
+    const algorithm = gcra({ limit: 5, period: "1m", burst: 5 });
     const api = limiter(algorithm, { store, prefix: "a:{b}%", clock: () => 0 });
     for (const key of ["plain", "{", "}", "%7B", "a}:{b", ":{}:", "\u{1F40B}", "\ud800"]) {
       api.consume(key, 2);
@@ -251,7 +266,9 @@ describe("memoryStore", () => {
   test("two limiters of one policy share their keys, also after both were empty", () => {
     const store = memoryStore();
     const options = { store, prefix: "a", clock: () => 0 };
-    const [one, other] = [0, 1].map(() => limiter(gcra({ limit: 5, period: "1m" }), options));
+    const [one, other] = [0, 1].map(() =>
+      limiter(gcra({ limit: 5, period: "1m", burst: 5 }), options)
+    );
     for (let round = 0; round < 3; round++) {
       one!.consume("key", 2);
       assert.equal(other!.peek("key", 0).remaining, 3);
@@ -263,7 +280,7 @@ describe("memoryStore", () => {
 });
 
 test("an algorithm that does not know when its keys are fresh stops nobody", () => {
-  const base = gcra({ limit: 5, period: "1m" }) as Algorithm;
+  const base = gcra({ limit: 5, period: "1m", burst: 5 }) as Algorithm;
   for (const resetAfter of [NaN, Infinity, -Infinity, -1, -0]) {
     const lost: Algorithm = {
       ...base,
@@ -291,8 +308,8 @@ test("a call that writes nothing drops no key, and a clock that comes back finds
   const store = memoryStore();
   let now = 10 ** 12;
   const options = { store, clock: () => now };
-  const second = limiter(gcra({ limit: 10, period: "1s" }), { ...options, prefix: "a" });
-  const daily = limiter(gcra({ limit: 1, period: "1d" }), { ...options, prefix: "b" });
+  const second = limiter(gcra({ limit: 10, period: "1s", burst: 10 }), { ...options, prefix: "a" });
+  const daily = limiter(gcra({ limit: 1, period: "1d", burst: 1 }), { ...options, prefix: "b" });
   second.consume("key", 10);
   daily.consume("key");
   now += 10_000;

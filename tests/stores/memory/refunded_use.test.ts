@@ -6,7 +6,7 @@ import { fixedWindow, gcra, limiter, lockout, memoryStore } from "../../../mod.t
 for (
   const algorithm of [
     fixedWindow({ limit: 8, period: "1h" }),
-    gcra({ limit: 8, period: "1h" }),
+    gcra({ limit: 8, period: "1h", burst: 8 }),
     lockout({ limit: 8, period: "1h", lock: "1h" }),
   ]
 ) {

@@ -11,7 +11,7 @@ const KEYS = 20_000;
 /** Slots of many keys, all of them called again since they were queued. */
 function outdated(maxKeys: number) {
   const slots = openSlots({ maxKeys, maxBytes: 2 ** 30, onFull: "evict" });
-  const table = tableOf(slots, "family", gcra({ limit: 1, period: 1 }));
+  const table = tableOf(slots, "family", gcra({ limit: 1, period: 1, burst: 1 }));
   for (let key = 0; key < KEYS; key++) addKey(slots, table, `key ${key}`, 1, 1_000, 0);
   for (let slot = 0; slot < KEYS; slot++) replaceState(slots, table, slot, 2, 900_000, 0);
 
@@ -42,7 +42,7 @@ describe("one call mends a few bounds, however many are outdated", () => {
 
 test("a fresh key behind many that are outdated is found within a few calls", () => {
   const slots = openSlots({ maxKeys: 100, maxBytes: 2 ** 30, onFull: "throw" });
-  const table = tableOf(slots, "family", gcra({ limit: 1, period: 1 }));
+  const table = tableOf(slots, "family", gcra({ limit: 1, period: 1, burst: 1 }));
   addKey(slots, table, "fresh", 1, 1_001, 0);
   for (let key = 1; key < 100; key++) addKey(slots, table, `key ${key}`, 1, 1_000, 0);
   for (let slot = 1; slot < 100; slot++) replaceState(slots, table, slot, 2, 900_000, 0);

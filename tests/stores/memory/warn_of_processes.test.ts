@@ -27,7 +27,7 @@ test("the warning comes once, names a remedy, and is silenced by an option", () 
   const { warn } = console;
   after(() => void (console.warn = warn));
   console.warn = (text: string) => void warnings.push(text);
-  limiter(gcra({ limit: 1, period: "1m" }));
+  limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
   warnOfProcesses(memoryStore({ perProcess: true }), worker);
   warnOfProcesses(fallback(memoryStore(), memoryStore(), { share: 1 }), worker);
   assert.deepEqual(warnings, []);

@@ -54,7 +54,10 @@ function failingOnce(error: Error) {
     },
   };
   const store = compareAndSetStore(failing);
-  return { api: limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" }), store };
+  return {
+    api: limiter(gcra({ limit: 3, period: "1h", burst: 3 }), { store, prefix: "api" }),
+    store,
+  };
 }
 
 describe("a driver's failure", () => {
@@ -91,7 +94,7 @@ describe("a driver's failure", () => {
         };
       },
     }, { timeout: 20, onUnavailable: "deny" });
-    const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 3, period: "1h", burst: 3 }), { store, prefix: "api" });
     const [held, free] = await Promise.all([api.consume("held"), api.consume("free")]);
     assert.deepEqual([held.allowed, held.source], [false, "policy"]);
     assert.deepEqual([free.remaining, free.source], [2, undefined]);
@@ -113,7 +116,7 @@ describe("a driver's failure", () => {
         return driver.commit(groups, signal);
       },
     }, { onOutage: ({ state }) => void outages.push(state) });
-    const api = limiter(gcra({ limit: 9, period: "1h" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 9, period: "1h", burst: 9 }), { store, prefix: "api" });
     for (const left of [8, 7, 6]) assert.equal((await api.consume("key")).remaining, left);
     assert.deepEqual(outages, []);
     await store.close();
@@ -136,7 +139,7 @@ describe("a driver's failure", () => {
 for (const onUnavailable of ["allow", "deny"] as const) {
   test(`a store that is closed answers no more, whatever its policy: ${onUnavailable}`, async () => {
     const store = compareAndSetStore(mapDriver(), { onUnavailable });
-    const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 3, period: "1h", burst: 3 }), { store, prefix: "api" });
     await api.consume("key");
     // One call is under way, and one waits.
     const calls = [api.consume("key")];
@@ -159,7 +162,7 @@ test("a store that is closed before it has reached its database reports no outag
     { ...mapDriver(), commit: () => new Promise(() => {}) },
     { onOutage: (outage) => void outages.push(outage) },
   );
-  const api = limiter(gcra({ limit: 3, period: "1h" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 3, period: "1h", burst: 3 }), { store, prefix: "api" });
   const call = api.consume("key");
   await new Promise((resolve) => setImmediate(resolve));
   await store.close();
@@ -180,7 +183,10 @@ test("a probe makes a further attempt beside one that gets no answer", async () 
       return attempts === 2 ? new Promise(() => {}) : driver.commit(groups, signal);
     },
   }, { deadline: 30_000, timeout: 60_000 });
-  const api = limiter(gcra({ limit: 1_000_000, period: "1h" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 1_000_000, period: "1h", burst: 1_000_000 }), {
+    store,
+    prefix: "api",
+  });
   await assert.rejects(api.consume("key"), /away/);
   const calls: Promise<boolean>[] = [];
   // Calls between two probes fail at once, because the last attempt failed a moment ago.
@@ -202,7 +208,7 @@ test("a store whose calls are answered keeps no process alive", async () => {
 
 test("a call on a key that the database cannot hold fails alone", async () => {
   const store = compareAndSetStore(mapDriver());
-  const api = limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
   for (const key of ["\ud800", "x".repeat(2_000)]) {
     await assert.rejects(async () => await api.consume(key), /Cannot store a key as /);
   }

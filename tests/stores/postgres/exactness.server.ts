@@ -27,7 +27,7 @@ withPostgres("4 processes", (postgres, { sql, storeOf, poolOf }) => {
     test(`at ${isolation} too, by trying again`, async () => {
       const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
       const stores = [1, 2].map(() => storeOf({}, poolOf({ options })));
-      const algorithm = gcra({ limit: 60, period: "365d" });
+      const algorithm = gcra({ limit: 60, period: "365d", burst: 60 });
       const limiters = stores.map((store) => limiter(algorithm, { store, prefix: isolation }));
       const answers = await Promise.all(
         Array.from({ length: 100 }, async (_, call) => {
@@ -42,7 +42,7 @@ withPostgres("4 processes", (postgres, { sql, storeOf, poolOf }) => {
 
   test("a refusal, a look and a call of several keys that is refused write nothing", async () => {
     const store = storeOf();
-    const api = limiter(gcra({ limit: 1, period: "365d" }), { store, prefix: "refused" });
+    const api = limiter(gcra({ limit: 1, period: "365d", burst: 1 }), { store, prefix: "refused" });
     await api.consume("key");
     await api.peek("other");
     const place = async () =>

@@ -23,7 +23,7 @@ withPostgres("through PgBouncer in transaction mode", (postgres, opened) => {
   test("clients of all kinds share a limit", async () => {
     const clients = Object.values(CLIENTS).map((clientOf) => clientOf(pooler!.url));
     const limiters = clients.map(([client]) =>
-      limiter(gcra({ limit: 60, period: "365d" }), {
+      limiter(gcra({ limit: 60, period: "365d", burst: 60 }), {
         store: opened.storeOf({}, client),
         prefix: "shared",
       })

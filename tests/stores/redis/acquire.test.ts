@@ -11,7 +11,10 @@ for (const commit of ["watch", "cas", "script"] as const) {
   const ALGORITHMS = {
     gcra: gcra({ limit: 1, period: "40ms", burst: 2 }),
     slidingWindow: slidingWindow({ limit: 2, period: "80ms", precision: "10ms" }),
-    all: all(gcra({ limit: 1, period: "40ms", burst: 2 }), gcra({ limit: 100, period: "1h" })),
+    all: all(
+      gcra({ limit: 1, period: "40ms", burst: 2 }),
+      gcra({ limit: 100, period: "1h", burst: 100 }),
+    ),
     leakyQueue: leakyQueue({ limit: 1, period: "40ms", queue: 10 }),
   };
   for (const [name, algorithm] of Object.entries(ALGORITHMS)) {

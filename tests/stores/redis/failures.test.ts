@@ -268,7 +268,7 @@ describe("a process that was held up", () => {
     "while it connects to a cluster does not take itself for a dead one",
     () =>
       withFakeCluster(2, async ({ storeOf }) => {
-        const api = limiter(gcra({ limit: 1, period: "1d" }), {
+        const api = limiter(gcra({ limit: 1, period: "1d", burst: 1 }), {
           store: storeOf(AT_START),
           prefix: "api",
         });
@@ -347,7 +347,7 @@ describe("an error that the server replies", () => {
     test(`MOVED, to a client of one node: the error asks for ${must}`, () =>
       withFake({}, async ({ fake }) => {
         const store = redisStore(make(fake.url), { ...PATIENT, commit: "watch" });
-        const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
+        const api = limiter(gcra({ limit: 1, period: "1d", burst: 1 }), { store, prefix: "api" });
         fake.faults = ([name]) => name === "WATCH" ? new Error("MOVED 1 127.0.0.1:1") : undefined;
         const error = await unavailable(api.consume("a"));
         assert.ok(error.message.includes(must), error.message);

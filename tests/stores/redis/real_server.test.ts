@@ -48,7 +48,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
     const prefixes = ["a*[b]?^-\\{c}", "a*", "a", "a:b"];
     for (const store of stores) {
       const limiters = prefixes.map((prefix) =>
-        limiter(gcra({ limit: 1, period: "1d" }), { store, prefix })
+        limiter(gcra({ limit: 1, period: "1d", burst: 1 }), { store, prefix })
       );
       const keys = Array.from({ length: 1_500 }, (_, index) => `${index} key`);
       await Promise.all(limiters.flatMap((api) => keys.map((key) => api.consume(key))));
@@ -63,7 +63,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
 
   test("that are to be forgotten say so where nobody answers", async () => {
     const store = redisStore(createClient({ url: "redis://127.0.0.1:1" }));
-    const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 1, period: "1d", burst: 1 }), { store, prefix: "api" });
     await assert.rejects(
       api.resetAll(),
       /^StoreUnavailableError: Cannot delete the keys of a prefix/,
@@ -78,7 +78,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
     const stores = MODES.map((commit) => storeOf({ commit, deadline: 10_000, timeout: 60_000 }));
     const limiters = stores.flatMap((store) => [
       limiter(slidingLog({ limit: 3, period: 1 }), { store, prefix: "log" }),
-      limiter(gcra({ limit: 3, period: 1 }), { store, prefix: "gcra" }),
+      limiter(gcra({ limit: 3, period: 1, burst: 3 }), { store, prefix: "gcra" }),
     ]);
     let next = 0;
     await Promise.all(Array.from({ length: 500 }, async () => {
@@ -107,7 +107,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
   test("are decided on by the server's time, or by the client's if the options say so", async () => {
     for (const time of ["server", "client"] as const) {
       const store = storeOf({ time });
-      const api = limiter(gcra({ limit: 10, period: "1s" }), { store, prefix: time });
+      const api = limiter(gcra({ limit: 10, period: "1s", burst: 10 }), { store, prefix: time });
       await api.consume("a", 10);
       await new Promise((resolve) => setTimeout(resolve, 120));
       assert.equal((await api.consume("a")).allowed, true);

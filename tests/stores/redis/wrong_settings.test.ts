@@ -22,7 +22,7 @@ import { type RedisProcess, startRedis } from "../../support/redis/redis_process
 import { needs } from "../../support/program.ts";
 import { withFake } from "../../support/fake_redis/with_fake.ts";
 
-const algorithm = gcra({ limit: 10, period: "1m" });
+const algorithm = gcra({ limit: 10, period: "1m", burst: 10 });
 
 const redisServer = needs("redis-server");
 

@@ -14,7 +14,7 @@ import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 
-const one = gcra({ limit: 1, period: "1h" });
+const one = gcra({ limit: 1, period: "1h", burst: 1 });
 
 /** Two views of one store, as two threads have them, and a limiter on each. */
 function twoViews(algorithm: Algorithm = one) {
@@ -120,7 +120,9 @@ test("close ends the waits in its thread, and an abort does not", async () => {
 });
 
 test("many refunds in one turn cause few calls of waiting callers", async () => {
-  const { stores, here, there, calls } = twoViews(gcra({ limit: 1_000, period: "1h" }));
+  const { stores, here, there, calls } = twoViews(
+    gcra({ limit: 1_000, period: "1h", burst: 1_000 }),
+  );
   here.consume("key", 1_000);
   const waiting = here.acquire("key", { cost: 1_000 });
   await nextTurn();
@@ -135,7 +137,7 @@ test("as many units as two threads wait for, given back in any order, admit all 
   const step = fc.record({ isHere: fc.boolean(), cost: fc.integer({ min: 1, max: 3 }) });
   const steps = fc.array(step, { minLength: 1, maxLength: 8 });
   const property = fc.asyncProperty(steps, steps, async (waits, refunds) => {
-    const { stores, here, there } = twoViews(gcra({ limit: 24, period: "1h" }));
+    const { stores, here, there } = twoViews(gcra({ limit: 24, period: "1h", burst: 24 }));
     here.consume("key", 24);
     const of = (isHere: boolean) => isHere ? here : there;
     const order: number[][] = [[], []];

@@ -62,7 +62,7 @@ describe("a full store", () => {
   });
 
   test("looks at the part of `all` with the least left", () => {
-    const often = gcra({ limit: 10, period: "1s" });
+    const often = gcra({ limit: 10, period: "1s", burst: 10 });
     const seldom = fixedWindow({ limit: 100, period: "1d" });
     const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 1 });
     const now = { value: 1_790_000_000_000 };

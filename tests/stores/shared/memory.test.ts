@@ -123,7 +123,7 @@ describe("a full store", () => {
     for (const onFull of ["throw", "evict"] as const) {
       const store = sharedStore({ capacity: ROOMY, onFull, threads: 2 });
       const now = { value: NOW };
-      const brief = limiterOn(store, gcra({ limit: 5, period: 500 }), () => now.value);
+      const brief = limiterOn(store, gcra({ limit: 5, period: 500, burst: 5 }), () => now.value);
       const long = limiterOn(store, five, () => now.value);
       for (let key = 0; key < 100; key++) brief.consume(`brief ${key}`);
       for (let key = 0; key < ROOMY - 100; key++) long.consume(`long ${key}`);

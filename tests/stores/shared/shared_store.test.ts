@@ -32,7 +32,7 @@ import { testOnce } from "../../support/test_once.ts";
 
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
 const [COUNT, USERS] = isLong() ? [1_000_000, 20_000] : [200_000, 4_000];
-const small = gcra({ limit: 2, period: "1h" });
+const small = gcra({ limit: 2, period: "1h", burst: 2 });
 
 function at(now: { value: number }) {
   return () => now.value;
@@ -68,7 +68,7 @@ describe("a full table", () => {
   testOnce("of ten thousand takes many times as many distinct keys", () => {
     const store = sharedStore({ capacity: 10_000, maxBytes: 0, threads: 4 });
     const now = { value: NOW };
-    const api = limiterOn(store, gcra({ limit: 60, period: "1m" }), at(now));
+    const api = limiterOn(store, gcra({ limit: 60, period: "1m", burst: 60 }), at(now));
     for (let key = 0; key < COUNT; key++) {
       if (key % 8 === 0) now.value++;
       assert.equal(api.consume(`key ${key}`).remaining, 59);
@@ -131,7 +131,7 @@ describe("a capacity", () => {
       "a log": slidingLog({ limit: 200, period: "1h" }),
       "a window in a tree": slidingWindow({ limit: 1_000, period: 3_600_000, precision: 2_000 }),
       "a number and a log": all(
-        gcra({ limit: 1_000_000, period: "1h" }),
+        gcra({ limit: 1_000_000, period: "1h", burst: 1_000_000 }),
         slidingLog({ limit: 50, period: "1h" }),
       ),
     })
@@ -454,7 +454,9 @@ describe("a handle", () => {
 
   test("attaches as many threads as the store allows, and idle threads give way", () => {
     const attached = Array.from({ length: 8 }, () => attachSharedStore(store.handle));
-    const limiters = attached.map((each) => limiterOn(each, gcra({ limit: 100, period: "1h" })));
+    const limiters = attached.map((each) =>
+      limiterOn(each, gcra({ limit: 100, period: "1h", burst: 100 }))
+    );
     for (const each of limiters) each.consume("key");
     for (const each of limiters) each.consume("key");
     assert.equal(limiters[0]!.peek("key", 0).remaining, 84);

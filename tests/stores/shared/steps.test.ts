@@ -33,7 +33,7 @@ const LIMIT = 3;
 const KILLED = new Error("killed");
 
 /** One algorithm for each form in which states lie in the store. */
-const number: Algorithm = gcra({ limit: LIMIT, period: "1h" });
+const number: Algorithm = gcra({ limit: LIMIT, period: "1h", burst: LIMIT });
 const algorithms: Readonly<Record<string, Algorithm>> = {
   number,
   log: slidingLog({ limit: LIMIT, period: "1h" }),

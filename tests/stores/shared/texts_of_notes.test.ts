@@ -8,7 +8,7 @@ import type { NotedLayout } from "../../../stores/shared/states/block_layout.ts"
 import { TORN } from "../../../stores/shared/states/stored_timeline.ts";
 import { textLayout } from "../../../stores/shared/states/text_layout.ts";
 
-const sound = gcra({ limit: 5, period: "1m" }) as Algorithm;
+const sound = gcra({ limit: 5, period: "1m", burst: 5 }) as Algorithm;
 
 /** An algorithm of somebody's own, whose texts begin with `letters`. */
 function ownAlgorithm(letters: string): Algorithm {

@@ -22,7 +22,7 @@ const HOUR = 3_600_000;
 const LIMIT = 1_000;
 /** No call takes as many steps. */
 const MOST_STEPS = 1_000;
-const algorithm = gcra({ limit: LIMIT, period: HOUR }) as Algorithm;
+const algorithm = gcra({ limit: LIMIT, period: HOUR, burst: LIMIT }) as Algorithm;
 const STOPPED = new Error("stopped");
 
 /** A store with few spare blocks, whose slots have four versions, so that words soon come round. */

@@ -25,7 +25,11 @@ test("a trace is answered as by the memory store", () => {
   const [own, memory] = [store, memoryStore()].map((store) => {
     let now = 1_790_000_000_000;
     const clock = () => now;
-    const api = limiter(gcra({ limit: 5, period: "1s" }), { store, prefix: "api", clock });
+    const api = limiter(gcra({ limit: 5, period: "1s", burst: 5 }), {
+      store,
+      prefix: "api",
+      clock,
+    });
     return Array.from({ length: 200 }, (_, call) => {
       now += (call * 37) % 90;
       const key = `key ${call % 3}`;
@@ -82,7 +86,7 @@ test("keys that are fresh again are deleted as others are written", () => {
   let time = 1_790_000_000_000;
   Date.now = () => time;
   try {
-    const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { store, prefix: "api" });
     let most = 0;
     for (let call = 0; call < 6_000; call++) {
       time += 10;

@@ -26,7 +26,7 @@ export async function contend(
   limit: number,
   processes: number,
 ): Promise<Report> {
-  const algorithm = gcra({ limit, period: "365d" });
+  const algorithm = gcra({ limit, period: "365d", burst: limit });
   const limiterOf = (prefix: string) => limiter(algorithm, { store, prefix });
   const [one, many, pairs] = [limiterOf("one"), limiterOf("many"), limiterOf("pairs")];
   const offered = limit / processes * 1.2;

@@ -8,5 +8,5 @@ import { mapDriver } from "./map_driver.ts";
 
 // The longest that a timer can be.
 const store = compareAndSetStore(mapDriver(), { timeout: 2 ** 31 - 1 });
-const api = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "api" });
+const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }), { store, prefix: "api" });
 if (!(await api.consume("key")).allowed) throw new Error("a first call is admitted");

@@ -33,11 +33,13 @@ export interface SettlerReport {
 }
 
 const RATE = { limit: 20, period: "1h" } as const;
+
+const BUCKET = { ...RATE, burst: 20 } as const;
 const ALGORITHMS = [
-  gcra(RATE),
+  gcra(BUCKET),
   fixedWindow(RATE),
   slidingLog(RATE),
-  all(gcra(RATE), fixedWindow({ limit: 30, period: "1d" })),
+  all(gcra(BUCKET), fixedWindow({ limit: 30, period: "1d" })),
 ] as readonly Algorithm[];
 /** Time stands still, so that no unit drains: all that is taken and not given back is in use. */
 const NOW = 1_790_000_000_000;

@@ -29,7 +29,7 @@ export class Limits {
       return Response.json(await runLaws(this.#storage, Number(searchParams.get("seed"))));
     }
     const store = lockedStore(durableObject(this.#storage));
-    const api = limiter(gcra({ limit: 20, period: "365d" }), { store, prefix: "api" });
+    const api = limiter(gcra({ limit: 20, period: "365d", burst: 20 }), { store, prefix: "api" });
     return Response.json(api.consume("key").allowed);
   }
 }

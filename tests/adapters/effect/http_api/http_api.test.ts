@@ -65,7 +65,7 @@ const handlers = Layer.mergeAll(
   ),
 );
 
-const api = limit("api", gcra({ limit: 2, period: "1m", name: "api" }));
+const api = limit("api", gcra({ limit: 2, period: "1m", burst: 2, name: "api" }));
 const forAll: RateLimitOptions = { limit: api, key: () => "everybody" };
 
 /** Asks for a path, with header fields; `handler` takes a request as it is. */
@@ -420,7 +420,7 @@ describe("the middleware of HttpApi", () => {
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
 
 describe("the options of the middleware", () => {
-  const rate = { limit: 1, period: "1s" } as const;
+  const rate = { limit: 1, period: "1s", burst: 1 } as const;
 
   test("are checked when it is made", () => {
     const bad: [options: unknown, error: RegExp][] = [

@@ -31,8 +31,8 @@ const handlers = HttpApiBuilder.group(
     ),
 );
 
-const ofAddress = limit("address", gcra({ limit: 10, period: "1h", name: "address" }));
-const ofUser = limit("user", gcra({ limit: 2, period: "1h", name: "user" }));
+const ofAddress = limit("address", gcra({ limit: 10, period: "1h", burst: 10, name: "address" }));
+const ofUser = limit("user", gcra({ limit: 2, period: "1h", burst: 2, name: "user" }));
 const limits: RateLimitOptions["limits"] = [
   { limit: ofAddress, key: () => "192.0.2.7" },
   { limit: ofUser, key: ({ headers }) => Effect.succeed(headers["x-user"]) },
@@ -87,7 +87,7 @@ describe("several limits of an HttpApi", () => {
 
   test("count what each limit decided; a limit that would have admitted counts no refusal", async () => {
     const [address, user] = ["several:address", "several:user"].map((prefix, index) =>
-      limit(prefix, gcra({ limit: 2 - index, period: "1h" }))
+      limit(prefix, gcra({ limit: 2 - index, period: "1h", burst: 2 - index }))
     );
     const given = [{ limit: address! }, { limit: user!, key: () => "user" }];
     await serving({ limits: given, key: () => "address" }, memoryStore(), async (ask) => {

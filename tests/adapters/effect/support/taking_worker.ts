@@ -16,7 +16,7 @@ import { gcra } from "../../../../mod.ts";
 import { attachSharedStore } from "../../../../stores/shared/shared_store.ts";
 
 const { handle, fibers, calls } = workerData;
-const api = limit("api", gcra({ limit: 1_000, period: "1d" }));
+const api = limit("api", gcra({ limit: 1_000, period: "1d", burst: 1_000 }));
 
 const own = Effect.gen(function* () {
   const limiter = yield* RateLimiter;

@@ -5,7 +5,7 @@ import { headerWriter, rateLimit } from "../../../../adapters/http/http.ts";
 import { answerInTime } from "../../../../adapters/http/gate/answer_in_time.ts";
 import { gcra, limiter } from "../../../../mod.ts";
 
-const one = () => limiter(gcra({ limit: 1, period: "1m" }));
+const one = () => limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
 
 test("the error names a limiter that lacks methods, and the methods", () => {
   assert.throws(
@@ -42,7 +42,7 @@ test("a key that never comes is an error in time", async () => {
 });
 
 test("a window of less than a second is not published as a second", () => {
-  const { policies } = gcra({ name: "a", limit: 5, period: 500 });
+  const { policies } = gcra({ name: "a", limit: 5, period: 500, burst: 5 });
   const left = { remaining: 4, nextAfter: 100, resetAfter: 100 };
   assert.deepEqual(headerWriter(policies)([left], 0)[0], ["RateLimit-Policy", '"a";q=5']);
 });

@@ -40,7 +40,7 @@ describe("the gate", () => {
   });
 
   test("keeps clients apart, IPv6 by network and mapped IPv4 by address", async () => {
-    const decide = gateOf({ limiter: limiter(gcra({ limit: 1, period: "1h" })) });
+    const decide = gateOf({ limiter: limiter(gcra({ limit: 1, period: "1h", burst: 1 })) });
     const admitted = async (from: string) => (await decide({ from })).refusal === undefined;
     assert.equal(await admitted("192.0.2.7"), true);
     assert.equal(await admitted("::ffff:192.0.2.7"), false);
@@ -84,8 +84,8 @@ describe("the gate", () => {
   });
 
   test("chooses limiter, key and cost for each request, by promises too", async () => {
-    const small = limiter(gcra({ name: "small", limit: 1, period: "1h" }));
-    const large = limiter(gcra({ name: "large", limit: 9, period: "1h" }));
+    const small = limiter(gcra({ name: "small", limit: 1, period: "1h", burst: 1 }));
+    const large = limiter(gcra({ name: "large", limit: 9, period: "1h", burst: 9 }));
     const decide = gateOf({
       limiter: ({ from }) =>
         from === "vip" ? Promise.resolve(large) : from === "free" ? undefined : small,
@@ -99,7 +99,7 @@ describe("the gate", () => {
   });
 
   test("rejects a policy whose name could begin another field, even if it is chosen late", () => {
-    const evil = limiter(gcra({ name: "a\r\nSet-Cookie: b=c", limit: 1, period: 1 }));
+    const evil = limiter(gcra({ name: "a\r\nSet-Cookie: b=c", limit: 1, period: 1, burst: 1 }));
     assert.throws(() => gateOf({ limiter: evil }), RangeError);
     assert.throws(() => gateOf({ limiter: () => evil })(), RangeError);
     assert.throws(() => gateOf({ limiter: evil, headers: false }), RangeError);
@@ -235,7 +235,9 @@ describe("the gate", () => {
         fixedWindow({ limit: 2, period: "1s" }),
         fixedWindow({ limit: 10, period: "1m" }),
       ] as const;
-      const limits = nested ? all(all(...parts), gcra({ limit: 9, period: "1d" })) : all(...parts);
+      const limits = nested
+        ? all(all(...parts), gcra({ limit: 9, period: "1d", burst: 9 }))
+        : all(...parts);
       for (
         const options of [{ clock }, { clock, store: asyncMemoryStore(), prefix: "p" }] as const
       ) {
@@ -266,7 +268,10 @@ describe("the gate", () => {
       asyncMemoryStore(),
       (calls, proceed) => calls[0]!.cost < 0 ? Promise.reject(new Error("gone")) : proceed(),
     );
-    const api = limiter(gcra({ limit: 1, period: "1h" }), { store: failing, prefix: "p" });
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), {
+      store: failing,
+      prefix: "p",
+    });
     const { settle } = await gateOf({ limiter: api, refund: "failed" })();
     settle!({ status: 500 });
     await new Promise((resolve) => setTimeout(resolve, 0));
@@ -306,7 +311,10 @@ describe("the gate of a queue", () => {
       "that answers by promises",
       (clock) => limiter(queue, { store: asyncMemoryStore(), prefix: "p", clock }),
     ],
-    ["within an all", (clock) => limiter(all(queue, gcra({ limit: 9, period: "1s" })), { clock })],
+    [
+      "within an all",
+      (clock) => limiter(all(queue, gcra({ limit: 9, period: "1s", burst: 9 })), { clock }),
+    ],
   ];
 
   for (const [name, make] of stores) {
@@ -347,7 +355,7 @@ describe("the gate of a queue", () => {
   }
 
   test("within an all is waited out, even if the other part admits one call at once", async () => {
-    const both = all(queue, gcra({ limit: 1, period: 100 }));
+    const both = all(queue, gcra({ limit: 1, period: 100, burst: 1 }));
     const { clock, started, arrive } = queued((clock) => limiter(both, { clock }));
     const calls = [arrive("a")];
     await clock.advance(100);
@@ -358,7 +366,7 @@ describe("the gate of a queue", () => {
   });
 
   test("of an algorithm that delays now and then is waited out", async () => {
-    const base = gcra({ limit: 9, period: "1s" });
+    const base = gcra({ limit: 9, period: "1s", burst: 9 });
     const moody: Algorithm = {
       ...base as Algorithm,
       id: "moody",
@@ -447,7 +455,7 @@ function byPolicy(allowed: boolean): AsyncLimiter {
     source: "policy",
     parts: undefined,
   };
-  return limiter(gcra({ limit: 10, period: "1m" }), {
+  return limiter(gcra({ limit: 10, period: "1m", burst: 10 }), {
     store: interceptedStore(
       store,
       (calls) => Promise.resolve(calls.map(({ verb }) => verb.answerOf(decision))),

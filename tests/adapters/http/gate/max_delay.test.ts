@@ -18,7 +18,7 @@ import { testClock } from "../../../support/test_clock.ts";
 import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
 
 const queue = leakyQueue({ name: "queue", limit: 1, period: "1s", queue: 4 });
-const wide = gcra({ name: "wide", limit: 9, period: "1s" });
+const wide = gcra({ name: "wide", limit: 9, period: "1s", burst: 9 });
 const clock = testClock();
 
 /** One limit, with a delay in it. */
@@ -149,7 +149,7 @@ describe("maxDelay", () => {
     for (const maxDelay of [0, 0.5, Infinity, "500ms"] as const) gateOf({ maxDelay });
     const rules = await requestRules({
       domain: "shop",
-      rules: [{ key: "a", limits: [{ limit: 1, period: "1s" }] }],
+      rules: [{ key: "a", limits: [{ limit: 1, period: "1s", burst: 1 }] }],
     });
     assert.throws(
       () => gateOf({ limiter: undefined, rules, maxDelay: "1s" }),

@@ -24,18 +24,20 @@ import { testClock } from "../../../support/test_clock.ts";
 import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
 
 const RATE = { limit: 10, period: "1m" } as const;
+
+const BUCKET = { ...RATE, burst: 10 } as const;
 const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
-  gcra: gcra(RATE) as Algorithm,
-  leakyBucket: leakyBucket(RATE) as Algorithm,
-  tokenBucket: tokenBucket(RATE) as Algorithm,
-  "tokenBucket by intervals": tokenBucket({ ...RATE, refill: "interval" }) as Algorithm,
+  gcra: gcra(BUCKET) as Algorithm,
+  leakyBucket: leakyBucket(BUCKET) as Algorithm,
+  tokenBucket: tokenBucket(BUCKET) as Algorithm,
+  "tokenBucket by intervals": tokenBucket({ ...BUCKET, refill: "interval" }) as Algorithm,
   fixedWindow: fixedWindow(RATE) as Algorithm,
   "fixedWindow from the first": fixedWindow({ ...RATE, anchor: "first" }) as Algorithm,
   slidingCounter: slidingCounter(RATE) as Algorithm,
   slidingLog: slidingLog(RATE) as Algorithm,
   slidingWindow: slidingWindow({ ...RATE, precision: "1s" }) as Algorithm,
   lockout: lockout({ ...RATE, lock: "1m" }) as Algorithm,
-  all: all(gcra(RATE), fixedWindow({ limit: 1_000, period: "1h" })),
+  all: all(gcra(BUCKET), fixedWindow({ limit: 1_000, period: "1h" })),
 };
 const KEY = "192.0.2.7";
 
@@ -73,7 +75,7 @@ describe("a refund of a request that failed late", () => {
   test("gives back the units that have not drained", async () => {
     assert.equal(await aroundLateRefund(ALGORITHMS.gcra!, 12_000), 10);
     const clock = testClock(0);
-    const api = limiter(gcra(RATE), { clock });
+    const api = limiter(gcra(BUCKET), { clock });
     const { settle } = await gateOf({ limiter: api, cost: 8, refund: "failed" })();
     await clock.advance(12_000);
     settle!({ status: 500 });
@@ -84,7 +86,7 @@ describe("a refund of a request that failed late", () => {
     test(`gives each of several limits its own back, on ${name}`, async () => {
       const clock = testClock(0);
       const first = memoryStore();
-      const minute = limiter(gcra(RATE), { clock, store: first, prefix: "minute" });
+      const minute = limiter(gcra(BUCKET), { clock, store: first, prefix: "minute" });
       const hour = limiter(fixedWindow({ limit: 100, period: "1h" }), {
         clock,
         store: store ? memoryStore() : first,
@@ -131,10 +133,10 @@ describe("a refund of a request that failed late", () => {
       seen.push(...calls.map(({ verb }) => verb.name));
       return proceed();
     });
-    const api = limiter(gcra(RATE), { store, prefix: "api" });
+    const api = limiter(gcra(BUCKET), { store, prefix: "api" });
     const both: Options["limits"] = [
       { limiter: api },
-      { limiter: limiter(gcra(RATE), { store, prefix: "other" }) },
+      { limiter: limiter(gcra(BUCKET), { store, prefix: "other" }) },
     ];
     for (const limits of [{ limiter: api }, { limiter: undefined, limits: both }]) {
       await gateOf(limits)();
@@ -150,7 +152,7 @@ describe("a refund of a request that failed late", () => {
   test("remembers nothing of a request that is refunded before another call", async () => {
     const clock = testClock(0);
     const store = memoryStore();
-    const api = limiter(gcra(RATE), { clock, store, prefix: "api" });
+    const api = limiter(gcra(BUCKET), { clock, store, prefix: "api" });
     const before = store.statistics().keys;
     const { settle } = await gateOf({ limiter: api, cost: 8, refund: "failed" })();
     settle!({ status: 500 });

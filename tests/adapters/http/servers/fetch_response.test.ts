@@ -74,7 +74,7 @@ describe("a handler's response", () => {
   });
 
   test("of two limits has both", async () => {
-    const other = gcra({ name: 'other, "quoted"', limit: 1, period: "1h" });
+    const other = gcra({ name: 'other, "quoted"', limit: 1, period: "1h", burst: 1 });
     const inner = rateLimit({ limiter: limiter(other, { clock: () => 0 }), key });
     const outer = rateLimit({ limiter: apiLimiter(), key });
     const limited = outer(inner(() => new Response("hello")));
@@ -93,7 +93,7 @@ describe("a handler's response", () => {
 
   test("of two limits whose policies have numbers and no names has both", async () => {
     const headers = "draft-7";
-    const hourly = limiter(gcra({ limit: 10, period: "1h" }));
+    const hourly = limiter(gcra({ limit: 10, period: "1h", burst: 10 }));
     const inner = rateLimit({ limiter: hourly, key, headers });
     const outer = rateLimit({ limiter: apiLimiter(), key, headers });
     const limited = outer(inner(() => new Response("hello")));

@@ -69,7 +69,7 @@ describe("where", () => {
   });
 
   test("is said in the report, and needs lines that remain", async () => {
-    const candidates = [{ algorithm: gcra({ limit: 9, period: "1m" }) }];
+    const candidates = [{ algorithm: gcra({ limit: 9, period: "1m", burst: 9 }) }];
     const trace = await readTrace(COMMON, { where: ["path=/api/*", "method=GET"] });
     assert.match(
       replayTable(await replay(trace, candidates)),

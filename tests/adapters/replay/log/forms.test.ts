@@ -161,7 +161,7 @@ describe("a log with too little information", () => {
 });
 
 describe("a log that is damaged", () => {
-  const algorithm = gcra({ limit: 1, period: "1s" });
+  const algorithm = gcra({ limit: 1, period: "1s", burst: 1 });
 
   /** Requires a replay to have read something, or to say that it could not. */
   async function requireReadOrError(bytes: Uint8Array, options?: ReadLogOptions): Promise<void> {

@@ -25,7 +25,7 @@ import { rootPath } from "../../../support/tree.ts";
 
 const families: { name: string; make: (limit: number) => Algorithm }[] = [
   { name: "fixed", make: (limit) => fixedWindow({ limit, period: "10s" }) },
-  { name: "gcra", make: (limit) => gcra({ limit, period: "10s" }) },
+  { name: "gcra", make: (limit) => gcra({ limit, period: "10s", burst: limit }) },
 ];
 
 function logOf(keys: readonly string[]) {
@@ -171,7 +171,7 @@ describe("replayPage", () => {
 
   test("shows a log of one instant", async () => {
     const log = [{ at: 1_000, key: "a", cost: 5 }];
-    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1s" }) }]);
+    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1s", burst: 1 }) }]);
     const page = replayPage(report);
     assert.doesNotMatch(page, /NaN|Infinity|undefined/);
     assert.match(page, /forever/);
@@ -192,7 +192,7 @@ testOnce(
       const names = ["slidingWindow:1000/1h,precision=1m", "gcra:1/1m,burst=1", "lockout:20/1h"];
       const report = await replay(
         log,
-        names.map((name) => ({ name, algorithm: gcra({ limit: 1, period: "1m" }) })),
+        names.map((name) => ({ name, algorithm: gcra({ limit: 1, period: "1m", burst: 1 }) })),
       );
       const path = join(folder, "replay.html");
       writeFileSync(path, replayPage(report, { advice: await advise(log) }));

@@ -13,7 +13,7 @@ import { printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
 
 const RULES: RuleFile = {
   domain: "shop",
-  rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1h" }] }],
+  rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1h", burst: 1 }] }],
 };
 const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
 

@@ -175,7 +175,7 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       const { engine } = setup();
       const { receipt } = await engine.reserve({ ...call(of("tokens")), cost: 100 });
       const other = setup({
-        rules: [{ key: "tokens", limits: [{ limit: 9, period: "1s" }] }],
+        rules: [{ key: "tokens", limits: [{ limit: 9, period: "1s", burst: 9 }] }],
       }).engine;
       assert.equal((await other.settle(sent(receipt), 1)).outcome, "unknown");
       const elsewhere = setup().engine;

@@ -54,12 +54,12 @@ function engineOf(file: RuleFile, options: Partial<RuleEngineOptions> = {}) {
   };
 }
 
-const two = (name?: string) => [{ limit: 2, period: "1m", name } as const];
+const two = (name?: string) => [{ limit: 2, period: "1m", burst: 2, name } as const];
 
 describe("a request", () => {
   const file = shop([{ key: "user", limits: two() }, {
     key: "address",
-    limits: [{ limit: 1, period: "1m" }],
+    limits: [{ limit: 1, period: "1m", burst: 1 }],
   }]);
 
   test("to which no rule applies is admitted, in an unknown domain too", () => {
@@ -101,7 +101,11 @@ describe("a request", () => {
   });
 
   test("of more units than numbers hold is refused like one of too many", () => {
-    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const limits = [{ limit: 2, period: "1m", burst: 2 }, {
+      limit: 3,
+      period: "1h",
+      burst: 3,
+    }] as const;
     const { engine, consume, peek } = engineOf(shop([{ key: "user", limits }]));
     const most = Number.MAX_SAFE_INTEGER;
     const request = { ...asking(USER, USER), cost: most };
@@ -113,7 +117,11 @@ describe("a request", () => {
   });
 
   test("of more limits than the store charges at once says so, and is not charged", () => {
-    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const limits = [{ limit: 2, period: "1m", burst: 2 }, {
+      limit: 3,
+      period: "1h",
+      burst: 3,
+    }] as const;
     const store = sharedStore({ capacity: 100 });
     const { consume, peek } = engineOf(shop([{ key: "user", limits }]), { store });
     const users = (count: number) =>
@@ -164,7 +172,7 @@ describe("a rule", () => {
     const { consume } = engineOf(shop([
       { key: "user", quota: true, limits: two() },
       { key: "address", quota: true, blocked: true },
-      { key: "plan", limits: [{ limit: 1, period: "1m" }] },
+      { key: "plan", limits: [{ limit: 1, period: "1m", burst: 1 }] },
     ]));
     const plan: Entry = ["plan", "free"];
     const asked = [[USER, ADDRESS, plan], [USER, ADDRESS, plan], [USER, ADDRESS], [USER, ADDRESS]];
@@ -190,7 +198,7 @@ describe("a rule", () => {
     const rules = shop([
       { key: "user", quota: true, limits: two() },
       { key: "address", quota: true, limits: two() },
-      { key: "plan", limits: [{ limit: 1, period: "1m" }] },
+      { key: "plan", limits: [{ limit: 1, period: "1m", burst: 1 }] },
     ]);
     const plan: Entry = ["plan", "free"];
     const other = engineOf(rules, { store });
@@ -308,7 +316,11 @@ function changedLimits(storeOf: () => SyncStore): void {
   });
 
   test("that comes back beside the one in its place has its own counter again", () => {
-    const [minute, hour] = [{ limit: 10, period: "1m" }, { limit: 50, period: "1h" }] as const;
+    const [minute, hour] = [{ limit: 10, period: "1m", burst: 10 }, {
+      limit: 50,
+      period: "1h",
+      burst: 50,
+    }] as const;
     const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
       shop([{ key: "user", limits }]);
     const { consume, change } = open(user(minute));
@@ -321,9 +333,9 @@ function changedLimits(storeOf: () => SyncStore): void {
 
   test("that takes the place of a moved one takes over nothing that the moved one replaced", () => {
     const [first, second, added] = [
-      { limit: 10, period: "1m" },
-      { limit: 11, period: "1m" },
-      { limit: 50, period: "1h" },
+      { limit: 10, period: "1m", burst: 10 },
+      { limit: 11, period: "1m", burst: 11 },
+      { limit: 50, period: "1h", burst: 50 },
     ] as const;
     const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
       shop([{ key: "user", limits }]);
@@ -350,9 +362,9 @@ function changedLimits(storeOf: () => SyncStore): void {
 
   test("that moves to another place, with a new one in its own, keeps its counter", () => {
     const [short, minute, hour] = [
-      { limit: 100, period: "1s" },
-      { limit: 10, period: "1m" },
-      { limit: 50, period: "1h" },
+      { limit: 100, period: "1s", burst: 100 },
+      { limit: 10, period: "1m", burst: 10 },
+      { limit: 50, period: "1h", burst: 50 },
     ] as const;
     const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
       shop([{ key: "user", limits }]);
@@ -371,18 +383,18 @@ function changedLimits(storeOf: () => SyncStore): void {
 
 describe("limits of a key's own", () => {
   const file = (lookup: "default" | "wait") =>
-    shop([{ key: "user", lookup, limits: [{ limit: 1, period: "1m" }] }]);
+    shop([{ key: "user", lookup, limits: [{ limit: 1, period: "1m", burst: 1 }] }]);
 
   /** A source whose answers the test gives by hand. */
   function source() {
     const asked: string[] = [];
-    const answers: ((value: readonly { limit: number; period: "1m" }[] | undefined) => void)[] = [];
+    const answers: ((value: KeyLimits) => void)[] = [];
     return {
       asked,
       answers,
       lookup(_domain: string, key: string) {
         asked.push(key);
-        return new Promise<readonly { limit: number; period: "1m" }[] | undefined>((resolve) => {
+        return new Promise<KeyLimits>((resolve) => {
           answers.push(resolve);
         });
       },
@@ -396,7 +408,7 @@ describe("limits of a key's own", () => {
     assert.equal(consume(asking(USER)).allowed, true);
     assert.equal(consume(asking(USER)).allowed, false);
     assert.deepEqual(asked, ["user=42"]);
-    answers[0]!([{ limit: 5, period: "1m" }]);
+    answers[0]!([{ limit: 5, period: "1m", burst: 5 }]);
     await settled();
     assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 4);
     assert.equal(consume(asking(USER)).allowed, true);
@@ -408,7 +420,7 @@ describe("limits of a key's own", () => {
     const { engine } = engineOf(file("wait"), { lookup });
     const first = engine.consume({ ...asking(USER), cost: 3 });
     assert.ok(first instanceof Promise);
-    answers[0]!([{ limit: 5, period: "1m" }]);
+    answers[0]!([{ limit: 5, period: "1m", burst: 5 }]);
     assert.equal((await first).decision?.remaining, 2);
     assert.equal(engine.consume(asking(USER)) instanceof Promise, false);
   });
@@ -454,13 +466,13 @@ describe("limits of a key's own", () => {
 
   test("that are looked up again keep their use, and decide until the new limits are known", async () => {
     for (const kind of ["default", "wait"] as const) {
-      let own: KeyLimits = [{ limit: 10, period: "1h" }];
+      let own: KeyLimits = [{ limit: 10, period: "1h", burst: 10 }];
       const lookup = () => Promise.resolve(own);
       const { engine } = engineOf(file(kind), { lookup });
       await engine.peek(asking(USER));
       await settled();
       await engine.consume({ ...asking(USER), cost: 10 });
-      own = [{ limit: 12, period: "1h" }];
+      own = [{ limit: 12, period: "1h", burst: 12 }];
       engine.forgetLookups();
       assert.equal((await engine.peek(asking(USER))).allowed, kind === "wait", kind);
       await settled();
@@ -481,14 +493,14 @@ describe("limits of a key's own", () => {
     engine.forgetLookups();
     const late = engine.peek({ ...asking(USER), cost: 0 });
     assert.equal(asked.length, 2);
-    answers[1]!([{ limit: 7, period: "1m" }]);
+    answers[1]!([{ limit: 7, period: "1m", burst: 7 }]);
     assert.equal((await late).decision?.limit, 7);
-    answers[0]!([{ limit: 5, period: "1m" }]);
+    answers[0]!([{ limit: 5, period: "1m", burst: 5 }]);
     assert.equal((await early).decision?.limit, 5);
     assert.equal((await engine.peek(asking(USER))).decision?.limit, 7);
   });
 
-  const five = { limit: 5, period: "1m" } as const;
+  const five = { limit: 5, period: "1m", burst: 5 } as const;
   const failing: readonly [name: string, lookup: () => Promise<KeyLimits>, error: RegExp][] = [
     [
       "do not come in time",
@@ -613,7 +625,7 @@ for (const [name, store] of [["", asyncMemoryStore()], [" of another realm", for
   test(`on a store that answers by promises${name} every verdict is the same`, async () => {
     const file = shop([
       { key: "user", limits: two() },
-      { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+      { key: "address", shadow: true, limits: [{ limit: 1, period: "1m", burst: 1 }] },
       { key: "plan", quota: true, limits: two() },
     ]);
     const plan: Entry = ["plan", "free"];

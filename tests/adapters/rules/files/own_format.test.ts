@@ -64,7 +64,7 @@ rules:
       - { limit: 100, period: 1m, burst: 20 }
       - { algorithm: slidingWindow, limit: 1000, period: 1h, precision: 1m, name: hourly }
   - { key: user, value: admin, unlimited: true }
-  - { key: user, value: "bot-*", share: true, shadow: true, limits: [{ limit: 5, period: 1000 }] }
+  - { key: user, value: "bot-*", share: true, shadow: true, limits: [{ limit: 5, period: 1000, burst: 5 }] }
   - key: path
     value: /v1/*
     rules:
@@ -95,7 +95,7 @@ routes:
 
 test("JSON needs no package: it is read alike without a parser of YAML", () => {
   const read = (text: string) => readRules([{ name: "rules.json", text }], undefined);
-  const limits = '[{ "limit": 3, "period": "1h" }]';
+  const limits = '[{ "limit": 3, "period": "1h", "burst": 3 }]';
   const text = `{ "domain": "shop", "rules": [{ "key": "a:b", "limits": ${limits} }] }`;
   assert.equal(read(text).rules?.rules.length, 1);
   const envoy = '{ "domain": "e", "descriptors": [{ "key": "a", "rate_limit": ' +
@@ -118,7 +118,10 @@ test("JSON needs no package: it is read alike without a parser of YAML", () => {
 });
 
 test("JSON is read as well, and an error in it has its line", () => {
-  const file = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 1, period: "1s" }] }] };
+  const file = {
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit: 1, period: "1s", burst: 1 }] }],
+  };
   assert.deepEqual(problemsOf(JSON.stringify(file)), []);
   assert.deepEqual(problemsOf('{\n "domain": "shop",\n "rules": 1\n}'), [
     "rules.yaml:3:11: error: rules: expected a list, not 1",
@@ -146,7 +149,7 @@ describe("every error has its file, line, path and expectation:", () => {
       "rules.yaml:4:23: error: rules[0].limits[0].limit: expected an integer of at least 0, not -1",
     ],
     [
-      ruleOf("limits: [{ limit: 1, period: 1 second }]"),
+      ruleOf("limits: [{ limit: 1, period: 1 second, burst: 1 }]"),
       'rules.yaml:4:34: error: rules[0].limits[0].period: expected a period such as "500ms", "10s", "1m", "1h", "1d", not "1 second"',
     ],
     [
@@ -185,7 +188,7 @@ describe("every error has its file, line, path and expectation:", () => {
   }
 
   test("and all of them are reported at once", () => {
-    const text = ruleOf("shadow: 1", "limits: [{ limit: 1, period: 0 }]", "nmae: x");
+    const text = ruleOf("shadow: 1", "limits: [{ limit: 1, period: 0, burst: 1 }]", "nmae: x");
     assert.equal(problemsOf(text).length, 3);
   });
 });
@@ -277,7 +280,7 @@ describe("rules that would do harm are refused:", () => {
   test("a limit's name that cannot stand in a header field", () => {
     for (const name of ["gr\u00fc\u00dfe", "a\\nb"]) {
       const { rules, problems } = read(
-        `domain: a\nrules:\n  - key: b\n    limits: [{ limit: 1, period: 1s, name: "${name}" }]\n`,
+        `domain: a\nrules:\n  - key: b\n    limits: [{ limit: 1, period: 1s, burst: 1, name: "${name}" }]\n`,
       );
       assert.equal(rules, undefined);
       assert.match(problems.map(problemText).join("\n"), /name: expected .*printable ASCII/);
@@ -300,7 +303,7 @@ describe("a warning, and the rules hold:", () => {
       "a limit that never binds",
       ruleOf(
         "limits:",
-        "  - { limit: 1, period: 1s }",
+        "  - { limit: 1, period: 1s, burst: 1 }",
         "  - { algorithm: slidingLog, limit: 100000, period: 1d }",
       ),
       "rules.yaml:6:9: warning: rules[0].limits[1]: this limit (100000-in-86400s) has no effect, because 1-in-1s is always reached first",
@@ -312,12 +315,12 @@ describe("a warning, and the rules hold:", () => {
     ],
     [
       "a name that is no rule's",
-      ruleOf("limits: [{ limit: 1, period: 1s }]", "replaces: [other]"),
+      ruleOf("limits: [{ limit: 1, period: 1s, burst: 1 }]", "replaces: [other]"),
       "rules.yaml:5:16: warning: rules[0].replaces[0]: this domain has no rule named other",
     ],
     [
       "a cost above every limit",
-      ruleOf("limits: [{ limit: 1, period: 1s }]") +
+      ruleOf("limits: [{ limit: 1, period: 1s, burst: 1 }]") +
       "routes: [{ cost: 2, descriptors: [{ user: '{address}' }] }]\n",
       "rules.yaml:5:18: warning: routes[0].cost: every limit of this domain is too small for a cost of 2",
     ],
@@ -328,12 +331,12 @@ describe("a warning, and the rules hold:", () => {
     ],
     [
       "a parent that shadows the generic rule",
-      "domain: shop\nrules:\n  - { key: a, limits: [{ limit: 1, period: 1s }] }\n  - { key: a, value: b, rules: [{ key: c, unlimited: true }] }\n  - { key: a, value: d, blocked: true }\n",
+      "domain: shop\nrules:\n  - { key: a, limits: [{ limit: 1, period: 1s, burst: 1 }] }\n  - { key: a, value: b, rules: [{ key: c, unlimited: true }] }\n  - { key: a, value: d, blocked: true }\n",
       "rules.yaml:4:22: warning: rules[1].value: this rule has no limits, and calls for this value alone pass those of a without a value",
     ],
     [
       "a path whose case decides",
-      ruleOf("limits: [{ limit: 1, period: 1s }]") +
+      ruleOf("limits: [{ limit: 1, period: 1s, burst: 1 }]") +
       "routes: [{ path: '/:id(a)/b', descriptors: [{ user: '{address}' }] }, { path: /x, ignoreCase: false, descriptors: [{ user: '{address}' }] }, { path: '/:id/(b)/*', descriptors: [{ user: '{address}' }] }]\n",
       "rules.yaml:5:18: warning: routes[0].path: this path is case-sensitive, but Express, Koa and others ignore case, so a client can avoid the limit by another spelling: set ignoreCase to true, or to false if your server is case-sensitive",
     ],

@@ -25,7 +25,7 @@ const whole = [["login", "/login"], ["files", "/files/*"]]
   .map(([route, path]) => ({ path, ignoreCase: true, descriptors: [{ route }] }));
 const file = {
   domain: "shop",
-  rules: [{ key: "route", limits: [{ limit: 1, period: "1h" }] }],
+  rules: [{ key: "route", limits: [{ limit: 1, period: "1h", burst: 1 }] }],
   routes: [...part, ...whole],
 };
 

@@ -27,7 +27,7 @@ function rulesOf(limit: number, domain = "shop"): string {
   return `domain: ${domain}
 rules:
   - key: user
-    limits: [{ limit: ${limit}, period: 1h }]
+    limits: [{ limit: ${limit}, period: 1h, burst: ${limit} }]
   - key: address
     unlimited: true
 ...
@@ -319,10 +319,18 @@ withRedis("Redis", (redis) => {
     }));
 
   test("holds limits of keys of their own", () => {
-    const rules = [{ key: "user", lookup: "wait", limits: [{ limit: 10, period: "1h" }] }];
+    const rules = [{
+      key: "user",
+      lookup: "wait",
+      limits: [{ limit: 10, period: "1h", burst: 10 }],
+    }];
     const documents = { "shop.json": JSON.stringify({ domain: "shop", rules }) };
     return followingRedis(documents, {}, async ({ client, engine, source }) => {
-      const own = [{ limit: 3, period: "1h" }, { algorithm: "slidingLog", limit: 9, period: "1d" }];
+      const own = [{ limit: 3, period: "1h", burst: 3 }, {
+        algorithm: "slidingLog",
+        limit: 9,
+        period: "1d",
+      }];
       await client.hSet("tidegate:limits", {
         "shop/user=42": JSON.stringify(own),
         "shop/user=43": '"blocked"',

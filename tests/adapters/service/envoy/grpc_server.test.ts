@@ -246,7 +246,7 @@ describe("Envoy's gRPC", () => {
         domain: "shop",
         rules: [
           { key: "path", value: "/api/*/open", unlimited: true },
-          { key: "path", value: "/api/*", limits: [{ limit: 1, period: "1h" }] },
+          { key: "path", value: "/api/*", limits: [{ limit: 1, period: "1h", burst: 1 }] },
         ],
       }),
     }));

@@ -11,8 +11,8 @@ const LLM: RuleFile = {
   domain: "llm",
   rules: [
     { key: "stream", limits: [STREAMS] },
-    { key: "request", name: "requests", limits: [{ limit: 60, period: "1h" }] },
-    { key: "tokens", limits: [{ limit: 10_000, period: "1d" }] },
+    { key: "request", name: "requests", limits: [{ limit: 60, period: "1h", burst: 60 }] },
+    { key: "tokens", limits: [{ limit: 10_000, period: "1d", burst: 10_000 }] },
     {
       key: "money",
       limits: [{ algorithm: "calendarWindow", limit: 100, every: "year", zone: "UTC" }],

@@ -74,7 +74,7 @@ testOnce(
         ...SHOP,
         rules: [...SHOP.rules, {
           key: "card",
-          limits: [{ limit: 3, period: "1h", blockable: true }],
+          limits: [{ limit: 3, period: "1h", burst: 3, blockable: true }],
         }],
       }),
     }),

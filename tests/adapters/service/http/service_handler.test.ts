@@ -44,7 +44,7 @@ describe("the service", () => {
 
   test("blocks keys of limits that are blockable, and tells the log why, not whom", async () => {
     const events: LogEvent[] = [];
-    const limits = [{ limit: 3, period: "1h", blockable: true }, {
+    const limits = [{ limit: 3, period: "1h", burst: 3, blockable: true }, {
       limit: 9,
       period: "1d",
     }] as const;
@@ -212,7 +212,7 @@ describe("the service", () => {
 
   test("counts the rules that there are, by the names that they have", () => {
     const source = objectSource({ domain: "shop", rules: [] });
-    const limits = [{ limit: 9, period: "1h" }] as const;
+    const limits = [{ limit: 9, period: "1h", burst: 9 }] as const;
     return withService(async (service) => {
       for (const name of ["old", "new"]) {
         source.set({ domain: "shop", rules: [{ key: "user", name, limits }] });
@@ -333,7 +333,11 @@ describe("the service refuses with a problem:", () => {
     }));
 
   test("more limits at once than the store charges", async () => {
-    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const limits = [{ limit: 2, period: "1m", burst: 2 }, {
+      limit: 3,
+      period: "1h",
+      burst: 3,
+    }] as const;
     const rules = objectSource({ domain: "shop", rules: [{ key: "user", limits }] });
     const errors: unknown[] = [];
     const log = ({ level, error }: LogEvent) => level === "error" && errors.push(error);
@@ -505,7 +509,7 @@ describe("Envoy's JSON", () => {
   for (const charge of ["together", "each"] as const) {
     test(`is checked, then reports what was used: where charged ${charge}, debt is over the limit`, () => {
       const limits = [
-        { limit: 1_000, period: "1h" as const },
+        { limit: 1_000, period: "1h" as const, burst: 1_000 },
         { algorithm: "slidingLog" as const, limit: 500, period: "1d" as const },
       ];
       const rules = objectSource({
@@ -600,12 +604,17 @@ test("a policy has one name, in fields and bodies, whatever other rules hold", a
   const rules = objectSource({
     domain: "shop",
     rules: [
-      { key: "a", name: "first", limits: [{ limit: 2, period: "1h" }] },
-      { key: "b", limits: [{ limit: 2, period: "1h" }] },
+      { key: "a", name: "first", limits: [{ limit: 2, period: "1h", burst: 2 }] },
+      { key: "b", limits: [{ limit: 2, period: "1h", burst: 2 }] },
       {
         key: "c",
         name: "third",
-        limits: [{ limit: 1, period: "1h" }, { limit: 9, period: "1d", name: "daily" }],
+        limits: [{ limit: 1, period: "1h", burst: 1 }, {
+          limit: 9,
+          period: "1d",
+          burst: 9,
+          name: "daily",
+        }],
       },
     ],
     routes: ["a", "b", "c"].map((key) => ({
@@ -757,7 +766,7 @@ describe("a check for a proxy", () => {
       objectSource({
         domain: "shop",
         ipv6Prefix,
-        rules: [{ key: "address", limits: [{ limit: 1, period: "1h" }] }],
+        rules: [{ key: "address", limits: [{ limit: 1, period: "1h", burst: 1 }] }],
         routes: [{ descriptors: [{ address: "{address}" }] }],
       });
     assert.deepEqual(await statuses({ rules: rules() }), [200, 200, 200]);

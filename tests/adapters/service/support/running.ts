@@ -10,11 +10,11 @@ import { serve, type ServeOptions, type Service } from "../../../../adapters/ser
 export const SHOP: RuleFile = {
   domain: "shop",
   rules: [
-    { key: "user", name: "per-user", limits: [{ limit: 3, period: "1h" }] },
+    { key: "user", name: "per-user", limits: [{ limit: 3, period: "1h", burst: 3 }] },
     { key: "user", value: "admin", unlimited: true },
     { key: "user", value: "mallory", blocked: true },
-    { key: "plan", shadow: true, limits: [{ limit: 1, period: "1h" }] },
-    { key: "big", limits: [{ limit: 1_000_000, period: "1h" }] },
+    { key: "plan", shadow: true, limits: [{ limit: 1, period: "1h", burst: 1 }] },
+    { key: "big", limits: [{ limit: 1_000_000, period: "1h", burst: 1_000_000 }] },
     {
       key: "route",
       value: "login",
@@ -44,7 +44,7 @@ export function oneRule(
   rule: Partial<RuleFile["rules"][number]> = {},
   lookup?: KeyLookup,
 ): ObjectSource {
-  const rules = [{ key, limits: [{ limit, period: "1d" as const }], ...rule }];
+  const rules = [{ key, limits: [{ limit, period: "1d" as const, burst: limit }], ...rule }];
   return objectSource({ domain: "shop", rules, routes }, lookup);
 }
 

@@ -103,7 +103,7 @@ describe("2 threads over the shared store", () => {
   testOnce("keep the use under a changed limit", () => {
     const file = (limit: number) => ({
       domain: "shop",
-      rules: [{ key: "user", limits: [{ limit, period: "1d" as const }] }],
+      rules: [{ key: "user", limits: [{ limit, period: "1d" as const, burst: limit }] }],
     });
     const source = objectSource(file(100));
     return withService(async (service) => {
@@ -139,7 +139,7 @@ describe("2 threads over the shared store", () => {
 function sourceOfLimits(own: string, limit: number) {
   return {
     ...oneRule("user", 1, [], { lookup: "wait" }),
-    limits: [{ limit, period: "1d" }] as const,
+    limits: [{ limit, period: "1d", burst: limit }] as const,
     async lookup(_domain: string, key: string) {
       return await Promise.resolve(key === own ? this.limits : undefined);
     },
@@ -163,7 +163,7 @@ const LARGE = (period: string) =>
   Array.from(
     { length: PATTERNS },
     (_, index) =>
-      `  - { key: path, value: "/v1/${index}/*", limits: [{ limit: 9, period: ${period} }] }\n`,
+      `  - { key: path, value: "/v1/${index}/*", limits: [{ limit: 9, period: ${period}, burst: 9 }] }\n`,
   ).join("") + "...\n";
 
 for (const threads of isLong() ? [1, 2] : [1]) {
@@ -208,10 +208,10 @@ describe("a reload under load", () => {
 rules:
   - { key: user, name: user-${name}, limits: [{ limit: ${
       name === "a" ? 1_000_000 : 2_000_000
-    }, period: 1h }] }
+    }, period: 1h, burst: 9 }] }
   - { key: plan, name: plan-${name}, limits: [{ limit: ${
       name === "a" ? 3_000_000 : 4_000_000
-    }, period: 1h }] }
+    }, period: 1h, burst: 9 }] }
 ...
 `;
 

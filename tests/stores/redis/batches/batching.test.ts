@@ -204,7 +204,7 @@ describe("a batch", () => {
         const encode = (): string => {
           throw new Error("There are no words for it");
         };
-        const plain = gcra({ limit: 10, period: "1m" });
+        const plain = gcra({ limit: 10, period: "1m", burst: 10 });
         const bad = { ...plain, id: "bad", codec: { ...plain.codec, encode } };
         const wordless = limiter(bad, { store, prefix: "api" });
         await good.peek("a");
@@ -222,7 +222,7 @@ describe("a batch", () => {
 
     test(`by ${commit} keeps units that never come back for a bounded time, and refuses nonsense`, () =>
       withFake({ commit }, async ({ store, limiter: good, fake }) => {
-        const plain = gcra({ limit: 10, period: "1m" });
+        const plain = gcra({ limit: 10, period: "1m", burst: 10 });
         const resetting = (resetAfter: number, id: string) => {
           const { take, decide, charge } = plain.internals!.halves!;
           const halves = {
@@ -273,7 +273,7 @@ test("a charge goes by the script, several at once by compare and set, and none 
     assert.equal((await one.charge("a", 12)).debt, 2);
     const { debt } = await one.charge("a", 2 ** 40);
     assert.equal((await one.charge("a", 1)).debt, debt);
-    const two = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "two" });
+    const two = limiter(gcra({ limit: 1, period: "1d", burst: 1 }), { store, prefix: "two" });
     const entries = [one, two].map((limiter) => ({ limiter, key: "a", charge: true }));
     assert.equal((await consumeAll(entries)).allowed, true);
     assert.equal((await two.peek("a", 0)).remaining, 0);
@@ -344,7 +344,10 @@ describe("calls that are committed otherwise", () => {
   test("the first settled reservation of a key costs a race, the next ones none", () =>
     withFake({ commit: "script" }, async ({ store }) => {
       // The notes of a settlement are soon over, and then the next reservation goes by the script.
-      const wide = limiter(gcra({ limit: 100_000_000, period: "1h" }), { store, prefix: "wide" });
+      const wide = limiter(gcra({ limit: 100_000_000, period: "1h", burst: 100_000_000 }), {
+        store,
+        prefix: "wide",
+      });
       for (let turn = 0; turn < 50; turn++) {
         const { receipt } = await wide.reserve("a", 2);
         await wide.settle("a", receipt!, 1);
@@ -385,7 +388,8 @@ describe("a store", () => {
     for (const tag of ["", 5, null, undefined, {}]) {
       const store = redisStore(createClient(), { hashTag: () => tag as string });
       assert.throws(
-        () => limiter(gcra({ limit: 1, period: 1 }), { store, prefix: "api" }).consume("a"),
+        () =>
+          limiter(gcra({ limit: 1, period: 1, burst: 1 }), { store, prefix: "api" }).consume("a"),
         /hashTag must be a non-empty string/,
       );
     }
@@ -469,7 +473,7 @@ describe("keys", () => {
 for (const commit of MODES) {
   test(`a reducer that throws fails its own call, and breaks no connection, by ${commit}`, () =>
     withFake({ commit }, async ({ store, limiter: api }) => {
-      const algorithm: Algorithm<unknown> = gcra({ limit: 10, period: "1d" });
+      const algorithm: Algorithm<unknown> = gcra({ limit: 10, period: "1d", burst: 10 });
       const own = limiter({
         ...algorithm,
         id: "own",

@@ -81,7 +81,7 @@ withRedis("a key of Redis that another process has claimed", (_redis, { storeOf,
         const [seconds, micros] = await client.sendCommand<string[]>(["TIME"]);
         return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
       };
-      const api = limiter(gcra({ limit: 9, period: "1h" }), {
+      const api = limiter(gcra({ limit: 9, period: "1h", burst: 9 }), {
         store: storeOf({ commit }),
         prefix: commit,
       });

@@ -151,7 +151,10 @@ for (const commit of MODES) {
 
     test("two limits of a key whose slot is in two places are decided one by one", () =>
       withApi({ commit }, async ({ nodes, store, api, keys: [key] }) => {
-        const apis = [api, limiter(gcra({ limit: 2, period: "1d" }), { store, prefix: "api" })];
+        const apis = [
+          api,
+          limiter(gcra({ limit: 2, period: "1d", burst: 2 }), { store, prefix: "api" }),
+        ];
         await api.consume(key);
         nodes[0]!.faults = ([name, ...args]) => {
           const keys = name === "MGET" ? args.length : name === "EVALSHA" ? Number(args[1]) : 1;

@@ -190,7 +190,11 @@ export function worker({ handle, shared, counts }: Work) {
         return admitted;
       }
       case "acquire": {
-        const waiting = limiterOn(store, gcra({ limit: job.limit, period: "1h" }), clock)
+        const waiting = limiterOn(
+          store,
+          gcra({ limit: job.limit, period: "1h", burst: job.limit }),
+          clock,
+        )
           .acquire(job.key);
         Atomics.sub(flags, 0, 1);
         return waiting.then(({ allowed }) => allowed);

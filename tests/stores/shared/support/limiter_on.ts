@@ -5,7 +5,7 @@ import type { SyncStore } from "../../../../core/store.ts";
 export const NOW = 1_790_000_000_000;
 
 /** Five calls an hour. */
-export const five: Algorithm = gcra({ limit: 5, period: "1h" }) as Algorithm;
+export const five: Algorithm = gcra({ limit: 5, period: "1h", burst: 5 }) as Algorithm;
 
 /** A limiter on a store, by a clock that stands still without another one. */
 export function limiterOn(

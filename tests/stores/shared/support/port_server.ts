@@ -31,11 +31,14 @@ if (isMainThread) {
   console.log(`port ${port}`);
 } else {
   const { handle, port } = workerData;
-  const api = limiter(gcra({ limit: Number(process.env.LIMIT), period: "1d" }), {
-    store: attachSharedStore(handle),
-    prefix: "port",
-    clock: () => 1_790_000_000_000,
-  });
+  const api = limiter(
+    gcra({ limit: Number(process.env.LIMIT), period: "1d", burst: Number(process.env.LIMIT) }),
+    {
+      store: attachSharedStore(handle),
+      prefix: "port",
+      clock: () => 1_790_000_000_000,
+    },
+  );
   const answer = () => api.consume("all").allowed ? 200 : 429;
   if (Bun !== undefined) {
     const fetch = () => new Response(null, { status: answer() });

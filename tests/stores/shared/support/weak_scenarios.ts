@@ -39,7 +39,7 @@ export interface Scenario {
   check(): void;
 }
 
-const number = gcra({ limit: LIMIT, period: "1h" });
+const number = gcra({ limit: LIMIT, period: "1h", burst: LIMIT });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
 
@@ -148,7 +148,7 @@ function hold(open: () => SharedStore, algorithm: Algorithm, keys: readonly stri
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
   "find and replace a number": () => admitting(number, 2, 2, take("one"), {}),
   "find and replace a number, again and again": () =>
-    admitting(gcra({ limit: 50, period: "1h" }), 2, 6, take("one"), { blocks: 7 }),
+    admitting(gcra({ limit: 50, period: "1h", burst: 50 }), 2, 6, take("one"), { blocks: 7 }),
   "insert a key": () => admitting(number, 2, 1, take("one"), {}, []),
   "insert two keys": () =>
     admitting(
@@ -232,7 +232,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     ),
   "two keys at once, and eight calls on one of them, whose blocks come round": () =>
     admitting(
-      gcra({ limit: 50, period: "1h" }),
+      gcra({ limit: 50, period: "1h", burst: 50 }),
       2,
       8,
       (api, got, thread) => {
@@ -257,7 +257,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     ),
   "give units back to one that waits": () => {
     const { handle, narrow, open } = narrowStore({});
-    const single = gcra({ limit: 1, period: "1h" });
+    const single = gcra({ limit: 1, period: "1h", burst: 1 });
     hold(open, single, ["one"]);
     let isRefused = false;
     const scripts = [
