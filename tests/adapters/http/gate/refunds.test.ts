@@ -112,7 +112,7 @@ describe("a refund of a request that failed late", () => {
     const rules = await requestRules({
       domain: "shop",
       routes: [{ path: "/", descriptors: [{ from: "{address}" }] }],
-      rules: [{ key: "from", limits: [RATE] }],
+      rules: [{ key: "from", limits: [BUCKET] }],
     }, { clock });
     const call = { method: "GET", path: "/", address: KEY, header: () => null };
     const decide = async () => await rules.decide(call, []) as RulesDecision;
