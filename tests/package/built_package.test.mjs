@@ -141,7 +141,7 @@ test("bad options are refused by name", () => {
 
 test("the command checks rules, and has the page beside it", () => {
   const file = new URL("rules.json", import.meta.url);
-  const rules = [{ key: "user", limits: [{ limit: -1, period: "1s" }] }];
+  const rules = [{ key: "user", limits: [{ limit: -1, period: "1s", burst: 1 }] }];
   writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
   const command = fileURLToPath(new URL(manifest.bin.tidegate, home));
   const { status, stderr } = spawnSync(process.execPath, [command, "lint", fileURLToPath(file)], {

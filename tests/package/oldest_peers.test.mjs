@@ -13,7 +13,8 @@ import { algorithmLaws } from "tidegate/testing";
 const rules = objectSource({ domain: "shop", rules: [{ key: "user", unlimited: true }] });
 
 test("yaml reads rules", async () => {
-  const text = "domain: shop\nrules:\n  - { key: user, limits: [{ limit: -1, period: 1s }] }\n";
+  const text =
+    "domain: shop\nrules:\n  - { key: user, limits: [{ limit: -1, period: 1s, burst: 1 }] }\n";
   const { problems } = readRules([{ name: "rules.yaml", text }], await yamlReader());
   assert.deepEqual(problems.map(({ line, column }) => [line, column]), [[3, 36]]);
 });

@@ -50,7 +50,7 @@ const verdict = fc.record({
       ),
       limit: fc.integer({ min: 1, max: 4 }),
       period: fc.constantFrom(100, 1_000),
-    }),
+    }).map((each) => /gcra|Bucket/.test(each.algorithm) ? { ...each, burst: each.limit } : each),
     { minLength: 1, maxLength: 2, selector: (each: LimitOptions) => algorithmOf(each).id },
   ),
   shadow: fc.constantFrom(false, false, true),

@@ -15,8 +15,8 @@ import { fcOptions } from "../../../support/seed.ts";
 const rate = { limit: 10, period: "1m" } as const;
 const LIMITS: readonly LimitOptions[] = [
   { ...rate, burst: 5 },
-  { ...rate, algorithm: "tokenBucket", refill: "interval" },
-  { ...rate, algorithm: "leakyBucket" },
+  { ...rate, algorithm: "tokenBucket", burst: 10, refill: "interval" },
+  { ...rate, algorithm: "leakyBucket", burst: 10 },
   { ...rate, algorithm: "leakyQueue", queue: 5 },
   { ...rate, algorithm: "fixedWindow" },
   { ...rate, algorithm: "fixedWindow", anchor: "first" },

@@ -145,7 +145,7 @@ describe("every error has its file, line, path and expectation:", () => {
       'rules.yaml:2:9: error: charge: expected one of together, each, not "all"',
     ],
     [
-      ruleOf("limits: [{ limit: -1, period: 1s }]"),
+      ruleOf("limits: [{ limit: -1, period: 1s, burst: 1 }]"),
       "rules.yaml:4:23: error: rules[0].limits[0].limit: expected an integer of at least 0, not -1",
     ],
     [

@@ -334,7 +334,7 @@ withRedis("Redis", (redis) => {
       await client.hSet("tidegate:limits", {
         "shop/user=42": JSON.stringify(own),
         "shop/user=43": '"blocked"',
-        "shop/user=44": '[{ "limit": "many", "period": "1h" }]',
+        "shop/user=44": '[{ "limit": "many", "period": "1h", "burst": 1 }]',
       });
       const ask = (user: string) =>
         engine.peek({ domain: "shop", descriptors: [{ entries: [["user", user]] }] });
