@@ -13,7 +13,9 @@ import type { Operation, Store, StoreBase } from "../../core/store.ts";
 import { block } from "../../core/verbs/block.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
+import { refund } from "../../core/verbs/refund.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
+import { blockEnds } from "./block_ends.ts";
 import { keyedCache } from "./keyed_cache.ts";
 import { leasedCall, type LeasedKey } from "./leased_call.ts";
 import { hasShares, leasedPermits } from "./leased_permits.ts";
@@ -23,7 +25,7 @@ type AnyBound = Operation["bound"];
 
 /** The options of `lease`. */
 export interface LeaseOptions {
-  /** The units of one block; an integer of at least 2. */
+  /** The most units of a block; an integer of at least 2. */
   readonly units: number;
   /** The time for which a block may be used, in milliseconds or as text: `"50ms"`. */
   readonly ttl: Period;
@@ -36,15 +38,16 @@ export interface LeaseOptions {
  * without a call to the store.
  *
  * Charges keep to the limit exactly, to the last unit. A block is taken as one call of that cost, and
- * if the store has fewer units left, they are taken one call at a time. But units may be used up to
- * `ttl` after they were charged, and units that nobody has used by then are lost. A call that costs
- * more than its block has left takes the rest from the next block. So the use in any span d is bounded
- * by the units that the policy admits in d + ttl.
+ * if the store has fewer units left, they are taken one call at a time. The blocks of a key begin with
+ * the cost of its first call. They grow twofold while they are used up in their time, up to `units`, and
+ * shrink to what is used of them. A call that costs more than its block has left takes the rest from the
+ * next block.
  *
- * With `gcra({ limit: 1_000, period: "1s", burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second
- * sees at most 100 + 1,050 units used in place of 100 + 1,000. With 10 processes that each see a call
- * now and then, up to 10 * 20 units may be lost every 50 ms. So choose blocks that are small compared
- * with the use of a process in a ttl.
+ * Units may be used up to `ttl` after they were charged. Unused units go back to the store once half of
+ * the `ttl` has passed. They are lost where the process ends, where it is busy for another half, and
+ * under a limiter with a `clock` of its own. So the use in any span d is bounded by the units that the
+ * policy admits in d + ttl: with `gcra({ limit: 1_000, period: "1s", burst: 100 })` and a ttl of 50 ms, a
+ * second sees at most 100 + 1,050 units used in place of 100 + 1,000.
  *
  * Calls that come while a block is being requested get units of it, and share its fate: an error,
  * or the answer of a failure policy, goes to all of them. If the store refuses the block, each
@@ -83,8 +86,8 @@ export interface LeaseOptions {
  * const api = limiter(algorithm, { store, prefix: "api" });
  * const exact = limiter(algorithm, { store: shared, prefix: "api" });
  *
- * assert.equal(api.consume("user:42").allowed, true);
- * assert.equal(exact.peek("user:42", 0).remaining, 90); // a block is gone
+ * for (let call = 0; call < 6; call++) api.consume("user:42"); // blocks of 1, 2 and 4
+ * assert.equal(exact.peek("user:42", 0).remaining, 93); // one unit is left in the last
  * ```
  */
 export function lease<OfStore extends Store>(store: OfStore, options: LeaseOptions): OfStore;
@@ -110,6 +113,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
     return answer;
   }
 
+  const ends = blockEnds(ttl, maxKeys);
   const permits = leasedPermits({ units, ttl, maxKeys });
 
   return wrapStore(store, {
@@ -140,10 +144,12 @@ export function lease(store: Store, options: LeaseOptions): Store {
       const decide = leasedCall({
         take: family.bind(consume).call,
         look: family.bind(peek).call,
+        giveBack: family.bind(refund).call,
         keys: keys.of(family),
         // A single block must not fill an unused limit.
         size: Math.min(units, family.spec.algorithm.capacity - 1),
         ttl,
+        ends,
       });
       return (key, cost: number, now) => decide(key, cost, isLook, now);
     },

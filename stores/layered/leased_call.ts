@@ -12,6 +12,10 @@
  * | answered by a failure policy | get the policy's answer: nothing was taken, and nothing is held |
  * | an error | receive it |
  *
+ * The first block of a key is its first call. A block that was used up in its time is followed by one
+ * of twice its units, and any other block by one of the units that were used of it. The rest of a block
+ * goes back to the store when the block ends (block_ends.ts).
+ *
  * No further request follows an error or a policy's answer, so a store that is away keeps nobody
  * waiting longer than without a lease. A call that is not admitted leaves its units of other blocks to
  * the next call.
@@ -21,12 +25,17 @@ import type { Decision } from "../../core/decision.ts";
 import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
 import { ageDecision } from "./age_decision.ts";
+import type { BlockEnds } from "./block_ends.ts";
 import type { FamilyCache } from "./keyed_cache.ts";
 import { agingTime } from "../process_time.ts";
 
 /** The lease on a key. */
 export interface LeasedKey {
   block: Block | undefined;
+  /** The units of the next block, if the last one has ended. */
+  size: number;
+  /** Whether its block will be ended in time. */
+  isWatched: boolean;
   /** The instant before which no block is worth requesting, because the store has refused one. */
   noBlockUntil: number;
   /** Whether its instants come from the process's time, and not from the caller's clock. */
@@ -35,6 +44,8 @@ export interface LeasedKey {
 
 /** A block of units. It is requested, then given by the store, and handed out here. */
 interface Block {
+  /** Units that were requested. */
+  readonly size: number;
   /** Units that are not promised to a call yet; 0 if the store did not give the block. */
   left: number;
   /** The instant of its request. */
@@ -77,10 +88,13 @@ export interface LimiterLease {
   /** The store's `peek`. */
   readonly look: UnitsCall;
   readonly keys: FamilyCache<LeasedKey>;
-  /** The units of a block. */
+  /** The store's `refund`. */
+  readonly giveBack: UnitsCall;
+  /** The most units of a block. */
   readonly size: number;
   /** Milliseconds for which a block may be used. */
   readonly ttl: number;
+  readonly ends: BlockEnds;
 }
 
 /** `consume` and `peek` of the store, for a block at a time. */
@@ -112,7 +126,13 @@ export function leasedCall(
 function leasedKey(keys: FamilyCache<LeasedKey>, key: string, ownTime: boolean): LeasedKey {
   const known = keys.get(key);
   if (known !== undefined && known.ownTime === ownTime) return known;
-  const made: LeasedKey = { block: undefined, noBlockUntil: -Infinity, ownTime };
+  const made: LeasedKey = {
+    block: undefined,
+    size: 1,
+    isWatched: false,
+    noBlockUntil: -Infinity,
+    ownTime,
+  };
   keys.set(key, made);
   return made;
 }
@@ -139,10 +159,13 @@ function takeShare(block: Block, units: number, dry: boolean): Share {
 }
 
 /** Requests a block and takes units of it. Calls that come before the answer get the other units. */
-function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: number): Share {
+function requestBlock(lease: LimiterLease, call: Call, units: number): Share {
+  const { take, ttl } = lease;
   const { leased, key, now, at } = call;
+  const size = Math.min(lease.size, Math.max(units, nextSize(leased, at, ttl)));
   const left = size - units;
-  const block: Block = { left, at, answered: undefined, given: undefined, denied: undefined };
+  const block: Block = { size, left, at, answered: undefined, given: undefined, denied: undefined };
+  if (left > 0 && now === undefined) watch(lease, leased, key);
   const request = () =>
     andThen(take(key, size, now), (decision) => noteAnswer(decision, block, leased, ttl));
   block.answered = orElse<void>(request, (error) => {
@@ -150,6 +173,37 @@ function requestBlock({ take, size, ttl }: LimiterLease, call: Call, units: numb
     block.denied = { error };
   });
   return { block, units, left };
+}
+
+/**
+ * The units of the next block: twice those of a block that was used up in its time, otherwise as many as
+ * were used of it.
+ */
+function nextSize({ block, size }: LeasedKey, at: number, ttl: number): number {
+  if (block === undefined) return size;
+  const isOver = at - block.at >= ttl;
+  return block.left === 0 && block.denied === undefined && !isOver
+    ? 2 * block.size
+    : Math.max(1, block.size - block.left);
+}
+
+/** Gives the unused rest of a block back, unless the key was forgotten meanwhile. */
+function watch({ keys, ends, giveBack }: LimiterLease, leased: LeasedKey, key: string): void {
+  if (leased.isWatched) return;
+  leased.isWatched = ends.watch({
+    since: () => keys.get(key) === leased ? leased.block?.at : undefined,
+    end(isInTime) {
+      leased.isWatched = false;
+      const { block } = leased;
+      if (!isInTime || block?.given === undefined) return;
+      const { size, left } = block;
+      leased.size = nextSize(leased, block.at, Infinity);
+      leased.block = undefined;
+      block.left = 0;
+      // If it fails, the units are lost.
+      if (left > 0) void orElse<unknown>(() => giveBack(key, left, undefined), () => undefined);
+    },
+  });
 }
 
 /** Notes the store's answer to a block. */

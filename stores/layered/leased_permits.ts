@@ -19,7 +19,6 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { bindOnce } from "../../core/bind_once.ts";
-import { LONGEST_TIMER } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { newPermitId } from "../../core/limiter/permit_ids.ts";
@@ -40,6 +39,7 @@ import { share, type Shared } from "../../core/verbs/share.ts";
 import type { AnyCall } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
 import { agingTime } from "../process_time.ts";
+import { inBackground } from "./in_background.ts";
 
 /** The options of leased permits. */
 export interface PermitLease {
@@ -457,11 +457,4 @@ function underWay(
     return it;
   });
   return pool[kind] = pending;
-}
-
-/** Calls back later. The wait does not keep the process alive. */
-function inBackground(milliseconds: number, run: () => void): unknown {
-  const timer: unknown = setTimeout(run, Math.min(milliseconds, LONGEST_TIMER));
-  (timer as { unref?(): void }).unref?.();
-  return timer;
 }

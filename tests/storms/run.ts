@@ -16,6 +16,7 @@ import { slowNetwork } from "./slow_network.ts";
 import { stalledServer } from "./stalled_server.ts";
 import type { Row, Storm } from "./storm.ts";
 import { terminatedBackend } from "./terminated_backend.ts";
+import { thinLease } from "./thin_lease.ts";
 
 const STORMS: readonly Storm[] = [
   slowNetwork,
@@ -25,6 +26,7 @@ const STORMS: readonly Storm[] = [
   lockedRow,
   terminatedBackend,
   longReader,
+  thinLease,
 ];
 
 const wanted = process.argv[2] ?? "";

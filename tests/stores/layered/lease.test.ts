@@ -66,16 +66,17 @@ describe("lease", () => {
     let calls = 0;
     const store = wrapStore(memoryStore(), {
       call: (bound) => (...request) => {
-        if (++calls === 3) throw away;
+        if (++calls === 4) throw away;
         return bound.call(...request);
       },
     }) as SyncStore;
-    const api = leased(store, TEN, gcra({ limit: 1, period: "1h", burst: 15 }));
+    const api = leased(store, TEN, gcra({ limit: 1, period: "1h", burst: 25 }));
+    api.consume("k", 10);
     api.consume("k");
     // Nine units of the block; a second one is refused, and the store fails at the unit that lacks.
     assert.throws(() => api.consume("k", 10), away);
     assert.equal(api.consume("k", 9).allowed, true);
-    assert.equal(calls, 3);
+    assert.equal(calls, 4);
   });
 
   for (const reset of ["reset", "resetAll"] as const) {
@@ -100,17 +101,21 @@ describe("lease", () => {
 
   /** Costs of calls, and the units left in the store after each. */
   const taken: Readonly<Record<string, readonly (readonly [cost: number, left: number])[]>> = {
-    "takes a block at a time, and hands it out": [
-      ...Array<[number, number]>(10).fill([1, 90]),
-      [1, 80],
-      [1, 80],
+    "takes blocks that grow up to their most, and hands them out": [
+      [1, 99],
+      ...Array<[number, number]>(2).fill([1, 97]),
+      ...Array<[number, number]>(4).fill([1, 93]),
+      ...Array<[number, number]>(8).fill([1, 85]),
+      ...Array<[number, number]>(10).fill([1, 75]),
+      [1, 65],
     ],
     "keeps a block when a larger call needs one of its own": [
-      [1, 90],
-      [10, 80],
+      [10, 90],
       [1, 80],
       [10, 70],
-      [8, 70],
+      [1, 70],
+      [10, 60],
+      [8, 60],
     ],
     "lets a larger cost through to the store": [[60, 40], [40, 0]],
   };
@@ -237,32 +242,35 @@ describe("lease", () => {
   test("loses the rest of a block when its time is over", () => {
     let now = 0;
     const api = leased(memoryStore(), { units: 10, ttl: 50 }, hourly, () => now);
+    api.consume("k", 10);
     api.consume("k");
     now = 49;
     api.consume("k");
-    assert.equal(api.peek("k", 0).remaining, 90);
+    assert.equal(api.peek("k", 0).remaining, 80);
     now = 50;
-    assert.equal(api.consume("k").remaining, 80);
+    // The next one has as many units as were used.
+    assert.equal(api.consume("k").remaining, 78);
   });
 
   test("forgets its block with the key", () => {
     const { api } = leasing();
+    api.consume("k", 10);
     api.consume("k");
     api.reset("k");
     assert.equal(api.peek("k", 0).remaining, 100);
     api.consume("k");
-    assert.equal(api.peek("k", 0).remaining, 90);
+    assert.equal(api.peek("k", 0).remaining, 99);
   });
 
   test("calls at once that need several blocks ask for all of them at once", async () => {
     const { api, held } = leasingLater();
-    const calls = Array.from({ length: 95 }, () => api.consume("k"));
-    assert.equal(held.count(), 10);
+    const calls = Array.from({ length: 92 }, () => api.consume("k"));
+    assert.equal(held.count(), 12);
     held.release();
     const decisions = await Promise.all(calls);
     assert.ok(decisions.every(({ allowed }) => allowed));
-    assert.deepEqual(decisions.slice(-5).map(({ remaining }) => remaining), [9, 8, 7, 6, 5]);
-    const others = await Promise.all(Array.from({ length: 5 }, () => api.consume("k")));
+    assert.deepEqual(decisions.slice(-5).map(({ remaining }) => remaining), [10, 10, 10, 9, 8]);
+    const others = await Promise.all(Array.from({ length: 3 }, () => api.consume("k")));
     assert.ok(others.every(({ allowed }) => allowed));
     assert.equal(held.count(), 0);
   });
@@ -270,10 +278,10 @@ describe("lease", () => {
   test("if the store refuses a block, each of its calls asks once for its own units", async () => {
     const { api, held } = leasingLater(gcra({ limit: 1, period: "1h", burst: 15 }));
     const calls = Array.from({ length: 30 }, () => api.consume("k"));
-    assert.equal(held.count(), 3);
+    assert.equal(held.count(), 6);
     held.release();
     await turn();
-    assert.equal(held.count(), 20);
+    assert.equal(held.count(), 15);
     held.release();
     const decisions = await Promise.all(calls);
     assert.deepEqual(decisions.map(({ allowed }) => allowed), [
@@ -290,9 +298,9 @@ describe("lease", () => {
     const api = leased(first.store);
     const calls = Array.from({ length: 100 }, () => api.consume("k"));
     for (const { status } of await Promise.allSettled(calls)) assert.equal(status, "rejected");
-    assert.equal(first.calls, 10);
+    assert.equal(first.calls, 13);
     await assert.rejects((async () => await api.consume("k"))(), away);
-    assert.equal(first.calls, 11);
+    assert.equal(first.calls, 14);
   });
 
   for (const allowed of [true, false]) {
@@ -306,9 +314,9 @@ describe("lease", () => {
       const api = leased(store);
       const decisions = await Promise.all(Array.from({ length: 100 }, () => api.consume("k")));
       assert.ok(decisions.every((one) => one.source === "policy" && one.allowed === allowed));
-      assert.equal(first.calls, 10);
+      assert.equal(first.calls, 13);
       assert.equal((await api.consume("k")).source, "policy");
-      assert.equal(first.calls, 11);
+      assert.equal(first.calls, 14);
     });
   }
 
@@ -378,16 +386,16 @@ describe("lease", () => {
     limiter(hourly, { store: shared, prefix: "a" }).reset("k");
     const now = limiter(hourly, { store, prefix: "a" });
     now.consume("k");
-    assert.equal(limiter(hourly, { store: shared, prefix: "a" }).peek("k", 0).remaining, 90);
+    assert.equal(limiter(hourly, { store: shared, prefix: "a" }).peek("k", 0).remaining, 99);
   });
 
   test("holds no key forever", () => {
     const { api, exact } = leasing();
     const left = [1_024, 1_025].map((length) => {
-      api.consume("k".repeat(length));
+      for (const cost of [5, 1]) api.consume("k".repeat(length), cost);
       return exact.peek("k".repeat(length), 0).remaining;
     });
-    assert.deepEqual(left, [90, 99]);
+    assert.deepEqual(left, [85, 94]);
   });
 
   test("does not accept an algorithm that delays calls", () => {
@@ -410,7 +418,10 @@ describe("lease", () => {
   test("leaves a unit of a limit that one block would fill", () => {
     const store = memoryStore();
     const few = gcra({ limit: 5, period: "1h", burst: 5 });
-    leased(store, TEN, few).consume("k");
+    const api = leased(store, TEN, few);
+    api.consume("k", 2);
+    api.refund("k", 2);
+    api.consume("k");
     const exact = limiter(few, { store, prefix: "a", clock: () => 0 });
     assert.equal(exact.peek("k", 0).remaining, 1);
   });
@@ -419,11 +430,12 @@ describe("lease", () => {
     let now = 100_000;
     const store = memoryStore();
     const api = leased(store, { units: 10, ttl: 50 }, hourly, () => now);
+    api.consume("k", 10);
     api.consume("k");
     now = 0;
     api.consume("k");
     const exact = limiter(hourly, { store, prefix: "a", clock: () => 100_000 });
-    assert.equal(exact.peek("k", 0).remaining, 80);
+    assert.equal(exact.peek("k", 0).remaining, 79);
   });
 
   for (const units of [0, 1, 2.5]) {

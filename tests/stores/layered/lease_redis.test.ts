@@ -7,11 +7,13 @@ import { lease } from "../../../stores/layered/layered.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { newClient } from "../../support/redis/new_client.ts";
 
+/** Blocks of 1, 2, 4, 8 and 16 units, and 99 of 20 for the other 1,969 calls. */
+const REQUESTS = 5 + 99;
 const PATIENT = { deadline: 5_000 };
 
 withRedis("lease over a real server", (redis) => {
   /**
-   * Two thousand calls at once on one key, by blocks of 20: their answers, and how many requests
+   * Two thousand calls at once on one key, by blocks of up to 20: their answers, and how many requests
    * they were.
    */
   async function crowd(
@@ -37,14 +39,14 @@ withRedis("lease over a real server", (redis) => {
   }
 
   for (const commit of ["watch", "cas"] as const) {
-    test(`by ${commit}, a crowd on one key is one request in twenty`, async () => {
+    test(`by ${commit}, a crowd on one key is about one request in twenty`, async () => {
       const { answers, requests } = await crowd({ ...PATIENT, commit }, 10_000);
-      assert.deepEqual([admitted(answers), requests], [2_000, 100]);
+      assert.deepEqual([admitted(answers), requests], [2_000, REQUESTS]);
     });
 
     test(`by ${commit}, a crowd gets all the units, and not one more`, async () => {
       const { answers, requests } = await crowd({ ...PATIENT, commit }, 1_010);
-      assert.deepEqual([admitted(answers), requests], [1_010, 100 + 1_000]);
+      assert.deepEqual([admitted(answers), requests], [1_010, REQUESTS + 1_009]);
     });
   }
 
@@ -54,7 +56,7 @@ withRedis("lease over a real server", (redis) => {
       for (const answer of answers) {
         assert.ok(answer.status === "rejected" && answer.reason instanceof StoreUnavailableError);
       }
-      assert.equal(requests, 100);
+      assert.equal(requests, REQUESTS);
     } finally {
       redis().signal("SIGCONT");
     }
