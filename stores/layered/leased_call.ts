@@ -196,7 +196,7 @@ function watch({ keys, ends, giveBack }: LimiterLease, leased: LeasedKey, key: s
       leased.isWatched = false;
       const { block } = leased;
       if (!isInTime || block?.given === undefined) return;
-      const { size, left } = block;
+      const { left } = block;
       leased.size = nextSize(leased, block.at, Infinity);
       leased.block = undefined;
       block.left = 0;
