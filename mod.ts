@@ -144,6 +144,10 @@ export {
   memoryStore,
   type MemoryStoreOptions,
   type MemoryStoreStatistics,
-  type RestoreOptions,
 } from "./stores/memory/memory_store.ts";
-export type { RestoredLines } from "./stores/memory/snapshot.ts";
+export {
+  dump,
+  restore,
+  type RestoredLines,
+  type RestoreOptions,
+} from "./stores/memory/snapshot.ts";

@@ -20,24 +20,6 @@ const NOTHING_LEFT = 1 / 16;
  */
 const ALL_LEFT = 14 / 16;
 
-/**
- * How many levels of use there are: eight for eighths of the capacity, one for nothing left, and
- * one for debt.
- */
-export const LEVELS = 10;
-/** The level of a key that has nothing left; the level of debt is above it. */
-export const USED_UP = 8;
-
-/**
- * The most that is subtracted for a key at each level: `level` eighths are in use, and the rest is
- * left. A fraction has at least ten bits, so half a bit is added for rounding.
- */
-const MOST_OFF: readonly number[] = Array.from(
-  { length: LEVELS },
-  (_, level) =>
-    level > USED_UP ? NOTHING_LEFT / 2 : NOTHING_LEFT + ALL_LEFT * (1 - level / USED_UP) + 2 ** -11,
-);
-
 /** The fields of a decision that say how fresh its key is; every `Decision` has them. */
 type Leaving = Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
 
@@ -108,19 +90,9 @@ function withoutShare(freshAt: number): number {
 }
 
 /**
- * Whether a call that left so much must be noted at once, because the key became used up, or no
- * longer is.
+ * The share of its capacity that a key has left, as its instant carries it: more for a larger share, 0
+ * for a key in debt.
  */
-export function leavesUsedUp(remaining: number, level: number): boolean {
-  return remaining === 0 ? level !== USED_UP : level >= USED_UP;
-}
-
-/**
- * The level of use that an instant carries: from 0 (more than seven eighths are left) to 9 (debt).
- */
-export function levelOf(freshAt: number): number {
-  const off = Math.ceil(freshAt) - freshAt;
-  let level = 0;
-  while (level <= USED_UP && off <= MOST_OFF[level + 1]!) level++;
-  return off >= 0 ? level : USED_UP + 1;
+export function leftOf(freshAt: number): number {
+  return freshAt < Infinity ? Math.ceil(freshAt) - freshAt : 0;
 }

@@ -1,19 +1,21 @@
 /*
- * The keys of one limiter in the memory store, and single calls on them.
+ * The keys of one limiter in the memory store, and single calls on them. A call has one of three forms:
  *
- * Each verb runs in one of two functions. One is for states that are numbers, because an engine keeps
- * numbers in registers if a function sees nothing else. The other is for all other states.
+ *   in place   on a known key whose state is an arrival time: the units are taken, given back or looked
+ *              at where the number lies
+ *   known      on any other known key
+ *   any        on a key that the store may not hold, and whatever the other forms do not do
  *
- * Nearly every call takes units of a known key whose state is an arrival time. Such calls have a third
- * function, which an engine inlines whole, whatever else the process does. V8 inlines at most 920
- * bytecodes, and never a bound function. So rare cases are in bound functions.
+ * Nearly all calls have the first form. An engine inlines it whole into a limiter's `consume`, whatever
+ * else the process does. V8 inlines at most 920 bytecodes, and never a bound function, so rare cases
+ * are in bound functions.
  */
 
+import type { Algorithm, ArrivalRate } from "../../core/algorithm.ts";
 import {
   type Capacities,
   capacitiesOf,
   freshInstant,
-  leavesUsedUp,
 } from "../../core/arithmetic/fresh_instant.ts";
 import {
   chargeInPlace,
@@ -23,101 +25,76 @@ import {
 } from "../../core/arithmetic/whole_arrival_time.ts";
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
-import { processTime } from "../process_time.ts";
-import type { Algorithm, ArrivalRate } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
-import { withoutReceipts } from "../../core/algorithms/split_reducer.ts";
 import { keptFor } from "../../core/receipts/receipts_of.ts";
+import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
 import { charge } from "../../core/verbs/charge.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { refund } from "../../core/verbs/refund.ts";
-import { numberIn, WIDTH } from "./expiry_queue.ts";
-import {
-  addKey,
-  afterCall,
-  afterFree,
-  countGrowth,
-  keepBound,
-  keepState,
-  writeCell,
-} from "./keep_state.ts";
+import { processTime } from "../process_time.ts";
+import { keepState, sweep } from "./make_room.ts";
 import {
   dropSlot,
-  heldBytes,
-  makeRoom,
-  requiredBytes,
+  putNumber,
   requireOpen,
   type Slots,
   stateIn,
+  type Table,
   tableOf,
 } from "./slots.ts";
-import { isEmpty, slotBeside, slotOf, type Table } from "./table.ts";
 
-/** The keys of one limiter, as the memory store finds them. */
-export interface MemoryKeys {
-  readonly spec: FamilySpec;
-  readonly algorithm: Algorithm;
-  readonly capacities: Capacities;
-  /** The table of its keys. The store may drop an empty table, and open another in its place. */
-  table: Table;
-  /** The tables of the limiter's older options, in order. */
-  readonly older: readonly Place[];
-}
-
-/** Keys of one algorithm. */
+/** The keys of one algorithm. */
 interface Place {
   readonly algorithm: Algorithm;
+  readonly capacities: Capacities;
+  /** Their table. The store may drop it while it is empty, and list another one in its place. */
   table: Table;
+}
+
+/** The keys of one limiter. */
+export interface MemoryKeys {
+  readonly spec: FamilySpec;
+  readonly own: Place;
+  /** The keys of the limiter's older options, in order. */
+  readonly older: readonly Place[];
 }
 
 /** A verb bound to keys in memory. */
 export interface MemoryBoundVerb<Argument, Answer> extends BoundVerb<Argument, Answer, "sync"> {
   readonly keys: MemoryKeys;
-  /** The verb on states without notes, if it leaves such states without notes. */
-  readonly plain: Steps<Argument, Answer> | undefined;
-  /** The rate, if the verb takes units of keys whose states are arrival times. */
+  /** The rate, if the verb is `consume` and states may be arrival times. */
   readonly rate: ArrivalRate | undefined;
 }
 
 /** Opens a family in the memory store. */
 export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
   const { prefix, algorithm, older } = spec;
-  const keys: MemoryKeys = {
-    spec,
+  const placeOf = (algorithm: Algorithm): Place => ({
     algorithm,
     capacities: capacitiesOf(algorithm),
     table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
-    older: older.map(({ algorithm }) => ({
-      algorithm,
-      table: tableOf(slots, keyFamily(prefix, algorithm.id), algorithm),
-    })),
+  });
+  const keys: MemoryKeys = {
+    spec,
+    own: placeOf(algorithm),
+    older: older.map(({ algorithm }) => placeOf(algorithm)),
   };
+  const arrival = algorithm.internals?.arrival;
   const family: Family<"sync"> = Object.freeze({
     spec,
     bind: bindOnce<"sync">(<Argument, Answer>(verb: Verb<Argument, Answer>) => {
       const steps = verb.on(algorithm);
-      const plain = leavesNotes(verb, algorithm) ? undefined : verb.on(withoutReceipts(algorithm));
-      const call = callOf(slots, keys, verb, steps, plain);
-      const bound: MemoryBoundVerb<Argument, Answer> = {
-        family,
-        verb,
-        steps,
-        call,
-        keys,
-        plain,
-        rate: (verb as unknown) === consume && keys.table.numeric
-          ? algorithm.internals?.arrival
-          : undefined,
-      };
+      const rate = (verb as unknown) === consume ? arrival : undefined;
+      const call = callOf(slots, keys, verb, steps);
+      const bound: MemoryBoundVerb<Argument, Answer> = { family, verb, steps, call, keys, rate };
       return Object.freeze(bound);
     }),
     delete(key: string) {
       requireOpen(slots);
-      for (const place of [keys, ...keys.older]) {
-        const slot = findIn(slots, place, key);
+      for (const place of [keys.own, ...keys.older]) {
+        const slot = slotOf(slots, place, key);
         if (slot !== undefined) dropSlot(slots, slot);
       }
     },
@@ -126,68 +103,61 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
   return family;
 }
 
-/** The slot of a key in a table. The store may have dropped the table meanwhile. */
-function findIn(slots: Slots, place: Place, key: string): number | undefined {
-  return place.table.slots.get(key) ?? findFurtherIn(slots, place, key);
-}
-
-function findFurtherIn(slots: Slots, place: Place, key: string): number | undefined {
-  const { family } = place.table;
-  if (isEmpty(place.table) && slots.tables.has(family)) {
+/** The slot of a key; `undefined` if it is not held. */
+export function slotOf(slots: Slots, place: Place, key: string): number | undefined {
+  const { slots: { size }, family } = place.table;
+  if (size === 0 && slots.tables.has(family)) {
     place.table = tableOf(slots, family, place.algorithm);
   }
-  return slotOf(place.table, key) ?? slotBeside(slots, place.table, key);
+  return place.table.slots.get(key);
 }
 
-/** The slot of a key. A key that holds nothing first takes over its state under older options. */
-export function findKey(
+/** The state of a key that is not held: what it takes over from older options, or a fresh one. */
+export function stateWithoutSlot(
   slots: Slots,
-  keys: MemoryKeys,
+  { spec, older }: MemoryKeys,
   key: string,
   now: number,
-  writes: boolean,
-): number | undefined {
-  const slot = findIn(slots, keys, key);
-  if (slot !== undefined || keys.older.length === 0 || !writes) return slot;
-  return adopt(slots, keys, key, now);
-}
-
-/** The state of a key that holds none under its own options: its state under older ones, or none. */
-export function absentState(slots: Slots, keys: MemoryKeys, key: string, now: number): unknown {
-  return olderState(slots, keys, key, now)?.state ?? keys.spec.algorithm.initial;
-}
-
-function olderState(slots: Slots, keys: MemoryKeys, key: string, now: number) {
-  const { spec, older } = keys;
-  return takeOver(spec, (index) => {
-    const slot = findIn(slots, older[index]!, key);
+): unknown {
+  const { initial } = spec.algorithm;
+  if (older.length === 0) return initial;
+  const taken = takeOver(spec, (index) => {
+    const slot = slotOf(slots, older[index]!, key);
     return slot === undefined ? undefined : stateIn(slots, slot);
   }, now);
+  return taken === undefined ? initial : taken.state;
 }
 
-/** Moves a key's state from older options to its own. */
-function adopt(slots: Slots, keys: MemoryKeys, key: string, now: number): number | undefined {
-  const taken = olderState(slots, keys, key, now);
-  if (taken === undefined) return undefined;
-  const { table, older, capacities, spec: { algorithm } } = keys;
-  // Do everything that may throw before the older state goes, because no use may be lost.
-  const look = consume.on(algorithm).uncharged(taken.state, now, 0);
-  const freshAt = freshInstant(now, look, capacities);
-  const place = older[taken.index]!;
-  const slot = findIn(slots, place, key)!;
-  const bytes = requiredBytes(slots, table, key, taken.state) - heldBytes(slots, place.table, slot);
-  if (slots.onFull === "throw") makeRoom(slots, () => ({ keys: 0, bytes }), now);
-  dropSlot(slots, slot);
-  addKey(slots, table, key, taken.state, freshAt, now);
-  return slotOf(table, key);
+/** Forgets a key under older options, after it was taken over. */
+export function dropOlder(slots: Slots, { older }: MemoryKeys, key: string): void {
+  for (const place of older) {
+    const slot = slotOf(slots, place, key);
+    if (slot !== undefined) dropSlot(slots, slot);
+  }
 }
 
-/** Whether a verb may leave notes with a state that has none. */
-function leavesNotes<Argument, Answer>(
-  { kind, transition }: Verb<Argument, Answer>,
-  algorithm: Algorithm,
-): boolean {
-  return kind !== "look" && transition(algorithm) === undefined;
+/** The instant at which a key is fresh after a call that left it in a state. */
+export function freshAfter(
+  { algorithm, capacities }: Place,
+  state: unknown,
+  decision: Decision,
+  now: number,
+): number {
+  return freshInstant(now, decision, capacities, keptFor(algorithm, state, now, decision));
+}
+
+/** Keeps the state of a key after a call; a key in the fresh state is forgotten. */
+export function keepAfter(
+  slots: Slots,
+  { algorithm, table }: Place,
+  key: string,
+  slot: number | undefined,
+  state: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  if (state !== algorithm.initial) keepState(slots, table, key, slot, state, freshAt, now);
+  else if (slot !== undefined) dropSlot(slots, slot);
 }
 
 type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;
@@ -198,51 +168,27 @@ function callOf<Argument, Answer>(
   keys: MemoryKeys,
   verb: Verb<Argument, Answer>,
   steps: Steps<Argument, Answer>,
-  plain: Steps<Argument, Answer> | undefined,
 ): Call<Argument, Answer> {
-  const { next: nextOf, answer: answerOf, answerTo, step } = steps;
-  const { queue, use } = slots;
-  const { older, capacities, spec: { algorithm } } = keys;
-  const { initial, internals } = algorithm;
+  const { own } = keys;
+  const { algorithm, capacities } = own;
+  const { initial } = algorithm;
   const { decisionOf } = verb;
-  const isLook = verb.kind === "look";
-  const frees = verb.kind === "free";
-  const after = afterCall.bind(undefined, slots);
-  const isPlain = older.length === 0;
-  let { table } = keys;
+  const { next: nextOf, answer: answerOf } = steps;
+  const writes = verb.kind !== "look";
+  const move = sweep.bind(undefined, slots) as (now: number) => void;
 
-  /** The slot of a key that is not in the first map. */
-  function findSlot(key: string, now: number): number | undefined {
-    if (!isPlain || table.maps.length > 1) return findFurther(key, now);
-    if (table.slots.size === 0) {
-      requireOpen(slots);
-      if (slots.tables.has(table.family)) return findFurther(key, now);
-    }
-    return slotBeside(slots, table, key);
-  }
-
-  function findFurther(key: string, now: number): number | undefined {
-    requireOpen(slots);
-    const slot = findKey(slots, keys, key, now, !isLook);
-    table = keys.table;
-    return slot;
-  }
-
-  function stateWithoutSlot(key: string, now: number): unknown {
-    return isPlain || !isLook ? initial : absentState(slots, keys, key, now);
-  }
-
-  /** A call on a state of any shape. */
-  function callOn(slot: number | undefined, key: string, argument: Argument, now: number): Answer {
-    const state = slot === undefined ? stateWithoutSlot(key, now) : stateIn(slots, slot);
-    if (step !== undefined) {
-      const [answer, next] = step(state, now, argument);
-      if (next !== state) keep(slot, key, next, answer, now);
-      return answer;
-    }
+  function callAny(key: string, argument: Argument, at: number | undefined): Answer {
+    const now = at === undefined ? processTime() : at;
+    const slot = slotOf(slots, own, key);
+    if (slot === undefined) requireOpen(slots);
+    const held = slot === undefined ? initial : stateIn(slots, slot);
+    const state = slot === undefined ? stateWithoutSlot(slots, keys, key, now) : held;
     const next = nextOf(state, now, argument);
     const answer = answerOf(state, next, now, argument);
-    if (next !== state) keep(slot, key, next, answer, now);
+    // Use that a key takes over is kept, even if the call is refused.
+    if (next !== held && writes) keep(slot, key, next, answer, now);
+    if (state !== held && writes) dropOlder(slots, keys, key);
+    if (--slots.rest < 0) move(now);
     return answer;
   }
 
@@ -253,154 +199,119 @@ function callOf<Argument, Answer>(
     answer: Answer,
     now: number,
   ): void {
-    const decision = decisionOf(answer);
-    const kept = keptFor(algorithm, next, now, decision);
-    const freshAt = freshInstant(now, decision, capacities, kept);
-    keepState(slots, table, key, slot, next, initial, freshAt, now);
+    const freshAt = freshAfter(own, next, decisionOf(answer), now);
+    keepAfter(slots, own, key, slot, next, freshAt, now);
   }
 
-  function callAny(key: string, argument: Argument, at: number | undefined): Answer {
+  const other = callAny.bind(undefined);
+  const keepAny = keep.bind(undefined);
+
+  function callKnown(key: string, argument: Argument, at: number | undefined): Answer {
+    const slot = own.table.slots.get(key);
+    if (slot === undefined) return other(key, argument, at);
     const now = at === undefined ? processTime() : at;
-    return callOn(table.slots.get(key) ?? findSlot(key, now), key, argument, now);
-  }
-
-  if (!table.numeric) {
-    // A look also sees states of older options, and these may have notes.
-    if (plain === undefined || !isPlain) return callAny;
-    const sizeOf = typeof table.stateBytes === "function" ? table.stateBytes : undefined;
-    return function callOther(key, argument, at) {
-      const now = at === undefined ? processTime() : at;
-      const first = table.slots.get(key);
-      const slot = first ?? findSlot(key, now);
-      if (slot !== first && slots.owners[slot!]!.isBeside) return callOn(slot, key, argument, now);
-      const state = slot === undefined ? stateWithoutSlot(key, now) : slots.objects[slot];
-      const next = plain.next(state, now, argument);
-      const answer = plain.answer(state, next, now, argument);
-      if (next === state) return answer;
-      const decision = decisionOf(answer);
-      const freshAt = freshInstant(now, decision, capacities);
-      if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
-      else if (next === initial) dropSlot(slots, slot);
-      else {
-        const grown = sizeOf === undefined ? 0 : sizeOf(next) - sizeOf(state);
-        if (grown !== 0) countGrowth(slots, table, slot, next, grown, now);
-        slots.objects[slot] = next;
-        writeCell(slots, slot, 0, freshAt);
-        if (frees || now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
-          after(slot, true, now);
-        }
-        if (grown > 0) keepBound(slots, now);
+    const number = slots.cells[2 * slot]!;
+    let answer: Answer;
+    // The same twice: an engine keeps a number in a register, and inlines what a line calls, if that
+    // is all that the line sees.
+    if (number < Infinity) {
+      const next = nextOf(number, now, argument);
+      answer = answerOf(number, next, now, argument);
+      if (next !== number) {
+        if (typeof next === "number" && next < Infinity && next !== initial) {
+          putNumber(slots, slot, next, freshInstant(now, decisionOf(answer), capacities));
+        } else keepAny(slot, key, next, answer, now);
       }
-      return answer;
-    };
-  }
-
-  const { next: nextNumber, answer: answerNumber } = plain ?? steps;
-
-  function callNumber(
-    key: string,
-    argument: Argument,
-    at: number | undefined,
-    first: number | undefined,
-  ): Answer {
-    const now = at === undefined ? processTime() : +at;
-    const slot = first ?? findSlot(key, now);
-    if (slot !== first && !slots.owners[slot!]!.numeric) return callOn(slot, key, argument, now);
-    const state = slot === undefined
-      ? +(stateWithoutSlot(key, now) as number)
-      : numberIn(queue, slot);
-    const next = nextNumber(state, now, argument) as number;
-    if (typeof next !== "number") return callOn(slot, key, argument, now);
-    const answer = answerNumber(state, next, now, argument);
-    if (next === state) return answer;
-    const decision = decisionOf(answer);
-    const freshAt = freshInstant(now, decision, capacities);
-    if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
-    else if (next === initial) dropSlot(slots, slot);
-    else {
-      writeCell(slots, slot, next, freshAt);
-      if (frees || now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
-        after(slot, true, now);
-      }
+    } else {
+      const state = slots.states[slot];
+      const next = nextOf(state, now, argument);
+      answer = answerOf(state, next, now, argument);
+      if (next !== state) keepAny(slot, key, next, answer, now);
     }
+    if (--slots.rest < 0) move(now);
     return answer;
   }
 
-  const rate = internals?.arrival;
-  const own: unknown = verb;
-  if (step !== undefined) return callAny;
-  // These verbs take units like `consume`, and answer more than the decision.
-  if (rate !== undefined && answerTo !== undefined && verb.transition(algorithm) === "take") {
-    const { units } = verb;
-    const otherAt = callNumber.bind(undefined);
-    return function takeAndAnswer(key, argument, at) {
-      const slot = table.slots.get(key);
-      const cost = units(argument);
-      if (slot === undefined || cost <= 0) return otherAt(key, argument, at, slot);
-      const now = at === undefined ? processTime() : at;
-      const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost);
-      if (now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
-        after(slot, decision.allowed, now);
-      }
-      return answerTo(decision, numberIn(queue, slot), now);
-    };
-  }
-  if (rate === undefined || !IN_PLACE.has(own)) {
-    return (key, argument, at) => callNumber(key, argument, at, table.slots.get(key));
-  }
-  const other = callNumber.bind(undefined) as unknown as UnitsCallAt;
-
-  function takeUnits(key: string, cost: number, at: number | undefined): Decision {
-    const slot = table.slots.get(key);
-    if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
-    const now = at === undefined ? processTime() : at;
-    const decision = takeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
-    if (now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
-      after(slot, decision.allowed, now);
-    }
-    return decision;
-  }
-  function chargeUnits(key: string, cost: number, at: number | undefined): Decision {
-    const slot = table.slots.get(key);
-    if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
-    const now = at === undefined ? processTime() : at;
-    const decision = chargeInPlace(rate!, queue.cells, WIDTH * slot, now, cost);
-    if (now >= slots.sweepAt || leavesUsedUp(decision.remaining, use.levels[slot]!)) {
-      after(slot, true, now);
-    }
-    return decision;
-  }
-  function giveBackUnits(key: string, units: number, at: number | undefined): Decision {
-    const slot = table.slots.get(key);
-    if (slot === undefined || units <= 0) return other(key, units, at, slot);
-    const now = at === undefined ? processTime() : at;
-    const decision = giveBackInPlace(rate!, queue.cells, WIDTH * slot, now, units);
-    if (decision === undefined) return other(key, units, now, slot);
-    afterFree(slots, slot, now);
-    return decision;
-  }
-  function lookAtUnits(key: string, cost: number, at: number | undefined): Decision {
-    const slot = table.slots.get(key);
-    if (slot === undefined || cost <= 0) return other(key, cost, at, slot);
-    return lookAt(rate!, numberIn(queue, slot), at === undefined ? processTime() : at, cost);
-  }
-  const call = own === consume
-    ? takeUnits
-    : own === charge
-    ? chargeUnits
-    : own === refund
-    ? giveBackUnits
-    : lookAtUnits;
-  return call as unknown as Call<Argument, Answer>;
+  const rate = algorithm.internals?.arrival;
+  const inPlace = rate && callInPlace(slots, own, rate, verb, other as unknown as UnitsCall);
+  return inPlace as unknown as typeof callAny | undefined ?? callKnown;
 }
 
-/** The verbs of units, which change an arrival time where it lies. */
-const IN_PLACE: ReadonlySet<unknown> = new Set<unknown>([consume, peek, charge, refund]);
+type UnitsCall = Call<number, Decision>;
 
-/** A call of units on a key whose slot may be known. */
-type UnitsCallAt = (
-  key: string,
-  cost: number,
-  at: number | undefined,
-  first: number | undefined,
-) => Decision;
+/**
+ * A verb of units on known keys whose states are arrival times; any other call goes to `other`.
+ * `undefined` for another verb.
+ *
+ * The functions are alike, and not one function of a parameter: each has call sites of its own, so that
+ * an engine inlines what they call.
+ */
+function callInPlace(
+  slots: Slots,
+  own: Place,
+  rate: ArrivalRate,
+  verb: unknown,
+  other: UnitsCall,
+): UnitsCall | undefined {
+  const move = sweep.bind(undefined, slots) as (now: number) => void;
+
+  function takeUnits(key: string, cost: number, at: number | undefined): Decision {
+    const slot = own.table.slots.get(key);
+    if (slot === undefined || cost <= 0) return other(key, cost, at);
+    const { cells } = slots;
+    const now = at === undefined ? processTime() : at;
+    const decision = takeInPlace(rate, cells, 2 * slot, now, cost);
+    // A state that is no number is refused.
+    if (!decision.allowed && cells[2 * slot] === Infinity) return other(key, cost, now);
+    if (--slots.rest < 0) move(now);
+    return decision;
+  }
+
+  function lookAtUnits(key: string, cost: number, at: number | undefined): Decision {
+    const slot = own.table.slots.get(key);
+    if (slot === undefined || cost <= 0) return other(key, cost, at);
+    const tat = slots.cells[2 * slot]!;
+    if (tat === Infinity) return other(key, cost, at);
+    const now = at === undefined ? processTime() : at;
+    if (--slots.rest < 0) move(now);
+    return lookAt(rate, tat, now, cost);
+  }
+
+  function chargeUnits(key: string, cost: number, at: number | undefined): Decision {
+    const slot = own.table.slots.get(key);
+    if (slot === undefined || cost <= 0) return other(key, cost, at);
+    const { cells } = slots;
+    if (cells[2 * slot] === Infinity) return other(key, cost, at);
+    const now = at === undefined ? processTime() : at;
+    const decision = chargeInPlace(rate, cells, 2 * slot, now, cost);
+    if (--slots.rest < 0) move(now);
+    return decision;
+  }
+
+  function giveBackUnits(key: string, units: number, at: number | undefined): Decision {
+    const slot = own.table.slots.get(key);
+    if (slot === undefined || units <= 0) return other(key, units, at);
+    const { cells } = slots;
+    if (cells[2 * slot] === Infinity) return other(key, units, at);
+    const now = at === undefined ? processTime() : at;
+    const decision = giveBackInPlace(rate, cells, 2 * slot, now, units);
+    // A key without use is dropped.
+    if (decision === undefined) return other(key, units, now);
+    if (cells[2 * slot + 1]! < slots.fullUntil) slots.fullUntil = cells[2 * slot + 1]!;
+    if (--slots.rest < 0) move(now);
+    return decision;
+  }
+
+  switch (verb) {
+    case consume:
+      return takeUnits;
+    case peek:
+      return lookAtUnits;
+    case charge:
+      return chargeUnits;
+    case refund:
+      return giveBackUnits;
+    default:
+      return undefined;
+  }
+}

@@ -1,7 +1,6 @@
 /*
  * The store of one process. A call looks up its key, reads the state in the key's slot, and writes the
- * next state there. It allocates nothing but the answer. Single calls are in `memory_family.ts`,
- * several at once in `run_together.ts`.
+ * next state there. Single calls are in `memory_family.ts`, several at once in `run_together.ts`.
  */
 
 import { clockSteps, processTime } from "../process_time.ts";
@@ -15,19 +14,17 @@ import {
   rangeError,
   typeError,
 } from "../../core/options/checks.ts";
-import type { SyncStore } from "../../core/store.ts";
+import type { FamilySpec, Operation, SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { defaultBytes } from "./default_bytes.ts";
 import { memoryFamily } from "./memory_family.ts";
 import { runTogether } from "./run_together.ts";
-import { dumpLines, type RestoredLines, restoreLine } from "./snapshot.ts";
-import { dropSlot, openSlots, requireOpen, type Slots } from "./slots.ts";
-import { allSlots, type Table } from "./table.ts";
+import { closeSlots, dropSlot, openSlots, requireOpen, SLOTS } from "./slots.ts";
 import { noteProcessStore } from "./warn_of_processes.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
-  /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
+  /** The most keys to hold; a positive integer, at most 2^23; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
    * The most bytes of all keys and states together, at least 1,024. One key may take half of them; a
@@ -66,53 +63,33 @@ export interface MemoryStoreStatistics {
   readonly clockSteps: number;
 }
 
-/** The options of `restore`. */
-export interface RestoreOptions {
-  /** The instant, in milliseconds since the Unix epoch. */
-  readonly now?: number | undefined;
-}
-
 /** The store of one process. */
 export interface MemoryStore extends SyncStore {
   /** Its contents now; constant time. */
   statistics(): MemoryStoreStatistics;
-  /**
-   * A snapshot: a line of text for each key, without a line break. A line is a JSON array of the stored
-   * key, the state as its codec's text and the instant from which the key is fresh. The iterator makes
-   * each line when it is asked for one, in constant memory. Calls may come in between, and the snapshot
-   * may or may not show them.
-   *
-   * Keys are often names or addresses of people: keep such lines as safe as those.
-   */
-  dump(): IterableIterator<string>;
-  /**
-   * Puts the keys of a snapshot into the store, before limiters are made on it or after. Lines of
-   * another shape are skipped and counted. If a key is held already, the state that is fresh later
-   * stays, so that an older snapshot takes no use back. A full store takes no more keys: it evicts
-   * nothing for a snapshot.
-   *
-   * @param lines The lines of a `dump`, in any order; from a stream as well.
-   * @param options `now`: the instant by which keys are fresh again; the time of the store without it.
-   */
-  restore(lines: Iterable<string>, options?: RestoreOptions): RestoredLines;
-  /** The same for lines that arrive over time, such as the lines of a file. */
-  restore(lines: AsyncIterable<string>, options?: RestoreOptions): Promise<RestoredLines>;
   /** Closes the store, for `using`. */
   [Symbol.dispose](): void;
 }
 
 /**
+ * The most keys that a `Map` can hold, however many come and go. V8's map has at most 2^24 entries,
+ * deleted entries included, and does not clear these away while more than half of its entries are in
+ * use.
+ */
+const MOST_KEYS = 2 ** 23;
+
+/**
  * A store in the memory of one process. A limiter without a `store` has one of its own.
  *
- * It never holds more than `maxKeys` keys or `maxBytes` bytes, and sets no timer. It drops keys that
- * are fresh again when other keys come. It drops a key that holds use only when it finds no fresh one.
- * Each call examines only a few keys, so that no call takes long: after a rush of calls on very many
- * keys, a full store may miss a key that has just become fresh. The store reads `Date.now`, and goes on
- * when the wall clock is set back. Limiters that share a store should share a clock.
+ * It never holds more than `maxKeys` keys or `maxBytes` bytes, and sets no timer: calls drop keys that
+ * are fresh again. It drops a key that holds use only when it finds no fresh one. Each call looks at a
+ * few keys only, so that no call takes long; but with `onFull: "throw"` it looks at all of them before
+ * it throws. The store reads `Date.now`, and goes on when the wall clock is set back. Limiters that
+ * share a store should share a clock.
  *
- * Beside its own text, a key takes 100 to 180 bytes if its state is one number, as with `gcra`, and
- * 150 to 320 with a log of one entry. It takes more on Bun than on V8, and more just after the store
- * has grown. A call takes constant time; a call on a new key takes O(log n) for n keys held.
+ * Beside its own text, a key takes 100 to 160 bytes if its state is one number, as with `gcra`, and
+ * 230 to 300 with a log of one entry. It takes more on Bun than on V8, and more just after the store
+ * has grown. A call takes constant time.
  *
  * @param options `maxKeys`, `maxBytes` and `onFull`, as above.
  * @throws {TypeError} If an option is of the wrong type.
@@ -141,8 +118,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys = 1_000_000, maxBytes = defaultBytes(), onFull = "evict", perProcess = false } =
     options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
-  if (maxKeys > 2 ** 30) {
-    throw rangeError("create memoryStore", "maxKeys must be at most 2^30", maxKeys);
+  if (maxKeys > MOST_KEYS) {
+    throw rangeError("create memoryStore", `maxKeys must be at most 2^23 (${MOST_KEYS})`, maxKeys);
   }
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
   if (typeof perProcess !== "boolean") {
@@ -152,36 +129,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { onClose, announce } = closeNotice();
 
   function close(): void {
-    slots.closed = true;
-    for (const table of slots.tables.values()) dropTable(slots, table);
+    closeSlots(slots);
     announce();
   }
 
-  const store: MemoryStore = {
-    open: (spec) => memoryFamily(slots, spec),
-    run(operations, at) {
+  const store = {
+    [SLOTS]: () => slots,
+    open: (spec: FamilySpec) => memoryFamily(slots, spec),
+    run(operations: readonly Operation[], at?: number) {
       requireOpen(slots);
       const now = checkNow(at ?? processTime());
       return runTogether(slots, operations, now);
     },
-    deleteAll(prefix) {
+    deleteAll(prefix: string) {
       requireOpen(slots);
       const start = keyFamily(prefix, "");
       for (const [family, table] of slots.tables) {
-        if (family.startsWith(start)) dropTable(slots, table);
+        if (!family.startsWith(start)) continue;
+        for (const slot of table.slots.values()) dropSlot(slots, slot);
       }
     },
-    *dump() {
-      requireOpen(slots);
-      yield* dumpLines(slots);
-    },
-    restore: restorer(slots) as MemoryStore["restore"],
     onClose,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     [Symbol.dispose]: close,
     statistics: () => ({
-      keys: slots.queue.size,
+      keys: slots.size,
       maxKeys,
       bytes: slots.bytes,
       maxBytes,
@@ -192,33 +165,4 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   };
   if (!perProcess) noteProcessStore(store);
   return store;
-}
-
-/** Restores lines, from an iterable or an async one. */
-function restorer(slots: Slots) {
-  return function restore(
-    lines: Iterable<string> | AsyncIterable<string>,
-    options: RestoreOptions = {},
-  ): RestoredLines | Promise<RestoredLines> {
-    checkOptions<RestoreOptions>("restore a snapshot", options, { now: true });
-    const now = options.now === undefined ? processTime() : checkNow(options.now);
-    const found: RestoredLines = { restored: 0, outdated: 0, full: 0, unreadable: 0 };
-    const add = (line: string) => {
-      requireOpen(slots);
-      restoreLine(slots, line, now, found);
-    };
-    if (Symbol.iterator in lines) {
-      for (const line of lines) add(line);
-      return found;
-    }
-    return (async () => {
-      for await (const line of lines) add(line);
-      return found;
-    })();
-  };
-}
-
-/** Forgets all keys of a limiter. */
-function dropTable(slots: Slots, table: Table): void {
-  for (const slot of allSlots(table)) dropSlot(slots, slot);
 }

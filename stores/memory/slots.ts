@@ -1,76 +1,76 @@
 /*
- * The keys of the memory store. Each limiter has a table of its own from key to slot, so that a call
- * looks up the caller's key, without building the stored one. A slot's state lies in a cell of the
- * expiry queue if the algorithm's states are numbers, and in a plain array otherwise. `maxKeys` bounds
- * all slots together, and so does `maxBytes`, by the counts of `key_bytes.ts`.
+ * The keys of the memory store, and their states. Each family has a `Map` from key to slot, so that a
+ * call looks up the caller's own string, without building the stored key. A slot is an index into a few
+ * arrays. The two numbers that a call touches lie side by side, so that it misses the cache once:
+ *
+ *   cells[2 * slot]        the state, if it is a number; `Infinity` if it is anything else, which then
+ *                          is in `states`; of a free slot, the next free slot
+ *   cells[2 * slot + 1]    when the key is fresh, with the share that is left (`fresh_instant.ts`);
+ *                          `NaN` for a free slot
+ *
+ * A key's state may be a number after one call, and an object after the next. `Infinity` as a number is
+ * an arrival time that never comes, so a call that takes units in place refuses it, and then looks
+ * closer. `NaN` would be admitted.
+ *
+ * How a full store finds a key to drop is in `make_room.ts`.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { levelOf } from "../../core/arithmetic/fresh_instant.ts";
+import type { Codec } from "../../core/codec.ts";
 import { type StateBytes, stateBytes } from "../../core/algorithms/state_bytes.ts";
-import { StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
-import { errorMessage } from "../../core/options/checks.ts";
-import {
-  dueAt,
-  type ExpiryQueue,
-  expiryQueue,
-  firstSlot,
-  freshAtOf,
-  refreshFirst,
-  removeSlot,
-  STATE,
-  WIDTH,
-} from "./expiry_queue.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import { isNoted, notesBytes } from "../../core/receipts/noted.ts";
-import { SLOT_BYTES, textBytes } from "./key_bytes.ts";
-import {
-  allSlots,
-  emptyTable,
-  forgetKey,
-  isBesideOthers,
-  isEmpty,
-  keepKey,
-  type Table,
-  tableFor,
-} from "./table.ts";
-import {
-  anySlot,
-  moveToLevel,
-  removeFromLevel,
-  slotOfLowest,
-  type UseLevels,
-  useLevels,
-} from "./use_levels.ts";
 
 /** The bounds of a memory store. */
-export interface SlotBounds {
+export interface Bounds {
   readonly maxKeys: number;
   readonly maxBytes: number;
   readonly onFull: "evict" | "throw";
 }
 
+/** The keys of one family. The store lists the table for as long as it holds a key. */
+export interface Table {
+  /** The part that their stored keys have in common. */
+  readonly family: string;
+  readonly slots: Map<string, number>;
+  /** Converts states to text, and back. */
+  readonly codec: Pick<Codec<unknown>, "encode" | "decode">;
+  /** The bytes of a state outside of its cell. */
+  readonly stateBytes: StateBytes;
+  /**
+   * For states that are still text of a snapshot: turns them into states of the algorithm that the
+   * first limiter of the family brings.
+   */
+  readonly read?: ((algorithm: Algorithm) => Table) | undefined;
+}
+
 /** The keys of a memory store, and their states. */
-export interface Slots extends SlotBounds {
-  readonly tables: Map<string, Table>;
-  /** The key, the table and the state of each slot. A state in a cell is not repeated here. */
-  readonly keys: (string | undefined)[];
-  readonly owners: Table[];
-  readonly objects: unknown[];
-  /** The bytes counted for each slot's key, without its state. */
-  texts: Int32Array;
-  /** Slots that were used and are free again. */
-  readonly freed: number[];
-  readonly queue: ExpiryQueue;
-  /** Decides which key to forget when all keys hold use. */
-  readonly use: UseLevels;
-  /** The number of slots for which there is room. */
-  capacity: number;
-  /** The bytes counted for the room of slots, and for all keys and states. */
+export interface Slots extends Bounds {
+  tables: Map<string, Table>;
+  /** The key and the table of each slot. */
+  keys: string[];
+  owners: (Table | undefined)[];
+  /** The states that are not numbers. */
+  states: unknown[];
+  cells: Float64Array;
+  /** The bytes counted for each key with its state. */
+  sizes: Int32Array;
+  /** The free slot that is used next; -1 if there is none. */
+  free: number;
+  /** Keys held. */
+  size: number;
+  /** Bytes of all keys and states. */
   bytes: number;
-  /** The instant at which a key may have been fresh for a while. An instant too early does no harm. */
-  sweepAt: number;
-  /** Keys whose states have notes. */
-  noted: number;
+  /** The slot that the hand passes next. */
+  hand: number;
+  /** Calls until the hand moves again. */
+  rest: number;
+  /** How many slots the hand passes at most to find a key that is not used up. */
+  mostSteps: number;
+  /** The slot of the newest key. */
+  newest: number;
+  /** No key is fresh before this instant, as far as known: a full store need not look for one. */
+  fullUntil: number;
   /** Keys that were dropped although they held use. */
   evictions: number;
   /** States of a snapshot that no algorithm here could read. */
@@ -78,35 +78,32 @@ export interface Slots extends SlotBounds {
   closed: boolean;
 }
 
-/**
- * Milliseconds for which a key that is fresh again stays while there is room. Without them, a key that
- * is called now and then would be dropped and added anew at each call.
- */
-export const FRESH_GRACE = 5_000;
+/** The member of a memory store that answers with its slots. Stores made of it have it as well. */
+export const SLOTS: unique symbol = Symbol("slots");
 
-/**
- * How many slots that may be fresh a call examines. They are more than a call can add or outdate, so
- * that no backlog grows, and few, so that no call takes long.
- */
-const STEPS = 8;
+/** Slots for which there is room at first. */
+const FEW = 64;
+/** How many slots the hand passes at most for one call. */
+export const MOST_STEPS = 1_024;
 
 /** Makes slots within bounds. */
-export function openSlots(bounds: SlotBounds): Slots {
-  const capacity = Math.min(mostSlots(bounds), 64);
+export function openSlots(bounds: Bounds): Slots {
   return {
     ...bounds,
     tables: new Map(),
     keys: [],
     owners: [],
-    objects: [],
-    texts: new Int32Array(capacity),
-    freed: [],
-    queue: expiryQueue(capacity),
-    use: useLevels(capacity),
-    capacity,
-    bytes: capacity * SLOT_BYTES,
-    sweepAt: Infinity,
-    noted: 0,
+    states: [],
+    cells: new Float64Array(2 * FEW),
+    sizes: new Int32Array(FEW),
+    free: -1,
+    size: 0,
+    bytes: 0,
+    hand: 0,
+    rest: 0,
+    mostSteps: MOST_STEPS,
+    newest: 0,
+    fullUntil: -Infinity,
     evictions: 0,
     unreadable: 0,
     closed: false,
@@ -119,209 +116,120 @@ export function requireOpen({ closed }: Slots): void {
   throw new StoreUnavailableError("Cannot decide as the memoryStore must be open", "no");
 }
 
-/** The limiter's table. The store registers a new table once it holds a key. */
-export function tableOf(slots: Slots, family: string, algorithm: Algorithm): Table {
-  const { initial, codec } = algorithm;
-  const held = slots.tables.get(family);
-  if (held?.algorithm !== undefined) return held;
-  const numeric = typeof initial === "number" && codec.maxWords === 1;
-  const bytes = stateBytes(algorithm);
-  if (held === undefined) return emptyTable(family, numeric, algorithm, bytes);
-  return claim(slots, held, { ...held, numeric, algorithm, stateBytes: bytes });
+/** Forgets all keys, and answers no more. */
+export function closeSlots(slots: Slots): void {
+  for (const table of slots.tables.values()) table.slots.clear();
+  const { evictions, unreadable } = slots;
+  Object.assign(slots, openSlots(slots), { evictions, unreadable, closed: true });
 }
 
-/** Turns the text that a snapshot had for the keys of a family into states. */
-function claim(slots: Slots, texts: Table, table: Table): Table {
-  const { tables, owners, objects, queue } = slots;
-  tables.set(table.family, table);
-  for (const slot of allSlots(texts)) {
-    const state = table.algorithm!.codec.decode(objects[slot] as string);
-    if (state === undefined) {
-      slots.unreadable++;
-      dropSlot(slots, slot);
-      continue;
-    }
-    slots.bytes += bytesOf(table, state) - bytesOf(texts, objects[slot]);
-    owners[slot] = table;
-    if (isBesideOthers(table, state)) {
-      putBeside(slots, table, slot, state);
-      objects[slot] = state;
-    } else if (table.numeric) {
-      objects[slot] = undefined;
-      queue.cells[WIDTH * slot + STATE] = state as number;
-    } else objects[slot] = state;
-  }
-  // States may take more bytes than their text. Without an instant, no key counts as fresh here.
-  if (slots.onFull === "evict") makeRoom(slots, NOTHING, 0);
-  return table;
+/** The table of a family. The store lists a new table once it holds a key. */
+export function tableOf({ tables }: Slots, family: string, algorithm: Algorithm): Table {
+  const held = tables.get(family);
+  if (held === undefined) return emptyTable(family, algorithm);
+  return held.read === undefined ? held : held.read(algorithm);
 }
 
-/** Moves a slot to the table of states with notes. */
-function putBeside(slots: Slots, table: Table, slot: number, state: unknown): void {
-  const { tables, keys, owners } = slots;
-  const beside = tableFor(tables, table, state);
-  const key = keys[slot]!;
-  forgetKey(table, key);
-  keepKey(beside, key, slot);
-  tables.set(beside.family, beside);
-  owners[slot] = beside;
-  slots.noted++;
+/** A table without keys. */
+export function emptyTable(family: string, algorithm: Algorithm): Table {
+  const { codec } = algorithm;
+  return { family, slots: new Map(), codec, stateBytes: stateBytes(algorithm) };
 }
 
 /** The state of a key that is held. */
-export function stateIn({ owners, queue, objects }: Slots, slot: number): unknown {
-  return owners[slot]!.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
+export function stateIn({ cells, states }: Slots, slot: number): unknown {
+  const number = cells[2 * slot]!;
+  return number < Infinity ? number : states[slot];
 }
 
-/** Moves a slot to the level of its last call. */
-export function refreshLevel({ queue, use }: Slots, slot: number): void {
-  moveToLevel(use, slot, levelOf(freshAtOf(queue, slot)));
+/** The instant at which a key is fresh, with the share that is left. */
+export function freshAtOf({ cells }: Slots, slot: number): number {
+  return cells[2 * slot + 1]!;
+}
+
+/** Whether a state lies in a cell. */
+function fitsCell(state: unknown): state is number {
+  return typeof state === "number" && state < Infinity;
+}
+
+/** The bytes of a state outside of its cell. */
+export function bytesOf({ stateBytes }: Pick<Table, "stateBytes">, state: unknown): number {
+  if (fitsCell(state)) return 0;
+  if (isNoted(state)) return notesBytes(state) + bytesOf({ stateBytes }, state.state);
+  return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
+}
+
+/** Writes the cell of a key whose state was a number, and is another one. */
+export function putNumber(slots: Slots, slot: number, state: number, freshAt: number): void {
+  const { cells } = slots;
+  cells[2 * slot] = state;
+  cells[2 * slot + 1] = freshAt;
+  if (freshAt < slots.fullUntil) slots.fullUntil = freshAt;
+}
+
+/** Writes the slot of a key. */
+export function putState(
+  slots: Slots,
+  slot: number,
+  state: unknown,
+  freshAt: number,
+  size: number,
+): void {
+  const { states, sizes } = slots;
+  slots.bytes += size - sizes[slot]!;
+  sizes[slot] = size;
+  if (fitsCell(state)) {
+    if (slot < states.length) states[slot] = undefined;
+    putNumber(slots, slot, state, freshAt);
+    return;
+  }
+  // Fill the array up to the slot, because engines turn an array with gaps into a dictionary.
+  while (states.length <= slot) states.push(undefined);
+  states[slot] = state;
+  putNumber(slots, slot, Infinity, freshAt);
+}
+
+/** Gives a key that is not held a slot. There must be room for it. */
+export function addSlot(slots: Slots, table: Table, key: string): number {
+  const { keys, owners, tables, cells } = slots;
+  let slot = slots.free;
+  if (slot === -1) {
+    slot = keys.length;
+    if (slot === slots.sizes.length) grow(slots);
+    keys.push(key);
+    owners.push(table);
+  } else {
+    slots.free = cells[2 * slot]!;
+    keys[slot] = key;
+    owners[slot] = table;
+  }
+  if (table.slots.size === 0) tables.set(table.family, table);
+  table.slots.set(key, slot);
+  slots.size++;
+  slots.newest = slot;
+  return slot;
 }
 
 /** Forgets a key that is held. */
 export function dropSlot(slots: Slots, slot: number): void {
-  const { tables, keys, owners, objects, queue, use, freed } = slots;
+  const { tables, keys, owners, states, cells, sizes } = slots;
   const table = owners[slot]!;
-  slots.bytes -= heldBytes(slots, table, slot);
-  forgetKey(table, keys[slot]!);
-  if (table.isBeside) slots.noted--;
-  if (isEmpty(table)) tables.delete(table.family);
-  keys[slot] = undefined;
-  if (slot < objects.length) objects[slot] = undefined;
-  removeSlot(queue, slot);
-  removeFromLevel(use, slot);
-  freed.push(slot);
+  table.slots.delete(keys[slot]!);
+  if (table.slots.size === 0) tables.delete(table.family);
+  keys[slot] = "";
+  owners[slot] = undefined;
+  if (slot < states.length) states[slot] = undefined;
+  slots.bytes -= sizes[slot]!;
+  sizes[slot] = 0;
+  cells[2 * slot] = slots.free;
+  cells[2 * slot + 1] = NaN;
+  slots.free = slot;
+  slots.size--;
 }
 
-/** An addition to the store: keys, and bytes of keys and states. */
-export interface Addition {
-  readonly keys: number;
-  readonly bytes: number;
-}
-
-/** Adds nothing, so that only an excess is dropped. */
-export const NOTHING = (): Addition => ({ keys: 0, bytes: 0 });
-
-/** Makes room for new keys. If keys that hold use may not go, it throws before it drops one. */
-export function makeRoom(slots: Slots, added: () => Addition, now: number): void {
-  const { queue, onFull } = slots;
-  for (let { keys, bytes } = added(); lacksRoom(slots, keys, bytes); { keys, bytes } = added()) {
-    const fresh = freshSlot(queue, now);
-    if (fresh !== undefined) dropSlot(slots, fresh);
-    else if (queue.size === 0 || onFull === "throw") throw full(slots);
-    else {
-      slots.evictions++;
-      dropSlot(slots, leastUsed(slots));
-    }
-  }
-}
-
-/** The bytes of a key with a state. Throws if they are more than half of the store's bytes. */
-export function requiredBytes(
-  slots: Slots,
-  table: Table,
-  key: string,
-  state: unknown,
-): number {
-  return requireFit(slots, textBytes(key) + bytesOf(table, state));
-}
-
-/** The bytes of a key that is held; 0 without a slot. */
-export function heldBytes(
-  { texts, objects }: Slots,
-  table: Table,
-  slot: number | undefined,
-): number {
-  return slot === undefined ? 0 : texts[slot]! + bytesOf(table, objects[slot]);
-}
-
-/** Whether a key and its state take more than half of a store's bytes. */
-export function takesTooMuch({ maxBytes }: SlotBounds, bytes: number): boolean {
-  return bytes > maxBytes / 2;
-}
-
-/** Throws a `StoreFullError` if a key and its state take more than half of a store's bytes. */
-export function requireFit(bounds: SlotBounds, bytes: number): number {
-  if (!takesTooMuch(bounds, bytes)) return bytes;
-  throw new StoreFullError(
-    errorMessage(
-      "keep a key",
-      `its text and state must take at most half of maxBytes (${bounds.maxBytes})`,
-      bytes,
-    ),
-  );
-}
-
-/** The bytes of a state outside its cell. */
-export function bytesOf({ numeric, stateBytes }: Table, state: unknown): number {
-  if (isNoted(state)) return notesBytes(state) + bytesOfPlain(stateBytes, state.state);
-  return numeric || state === undefined ? 0 : bytesOfPlain(stateBytes, state);
-}
-
-function bytesOfPlain(stateBytes: StateBytes, state: unknown): number {
-  return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
-}
-
-/** Whether keys can be added only if others go. */
-export function lacksRoom(slots: Slots, keys: number, bytes: number): boolean {
-  const { maxKeys, maxBytes, queue, capacity } = slots;
-  const held = queue.size + keys;
-  const room = held <= capacity ? 0 : (nextCapacity(slots) - capacity) * SLOT_BYTES;
-  return held > maxKeys || slots.bytes + bytes + room > maxBytes ||
-    (held > capacity && room === 0);
-}
-
-/** The most slots. They take up to half of `maxBytes`, so that the rest is left for keys. */
-function mostSlots({ maxKeys, maxBytes }: SlotBounds): number {
-  return Math.min(maxKeys, Math.floor(maxBytes / 2 / SLOT_BYTES));
-}
-
-/** The number of slots after the next growth. */
-export function nextCapacity(slots: Slots): number {
-  return Math.min(mostSlots(slots), Math.ceil(slots.capacity * 1.5));
-}
-
-/** Drops keys that have been fresh for a while. */
-export function sweep(slots: Slots, now: number): void {
-  const { queue } = slots;
-  for (let step = 0; step < STEPS && dueAt(queue) + FRESH_GRACE <= now; step++) {
-    const slot = firstSlot(queue);
-    if (freshAtOf(queue, slot) + FRESH_GRACE <= now) dropSlot(slots, slot);
-    else refreshFirst(queue);
-  }
-  slots.sweepAt = dueAt(queue) + FRESH_GRACE;
-}
-
-/** A slot whose key is fresh, if there is one among the first few of the queue. */
-function freshSlot(queue: ExpiryQueue, now: number): number | undefined {
-  for (let step = 0; step < STEPS && dueAt(queue) <= now; step++) {
-    const slot = firstSlot(queue);
-    if (freshAtOf(queue, slot) <= now) return slot;
-    refreshFirst(queue);
-  }
-  return undefined;
-}
-
-/** The slot of the key with the least use, among a few keys if many levels are outdated. */
-function leastUsed(slots: Slots): number {
-  const { use } = slots;
-  const { levels } = use;
-  // Also examine any other slot: a key whose calls lowered its use is still on a higher level.
-  refreshLevel(slots, anySlot(use));
-  let least = slotOfLowest(use);
-  for (let step = 0; step < STEPS; step++) {
-    const slot = slotOfLowest(use);
-    const known = levels[slot]!;
-    refreshLevel(slots, slot);
-    if (levels[slot]! <= known) return slot;
-    if (step === 0 || levels[slot]! < levels[least]!) least = slot;
-  }
-  return least;
-}
-
-function full({ maxKeys, maxBytes, queue, bytes }: Slots): StoreFullError {
-  const [rule, value] = queue.size < maxKeys
-    ? [`memoryStore must hold less than its maxBytes of ${maxBytes}`, bytes]
-    : ["memoryStore must hold fewer than maxKeys keys in use", maxKeys];
-  return new StoreFullError(errorMessage("keep a new key", rule, value));
+function grow(slots: Slots): void {
+  const { cells, sizes } = slots;
+  const capacity = Math.ceil(1.5 * sizes.length);
+  (slots.cells = new Float64Array(2 * capacity)).set(cells);
+  (slots.sizes = new Int32Array(capacity)).set(sizes);
 }

@@ -3,15 +3,28 @@
  * state as its codec's text, and the instant when the key is fresh, as the store keeps it.
  *
  * A snapshot may come before a limiter has opened the families of its lines. Their states then wait as
- * text in ordinary slots until a limiter opens the family (`tableOf` in slots.ts).
+ * text in ordinary slots until a limiter opens the family (`Table.read`).
  */
 
+import type { Algorithm } from "../../core/algorithm.ts";
+import { checkNow, checkOptions, typeError } from "../../core/options/checks.ts";
 import { escapedKey, plainKey } from "../../core/stored_key.ts";
-import { freshAtOf } from "./expiry_queue.ts";
-import { keepState } from "./keep_state.ts";
-import { textBytes } from "./key_bytes.ts";
-import { bytesOf, heldBytes, lacksRoom, type Slots, stateIn, takesTooMuch } from "./slots.ts";
-import { emptyTable, familyOf, slotBeside, slotOf } from "./table.ts";
+import { processTime } from "../process_time.ts";
+import { keyBytes } from "./key_bytes.ts";
+import { keepState, lacksRoom, makeRoom } from "./make_room.ts";
+import type { MemoryStore } from "./memory_store.ts";
+import {
+  bytesOf,
+  dropSlot,
+  emptyTable,
+  freshAtOf,
+  putState,
+  requireOpen,
+  SLOTS,
+  type Slots,
+  stateIn,
+  type Table,
+} from "./slots.ts";
 
 /**
  * The bytes of a state that waits as text. The state made of the text may take more. If the store then
@@ -31,52 +44,155 @@ export interface RestoredLines {
   readonly unreadable: number;
 }
 
-/** The lines of all keys, one after the other. They may or may not show calls in between. */
-export function* dumpLines(slots: Slots): Generator<string, void> {
-  for (const each of slots.tables.values()) {
-    const { maps } = each;
-    const family = familyOf(each);
+/** The options of `restore`. */
+export interface RestoreOptions {
+  /** The instant, in milliseconds since the Unix epoch. */
+  readonly now?: number | undefined;
+}
+
+/**
+ * A snapshot of a memory store: a line of text for each key, without a line break. A line is a JSON
+ * array of the stored key, the state as its codec's text and the instant from which the key is fresh.
+ * The iterator makes each line when it is asked for one, in constant memory. Calls may come in between,
+ * and the snapshot may or may not show them.
+ *
+ * Keys are often names or addresses of people: keep such lines as safe as those.
+ *
+ * @throws {TypeError} If the store is not a memory store.
+ * @throws {StoreUnavailableError} If the store is closed.
+ *
+ * @example
+ * ```ts
+ * import { dump, gcra, limiter, memoryStore, restore } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const hourly = gcra({ limit: 10, period: "1h", burst: 10 });
+ * const before = memoryStore();
+ * limiter(hourly, { store: before, prefix: "api" }).consume("user:42", 10);
+ * const after = memoryStore();
+ * restore(after, dump(before));
+ * assert.equal(limiter(hourly, { store: after, prefix: "api" }).consume("user:42").allowed, false);
+ * ```
+ */
+export function* dump(store: MemoryStore): Generator<string, void> {
+  const slots = slotsOf("dump a store", store);
+  for (const { family, slots: held } of slots.tables.values()) {
     const at = family.indexOf("{}") + 1;
     const [start, end] = [family.slice(0, at), family.slice(at)];
-    for (const map of maps) {
-      for (const [key, slot] of map) {
-        // A limiter that opens the family in between makes another table of the same keys.
-        const { algorithm } = slots.owners[slot]!;
-        const state = stateIn(slots, slot);
-        const text = algorithm === undefined ? state : algorithm.codec.encode(state);
-        yield JSON.stringify([start + escapedKey(key) + end, text, freshAtOf(slots.queue, slot)]);
-      }
+    for (const [key, slot] of held) {
+      // A limiter that opens the family in between makes another table of the same keys.
+      const text = slots.owners[slot]!.codec.encode(stateIn(slots, slot));
+      const freshAt = Math.min(freshAtOf(slots, slot), LAST_FRESH);
+      yield JSON.stringify([start + escapedKey(key) + end, text, freshAt]);
     }
   }
 }
 
-/** Puts the key of a line into the store, and counts the outcome. */
-export function restoreLine(
-  slots: Slots,
-  line: string,
-  now: number,
-  lines: { -readonly [Outcome in keyof RestoredLines]: number },
-): void {
-  lines[outcomeOf(slots, line, now)]++;
+/**
+ * Puts the keys of a snapshot into a memory store, before limiters are made on it or after. Lines of
+ * another shape are skipped and counted. If a key is held already, the state that is fresh later stays,
+ * so that an older snapshot takes no use back. A full store takes no more keys: it evicts nothing for a
+ * snapshot.
+ *
+ * @param store The store.
+ * @param lines The lines of a `dump`, in any order; from a stream as well.
+ * @param options `now`: the instant by which keys are fresh again; the time of the store without it.
+ * @throws {TypeError} If the store is not a memory store, or an option is of the wrong type.
+ * @throws {RangeError} If `now` is out of range.
+ * @throws {StoreUnavailableError} If the store is closed.
+ */
+export function restore(
+  store: MemoryStore,
+  lines: Iterable<string>,
+  options?: RestoreOptions,
+): RestoredLines;
+/** The same for lines that arrive over time, such as the lines of a file. */
+export function restore(
+  store: MemoryStore,
+  lines: AsyncIterable<string>,
+  options?: RestoreOptions,
+): Promise<RestoredLines>;
+export function restore(
+  store: MemoryStore,
+  lines: Iterable<string> | AsyncIterable<string>,
+  options: RestoreOptions = {},
+): RestoredLines | Promise<RestoredLines> {
+  const action = "restore a snapshot";
+  checkOptions<RestoreOptions>(action, options, { now: true });
+  const now = options.now === undefined ? processTime() : checkNow(options.now);
+  const found: Counts = { restored: 0, outdated: 0, full: 0, unreadable: 0 };
+  const add = (line: string) => found[outcomeOf(slotsOf(action, store), line, now)]++;
+  if (Symbol.iterator in lines) {
+    for (const line of lines) add(line);
+    return found;
+  }
+  return (async () => {
+    for await (const line of lines) add(line);
+    return found;
+  })();
 }
 
+type Counts = { -readonly [Outcome in keyof RestoredLines]: number };
+
+function slotsOf(action: string, store: MemoryStore): Slots {
+  const { [SLOTS]: answer } = (store ?? {}) as { readonly [SLOTS]?: () => Slots };
+  if (answer === undefined) throw typeError(action, "its store must be a memoryStore", store);
+  const slots = answer();
+  requireOpen(slots);
+  return slots;
+}
+
+/** A table of states that are text, until a limiter opens the family. */
+function textTable(slots: Slots, family: string): Table {
+  const table: Table = {
+    family,
+    slots: new Map(),
+    codec: { encode: (text) => text as string, decode: (text) => text },
+    stateBytes: waitingBytes,
+    read: (algorithm) => readTexts(slots, table, algorithm),
+  };
+  return table;
+}
+
+/** Turns the text that a snapshot had for the keys of a family into states. */
+function readTexts(slots: Slots, texts: Table, algorithm: Algorithm): Table {
+  const table = { ...emptyTable(texts.family, algorithm), slots: texts.slots };
+  slots.tables.set(table.family, table);
+  for (const slot of table.slots.values()) {
+    const text = stateIn(slots, slot);
+    const state = table.codec.decode(text as string);
+    if (state === undefined) {
+      slots.unreadable++;
+      dropSlot(slots, slot);
+      continue;
+    }
+    const grown = bytesOf(table, state) - bytesOf(texts, text);
+    slots.owners[slot] = table;
+    putState(slots, slot, state, freshAtOf(slots, slot), slots.sizes[slot]! + grown);
+  }
+  // States may take more bytes than their text. Without an instant, no key counts as fresh here.
+  if (slots.onFull === "evict") makeRoom(slots, () => ({ keys: 0, bytes: 0 }), 0);
+  return table;
+}
+
+/** Puts the key of a line into the store, and says what became of it. */
 function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines {
   const read = readLine(line);
   if (read === undefined) return "unreadable";
   const { family, key, text, freshAt } = read;
   if (freshAt <= now) return "outdated";
-  const table = slots.tables.get(family) ?? emptyTable(family, false, undefined, waitingBytes);
-  const state = table.algorithm === undefined ? text : table.algorithm.codec.decode(text);
+  const table = slots.tables.get(family) ?? textTable(slots, family);
+  const state = table.codec.decode(text);
   if (state === undefined) return "unreadable";
-  const slot = slotOf(table, key) ?? slotBeside(slots, table, key);
+  const slot = table.slots.get(key);
   // The state that is fresh later has more use in it, or later use.
-  if (slot !== undefined && freshAtOf(slots.queue, slot) >= freshAt) return "outdated";
-  const bytes = textBytes(key) + bytesOf(table, state);
-  const added = bytes - heldBytes(slots, table, slot);
-  if (takesTooMuch(slots, bytes) || lacksRoom(slots, slot === undefined ? 1 : 0, added)) {
+  if (slot !== undefined && freshAtOf(slots, slot) >= freshAt) return "outdated";
+  const bytes = keyBytes(key) + bytesOf(table, state);
+  const held = slot === undefined ? 0 : slots.sizes[slot]!;
+  if (bytes > slots.maxBytes / 2 || lacksRoom(slots, slot === undefined ? 1 : 0, bytes - held)) {
     return "full";
   }
-  keepState(slots, table, key, slot, state, undefined, freshAt, now);
+  keepState(slots, table, key, slot, state, freshAt, now);
   return "restored";
 }
 

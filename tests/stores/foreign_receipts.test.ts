@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import type { Receipt, Reservation, Settlement, Store, SyncStore } from "../../mod.ts";
-import { gcra, limiter, memoryStore, StoreUnavailableError } from "../../mod.ts";
+import { dump, gcra, limiter, memoryStore, restore, StoreUnavailableError } from "../../mod.ts";
 import { fallback } from "../../stores/layered/layered.ts";
 import { attachSharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
 import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
@@ -50,7 +50,7 @@ describe("a receipt", () => {
     assert.equal(await releasedOn(callsOn(one), callsOn(other)), "unknown 0");
     const { receipt } = await callsOn(one).reserve("key", 2);
     const restored = memoryStore();
-    restored.restore(one.dump());
+    restore(restored, dump(one));
     assert.equal((await callsOn(restored).release("key", receipt!)).returned, 2);
   });
 

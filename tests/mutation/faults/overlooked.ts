@@ -4,35 +4,29 @@ import { type Fault, faultsIn } from "../fault.ts";
 export const OVERLOOKED_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/memory/memory_family.ts", ["memoryStore"], {
     "A look that takes over from older options":
-      "if (slot !== undefined || keys.older.length === 0{~~ || !writes~>~~}) return slot;",
+      "if (next !== held{~~ && writes~>~~}) keep(slot, key, next, answer, now);",
     "A reset that leaves what is held under older options":
-      "for (const place of [keys{~~, ...keys.older~>~~}]) {",
+      "for (const place of [keys.own{~~, ...keys.older~>~~}]) {",
   }),
-  ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
-    "A charge does not say that it left nothing":
-      "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, true, now);\n    }\n    return decision;\n  }\n  function giveBackUnits",
-    "A call does not say that a key is used up no longer":
-      "{~~leavesUsedUp(decision.remaining, use.levels[slot]!)~>decision.remaining === 0~~}) {\n      after(slot, decision.allowed, now);",
-  }),
-  ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
-    "Nobody looks at keys whose use has drained": [
-      "  refreshLevel(slots, anySlot(use));\n",
-      "  void anySlot;\n",
+  ...faultsIn("stores/memory/memory_family.ts", ["tests/stores/memory/mixed_states.test.ts"], {
+    "A state that is no number is an arrival time without use":
+      "if ({~~!decision.allowed && cells[2 * slot] === Infinity~>false~~}) return other(key, cost, now);",
+    "A state that is no number is charged where no number lies":
+      "if ({~~cells[2 * slot] === Infinity~>false~~}) return other(key, cost, at);",
+    "A number takes the place of a state, which stays": [
+      'if (typeof next === "number" && next < Infinity && next !== initial) {',
+      "if (next !== initial) {",
     ],
-  }),
-  ...faultsIn("stores/memory/memory_family.ts", ["tests/stores/memory/memory_family.test.ts"], {
-    "Keys for which the first map has no room are new at each call":
-      "if (!isPlain{~~ || table.maps.length > 1~>~~}) return findFurther(key, now);",
-  }),
-  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
-    "A batch takes the slot of another limit's key for its own":
-      "return {~~own === family || own === notesOf(family)~>own !== undefined~~};",
-    "A batch of looks needs room for new keys":
-      "if ({~~next === state || next === keys.algorithm.initial~>false~~}) continue;",
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A look in a batch that takes over from older options":
-      'findKey(slots, keys, key, now, {~~verb.kind !== "look"~>true~~});',
+      'if (state === held[index]{~~ || verb.kind === "look"~>~~}) continue;',
+  }),
+  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
+    "A batch takes a slot that another key has by now":
+      "keepAfter(slots, own, key, {~~slotOf(slots, own, key)~>operation.key.length~~}, state",
+    "Batches on known keys sweep no others":
+      "if ({~~--slots.rest < 0~>false~~}) sweep(slots, now);",
   }),
   ...faultsIn("stores/layered/deny_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
     "A refusal that holds by another clock than its own":
@@ -59,18 +53,6 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "return {~~andFinally<void>(() => forget(key), forgetHere)~>forget(key)~~};",
     "A block from before a resetAll under way is used":
       "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
-  }),
-  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
-    "A batch lets a key go that it only looks at": [
-      "if (next === state) continue;\n    const { keys: { table: { numeric } }, verb }",
-      "const { keys: { table: { numeric } }, verb }",
-    ],
-    "Batches on known keys sweep no others":
-      "decisions[index] = decision;\n  }\n{~~  if (now >= slots.sweepAt) sweep(slots, now);\n~>~~}  return decisions;",
-  }),
-  ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/kept_notes.test.ts"], {
-    "A batch keeps a key no longer than its own use, though receipts need its notes":
-      "const kept = {~~mayHaveNotes ? keptFor(algorithm, next, now, decision) : undefined~>undefined~~};",
   }),
   ...faultsIn("core/receipts/noted_reducer.ts", ["tests/core/receipts/receipts.test.ts"], {
     "A settled receipt is remembered at the instant at which it is over":

@@ -2,34 +2,59 @@ import { type Fault, faultsIn } from "../fault.ts";
 
 /** Faults of the stores. */
 export const STORE_FAULTS: readonly Fault[] = [
-  ...faultsIn("stores/memory/slots.ts", ["memoryStore"], {
-    "The memory store drops keys that hold use": [
-      "if (freshAtOf(queue, slot) + FRESH_GRACE <= now) dropSlot(slots, slot);\n    else refreshFirst(queue);",
-      "dropSlot(slots, slot);",
-    ],
+  ...faultsIn("stores/memory/make_room.ts", ["memoryStore"], {
+    "The memory store drops keys that hold use":
+      "if ({~~cells[2 * hand + 1]! + FRESH_GRACE <= now~>true~~}) {\n      dropSlot(slots, hand);",
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["memoryStore"], {
     "The memory store's `delete` does nothing":
-      "const slot = {~~findIn(slots, place, key)~>undefined~~};",
+      "if ({~~slot !== undefined~>false~~}) dropSlot(slots, slot);\n      }\n    },\n    nameOf",
     "The memory store keeps its own time where it is given one":
-      "const now = at === undefined ? processTime() : {~~+at~>processTime()~~};",
-    "A key that takes over from older options keeps them, too": [
-      "  dropSlot(slots, slot);\n  addKey(",
-      "  addKey(",
-    ],
+      "const now = at === undefined ? processTime() : {~~at~>processTime()~~};\n    const slot = slotOf(",
     "A look under older options that sees none":
-      "return isPlain || {~~!~>~~}isLook ? initial : absentState(slots, keys, key, now);",
+      "return taken === undefined ? initial : {~~taken.state~>initial~~};",
   }),
-  ...faultsIn("stores/memory/memory_store.ts", ["memoryStore"], {
-    "The memory store answers after it is closed": ["    slots.closed = true;\n", ""],
+  ...faultsIn("stores/memory/slots.ts", ["memoryStore"], {
+    "The memory store answers after it is closed":
+      "{ evictions, unreadable, closed: {~~true~>false~~} }",
   }),
-  ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
+  ...faultsIn("stores/memory/make_room.ts", ["a full memoryStore"], {
     "A full memory store forgets the key that is fresh first, not the one with the least use":
-      "dropSlot(slots, {~~leastUsed(slots)~>firstSlot(queue)~~});",
-    "A full memory store takes the first key of the lowest level for what it was": [
-      "if (levels[slot]! <= known) return slot;",
-      "return slot;",
-    ],
+      "const left = freshAt <= now ? ALL : {~~leftOf(freshAt)~>1 / freshAt~~};",
+    "A full memory store forgets the first key that it looks at":
+      "if (left > mostLeft{~~~> && mostLeft < 0~~}) [found, mostLeft]",
+    "A full memory store looks at no others than those under the hand":
+      "const others = {~~length > stride ? OTHERS : 0~>0~~};",
+  }),
+  ...faultsIn("stores/memory/make_room.ts", ["tests/stores/memory/make_room.test.ts"], {
+    "A full memory store looks at none but a few keys where these are used up":
+      "step < most && {~~mostLeft <= USED_UP~>false~~}; step++)",
+    "A fresh key is dropped while its own state grows":
+      "makeRoom(slots, () => ({ keys: 0, bytes: grown }), now{~~, slot~>~~});",
+    "The hand stops where it finds keys to drop": "slots.rest = {~~0~>REST~~};\n    }",
+    "A walk in vain is as long the next time": "Math.max(STRIDE, slots.mostSteps{~~ >>> 1~>~~});",
+    "A full store that must not evict looks at all keys for each call":
+      "slots.fullUntil = {~~earliest~>now~~};",
+  }),
+  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/make_room.test.ts"], {
+    "A full store does not see that a key is fresh earlier":
+      "if ({~~freshAt < slots.fullUntil~>false~~}) slots.fullUntil = freshAt;",
+  }),
+  ...faultsIn("stores/memory/make_room.ts", ["tests/stores/memory/max_bytes.test.ts"], {
+    "A state that grows is not counted":
+      "const size = slots.sizes[slot]! + {~~grown~>0~~};\n  if (grown > 0) {",
+    "A log that grows leaves a full store with too much":
+      "if ({~~lacksRoom(slots, 0, grown)~>false~~}) makeRoom(",
+    "A long key empties the store": "if (bytes <= {~~maxBytes / 2~>Infinity~~}) return bytes;",
+  }),
+  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/max_bytes.test.ts"], {
+    "A key that goes leaves its bytes behind": "slots.bytes -= {~~sizes[slot]!~>0~~};",
+  }),
+  ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
+    "A batch on the memory store that writes nothing":
+      "if (state {~~=~>!~~}== held[index] || verb.kind",
+    "A batch on the memory store that is fresh at once":
+      "const freshAt = {~~freshAfter(keys.own, state, verb.decisionOf(answers[index]), now)~>now~~};",
   }),
   ...faultsIn("core/steady_time.ts", ["tests/core/steady_time.test.ts"], {
     "Time does not go on where the wall clock is set back":
@@ -37,44 +62,14 @@ export const STORE_FAULTS: readonly Fault[] = [
     "Time is what the wall clock shows, wherever that is set":
       "return {~~isBack~>false~~} ? Math.max",
   }),
-  ...faultsIn("stores/memory/use_levels.ts", ["a full memoryStore"], {
-    "A full memory store forgets the first of several keys with the least use":
-      "return order[{~~randomFrom(ends[level + 1]!, ends[level]!)~>ends[level + 1]!~~}]!;",
-    "A full memory store forgets the last of several keys with the least use":
-      "return order[{~~randomFrom(ends[level + 1]!, ends[level]!)~>ends[level]! - 1~~}]!;",
-    "A full memory store forgets any key":
-      "while ({~~~>false && ~~}ends[level] === ends[level + 1]) level++;",
-  }),
   ...faultsIn("core/arithmetic/fresh_instant.ts", ["a full memoryStore"], {
     "A key in debt counts as one with use left": "return {~~decision.debt <= 0~>true~~} && ",
-  }),
-  ...faultsIn("stores/memory/memory_family.ts", ["a full memoryStore"], {
-    "A call on a known key does not say that it left nothing":
-      "if (now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n      after(slot, decision.allowed, now);",
-    "A call on a state that is no number does not say that it left nothing":
-      "if (frees || now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n          after(",
-    "A call on a number does not say that it left nothing":
-      "if (frees || now >= slots.sweepAt{~~ || leavesUsedUp(decision.remaining, use.levels[slot]!)~>~~}) {\n        after(",
-  }),
-  ...faultsIn("stores/memory/memory_family.ts", ["tests/stores/memory/refunded_use.test.ts"], {
-    "A memory store does not see that a refund has lowered a key's use":
-      'const frees = verb.kind === {~~"free"~>"charge"~~};',
-  }),
-  ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/refunded_use.test.ts"], {
-    "A memory store does not see that a refund has lowered an arrival time":
-      "moveUp(queue, slot);\n{~~  afterCall(slots, slot, true, now);\n~>~~}}\n\n/** A slot for a new key",
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", [
     "tests/core/arithmetic/whole_arrival_time.test.ts",
   ], {
     "A refund in its place that leaves a key without use":
       "if (next <{~~=~>~~} tick) return undefined;",
-  }),
-  ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
-    "A batch on the memory store that writes nothing":
-      "if (next {~~=~>!~~}== state) continue;\n    const { keys: {",
-    "A batch on the memory store that is fresh at once":
-      "freshAt = {~~freshInstant(now, decision, capacities, kept)~>now~~};",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's":
@@ -140,29 +135,6 @@ export const STORE_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/optimistic/cell.ts", ["redisStore by watch"], {
     "A value in Redis that expires while it holds use":
       "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
-  }),
-  ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/max_bytes.test.ts"], {
-    "A state that grows is not counted": "slots.bytes += {~~grown~>0~~};",
-    "A log that grows leaves a full store with too much":
-      "if ({~~slots.bytes > slots.maxBytes~>false~~}) makeRoom(slots, NOTHING, now);",
-    "A fresh key is dropped while its own state grows":
-      "queue.cells[WIDTH * slot + FRESH_AT] = {~~Infinity~>freshAt~~};",
-    "The room for slots grows uncounted": "slots.bytes += {~~(next - capacity)~>0~~} * SLOT_BYTES;",
-  }),
-  ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/max_bytes.test.ts"], {
-    "A key that goes leaves its bytes behind":
-      "slots.bytes -= {~~heldBytes(slots, table, slot)~>0~~};",
-    "A limiter that opens a restored family leaves a store with too much":
-      'if (slots.onFull === {~~"evict"~>"throw"~~}) makeRoom(slots, NOTHING, 0);',
-    "A long key empties the store": "return bytes > {~~maxBytes / 2~>Infinity~~};",
-  }),
-  ...faultsIn("stores/memory/keep_state.ts", ["tests/stores/memory/full_store.test.ts"], {
-    "A key that is fresh earlier after a refund keeps its place among those to drop":
-      "if (freshAt < {~~cells[cell + BOUND]!~>0~~}) moveUp(slots.queue, slot);",
-  }),
-  ...faultsIn("stores/memory/expiry_queue.ts", ["tests/stores/memory/expiry_queue.test.ts"], {
-    "What fills the place of a key that goes only sinks":
-      "if ({~~boundOf(queue, last) < boundOf(queue, slot)~>false~~}) rise(queue, last, place);",
   }),
   ...faultsIn("stores/layered/deny_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
     "A refusal from before a refund under way is kept":

@@ -49,14 +49,16 @@ export const TIME_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/snapshot.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "An older snapshot takes use back":
-      'if (slot !== undefined && {~~freshAtOf(slots.queue, slot) >= freshAt~>false~~}) return "outdated";',
+      'if (slot !== undefined && {~~freshAtOf(slots, slot) >= freshAt~>false~~}) return "outdated";',
     "Keys that are fresh are restored": 'if (freshAt {~~<=~>===~~} now) return "outdated";',
     "A snapshot evicts keys that are held":
-      "takesTooMuch(slots, bytes) || {~~lacksRoom(slots, slot === undefined ? 1 : 0, added)~>false~~}) {",
+      "|| {~~lacksRoom(slots, slot === undefined ? 1 : 0, bytes - held)~>false~~}) {",
+    "A limiter that opens a restored family leaves a store with too much":
+      'if (slots.onFull === {~~"evict"~>"throw"~~}) makeRoom(slots, () => ({ keys: 0, bytes: 0 }), 0);',
   }),
   ...faultsIn("stores/memory/slots.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "Text of a snapshot that is taken for a state":
-      "if (held{~~?.algorithm ~>~~}!== undefined) return held;",
+      "return {~~held.read === undefined~>true~~} ? held : held.read(algorithm);",
   }),
   ...faultsIn("core/stored_key.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "A key of a snapshot with a brace is another one":

@@ -8,12 +8,16 @@ import { gridsOf } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
   blockable,
+  dump,
   gcra,
   type Limiter,
   limiter,
   memoryStore,
+  restore,
   slidingLog,
 } from "../../../mod.ts";
+import { denyCache } from "../../../stores/layered/layered.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const hourly = gcra({ limit: 10, period: "1h", burst: 10 });
@@ -30,12 +34,12 @@ describe("a snapshot of a memoryStore", () => {
     const store = memoryStore();
     on(store).consume("user:42", 2);
     on(store, log).consume("{%\n}");
-    const lines = [...store.dump()].map((line) => JSON.parse(line));
+    const lines = [...dump(store)].map((line) => JSON.parse(line));
     assert.deepEqual(lines.map(([name, text, freshAt]) => [name, text, Math.ceil(freshAt)]), [
       ["a:{user:42}:gcra/10/3600000/10", "t1 720000", 720_000],
       ["a:{%7B%25\n%7D}:slidingLog/10/3600000", "w1 0 1", 3_600_000],
     ]);
-    assert.equal([...store.dump()].join("").includes("\n"), false);
+    assert.equal([...dump(store)].join("").includes("\n"), false);
   });
 
   test("read back, every key is decided as before: by limiters made before it, or after it", () => {
@@ -58,11 +62,11 @@ describe("a snapshot of a memoryStore", () => {
         }
         const again = memoryStore();
         const early = isOpen ? limiter(algorithm, { ...options, store: again }) : undefined;
-        const { unreadable, full } = again.restore(store.dump(), { now });
+        const { unreadable, full } = restore(again, dump(store), { now });
         assert.deepEqual([unreadable, full], [0, 0]);
         const second = early ?? limiter(algorithm, { ...options, store: again });
         assert.deepEqual(second.peek("{k}%", 1), first.peek("{k}%", 1));
-        assert.deepEqual([...again.dump()].length, again.statistics().keys);
+        assert.deepEqual([...dump(again)].length, again.statistics().keys);
       },
     );
     fc.assert(property, fcOptions({ numRuns: 150 }));
@@ -72,16 +76,16 @@ describe("a snapshot of a memoryStore", () => {
     const store = memoryStore();
     const [, line = ""] = blockedLines();
     const again = memoryStore();
-    assert.deepEqual(again.restore([line], { now: 0 }), { ...NONE, restored: 1 });
-    assert.deepEqual([...again.dump()], [line]);
+    assert.deepEqual(restore(again, [line], { now: 0 }), { ...NONE, restored: 1 });
+    assert.deepEqual([...dump(again)], [line]);
     assert.equal(on(again, blockable(hourly) as Algorithm).consume("eve").remaining, 0);
-    assert.deepEqual([...again.dump()], [line]);
-    again.restore([line.replace("b1", "b9")], { now: 0 });
-    store.restore([line.replace("b1", "b9")], { now: 0 });
+    assert.deepEqual([...dump(again)], [line]);
+    restore(again, [line.replace("b1", "b9")], { now: 0 });
+    restore(store, [line.replace("b1", "b9")], { now: 0 });
     assert.equal(on(store, blockable(hourly) as Algorithm).peek("eve", 0).remaining, 10);
     assert.equal(store.statistics().unreadable, 1);
     assert.equal(store.statistics().keys, 0);
-    store.restore([line], { now: 0 });
+    restore(store, [line], { now: 0 });
     store.deleteAll?.("a");
     assert.equal(store.statistics().keys, 0);
   });
@@ -90,14 +94,14 @@ describe("a snapshot of a memoryStore", () => {
     const store = memoryStore();
     const api = on(store);
     api.consume("ada", 3);
-    const old = [...store.dump()];
+    const old = [...dump(store)];
     api.consume("ada", 2);
-    assert.deepEqual(store.restore(old, { now: 0 }), { ...NONE, outdated: 1 });
+    assert.deepEqual(restore(store, old, { now: 0 }), { ...NONE, outdated: 1 });
     assert.equal(api.peek("ada", 0).remaining, 5);
-    const newer = [...store.dump()];
+    const newer = [...dump(store)];
     api.reset("ada");
     api.consume("ada");
-    assert.deepEqual(store.restore(newer, { now: 0 }), { ...NONE, restored: 1 });
+    assert.deepEqual(restore(store, newer, { now: 0 }), { ...NONE, restored: 1 });
     assert.equal(api.peek("ada", 0).remaining, 5);
   });
 
@@ -126,17 +130,17 @@ describe("a snapshot of a memoryStore", () => {
     const unknown = '["a:{ada}:gcra/10/3600000/10","t9",900000]';
     const lines = [...bad, ...good, unknown, '["a:{old}:c","t1 5",1000]'];
     const expected = { restored: 2, outdated: 1, full: 0, unreadable: bad.length + 1 };
-    assert.deepEqual(store.restore(lines, { now: 1_000 }), expected);
+    assert.deepEqual(restore(store, lines, { now: 1_000 }), expected);
     assert.equal(api.peek("ada", 0).remaining, 9);
     const later = memoryStore();
     async function* slowly() {
       for (const line of lines) yield await Promise.resolve(line);
     }
     // Without a limiter nobody knows yet that a text of another version is not a state.
-    const found = await later.restore(slowly(), { now: 1_000 });
+    const found = await restore(later, slowly(), { now: 1_000 });
     assert.deepEqual(found, { ...expected, restored: 3, unreadable: bad.length });
     // By the time of the store all of it is long fresh.
-    assert.deepEqual(memoryStore().restore(good), { ...NONE, outdated: 2 });
+    assert.deepEqual(restore(memoryStore(), good), { ...NONE, outdated: 2 });
   });
 
   test("a full store takes no more, and forgets nobody for it", () => {
@@ -144,17 +148,28 @@ describe("a snapshot of a memoryStore", () => {
     const api = on(store);
     api.consume("ada", 5);
     const lines = ["x", "y", "z"].map((key) => `["b:{${key}}:c","t1 5",9000]`);
-    assert.deepEqual(store.restore(lines, { now: 0 }), { ...NONE, restored: 1, full: 2 });
+    assert.deepEqual(restore(store, lines, { now: 0 }), { ...NONE, restored: 1, full: 2 });
     assert.deepEqual([store.statistics().evictions, api.peek("ada").remaining], [0, 4]);
   });
 
-  test("options are checked, and a closed store has none", () => {
+  test("options are checked, and neither another store nor a closed one has any", () => {
     const store = memoryStore();
-    assert.throws(() => store.restore([], { at: 5 } as never), TypeError);
-    assert.throws(() => store.restore([], { now: NaN }), RangeError);
+    assert.throws(() => restore(store, [], { at: 5 } as never), TypeError);
+    assert.throws(() => restore(store, [], { now: NaN }), RangeError);
+    const other = sharedStore({ capacity: 64 }) as never;
+    for (const wrong of [other, undefined as never]) {
+      assert.throws(
+        () => [...dump(wrong)],
+        /Cannot dump a store as its store must be a memoryStore/,
+      );
+      assert.throws(() => restore(wrong, ["[]"]), TypeError);
+    }
+    const around = denyCache(store) as typeof store;
+    on(store).consume("ada");
+    assert.deepEqual([...dump(around)], [...dump(store)], "a store made of it has its keys");
     store.close();
-    assert.throws(() => store.restore(["[]"]), { name: "StoreUnavailableError" });
-    assert.throws(() => [...store.dump()], { name: "StoreUnavailableError" });
+    assert.throws(() => restore(store, ["[]"]), { name: "StoreUnavailableError" });
+    assert.throws(() => [...dump(store)], { name: "StoreUnavailableError" });
   });
 });
 
@@ -164,7 +179,7 @@ function blockedLines(): string[] {
   const api = on(store, blockable(hourly) as Algorithm);
   api.consume("ada");
   api.block("eve", "1h");
-  return [...store.dump()];
+  return [...dump(store)];
 }
 
 for (const algorithm of [hourly, log]) {
@@ -176,14 +191,14 @@ for (const algorithm of [hourly, log]) {
     const { receipt } = api.reserve("user:42", 8);
     const { receipt: open } = api.reserve("user:42", 1, { ttl: "10m" });
     assert.equal(api.refund("user:42", receipt!, 3).returned, 3);
-    const lines = [...before.dump()];
+    const lines = [...dump(before)];
     for (const isOpened of [true, false]) {
       const after = memoryStore();
       if (isOpened) limiter(algorithm, { ...options, store: after }).consume("another");
-      assert.equal(after.restore(lines, { now }).restored, 2); // the key, and the store's name
+      assert.equal(restore(after, lines, { now }).restored, 2); // the key, and the store's name
       const restored = limiter(algorithm, { ...options, store: after });
       assert.equal(restored.peek("user:42", 0).remaining, 4);
-      assert.deepEqual([...after.dump()].filter((line) => !line.includes("another")), lines);
+      assert.deepEqual([...dump(after)].filter((line) => !line.includes("another")), lines);
       assert.equal(restored.refund("user:42", receipt!, 8).returned, 5);
       assert.equal(restored.refund("user:42", receipt!, 8).returned, 0);
       assert.equal(restored.release("user:42", open!).returned, 1);

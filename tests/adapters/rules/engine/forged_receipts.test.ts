@@ -9,7 +9,7 @@ import {
   type RuleReservation,
   type Verdict,
 } from "../../../../adapters/rules/rules.ts";
-import { memoryStore } from "../../../../mod.ts";
+import { dump, memoryStore, restore } from "../../../../mod.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
 const rate = { limit: 10, period: "1m" } as const;
@@ -99,7 +99,7 @@ test("any forged receipt is refused by name, or leaves a state that can decide",
         }
         // The codec knows the state.
         const copy = memoryStore();
-        copy.restore(store.dump());
+        restore(copy, dump(store));
         const again = ruleEngine({ ...options, store: copy }).peek({ ...request, cost: 1 });
         assert.deepEqual((again as Verdict).decision, decision);
       }
