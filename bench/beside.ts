@@ -42,13 +42,16 @@ const own: Build = await import("../mod.ts");
 const builds = { old, own };
 type BuildName = keyof typeof builds;
 
-/** A loop with type feedback of its own. */
+let loops = 0;
+
+/** A loop with type feedback of its own: engines share that of the same text, so each has its own. */
 function loopOf(body: string): (api: unknown, keys: readonly string[], each: unknown) => Variant {
   return new Function(
     "api",
     "keys",
     "each",
-    `let index = 0;
+    `// ${loops++}
+     let index = 0;
      const { length } = keys;
      return (operations) => {
        let sum = 0;

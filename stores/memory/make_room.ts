@@ -150,8 +150,8 @@ function firstToGo(slots: Slots, now: number, kept: number): number {
     look((slots.hand + (from + step) % stride) % length);
   }
   slots.hand = (slots.hand + stride) % length;
-  // In a flood, the key before may be the only one that is not used up.
-  if (mostLeft <= USED_UP) look(newest);
+  // In a flood, the key before may be the only one with little use.
+  if (mostLeft < ALL) look(newest);
   const most = Math.min(slots.mostSteps, length);
   for (let step = stride; step < most && mostLeft <= USED_UP; step++) look(pass(slots));
   slots.mostSteps = mostLeft > USED_UP ? MOST_STEPS : Math.max(STRIDE, slots.mostSteps >>> 1);
