@@ -17,9 +17,14 @@
  */
 
 /*
+ * A limit is a set of local hooks, so it applies where Elysia applies them: to the routes that are
+ * added after it in the same instance, and in groups, guards and instances within that. `transform`
+ * asks before the handler. Whatever fails earlier (there is no route, or the body cannot be parsed)
+ * is asked about in `onError`.
+ *
  * Elysia wraps a response again when a plugin has set a header, and on Bun a body that is wrapped
- * again loses its content type. So the fields are kept on the context; a handler's own response has
- * them set in place at the end, and only where Elysia makes the response are they given to it.
+ * again loses its content type. So the fields are kept beside the request; a handler's own response
+ * has them set in place at the end, and only where Elysia makes the response are they given to it.
  *
  * Elysia reads the text of hooks to see what of the context they use. They must not hand it on.
  */
@@ -56,42 +61,60 @@ export type WithRateLimit<App> = App & {
   };
 };
 
-const FIELDS = Symbol("tidegate fields");
-const SETTLE = Symbol("tidegate settle");
-const RELEASE = Symbol("tidegate release");
-const SIGNAL = Symbol("tidegate signal");
-const GONE = Symbol("tidegate gone");
+const PASSAGE = Symbol("tidegate passage");
+
+/** The answer that Elysia is to make. It stays the same object where a hook replaces the context. */
+interface ElysiaSet {
+  readonly headers: Record<string, string>;
+  status?: number | string;
+  [PASSAGE]?: Passage;
+}
+
+/** A request on its way through its limits. */
+interface Passage {
+  /** The uses of the plugin that have been asked, because hooks may be merged into a route twice. */
+  readonly asked: object[];
+  decision: Decision | undefined;
+  /** The fields of each limit, in the order of the limits. */
+  readonly fields: (readonly HeaderField[])[];
+  readonly settles: ((outcome: Outcome) => void)[];
+  /** Release the permits; empty where the body of the response does it at its end. */
+  releases: (() => void)[];
+  /** Aborted when the client goes away. */
+  signal: AbortSignal | undefined;
+  /** Whether the client had gone away when the handler was done. */
+  isGone: boolean;
+  /** The status of the error with which it failed, which Elysia does not always set. */
+  failure: number | undefined;
+}
 
 /** The part of the context that the hooks use. */
 interface HookContext {
   readonly request: Request;
-  server: unknown;
-  readonly set: { readonly headers: Record<string, string>; status?: number | string };
+  readonly server?: unknown;
+  readonly set: ElysiaSet;
   readonly response?: unknown;
-  rateLimit?: Decision;
-  /** The fields of each limit, in the order of the limits. */
-  [FIELDS]?: readonly (readonly HeaderField[])[];
-  [SETTLE]?: readonly ((outcome: Outcome) => void)[];
-  /** Release the permits of each limit; `undefined` where the body of the response does it at its end. */
-  [RELEASE]?: readonly (() => void)[] | undefined;
-  /** Aborted when the client goes away. */
-  [SIGNAL]?: AbortSignal | undefined;
-  /** Whether the client had gone away when the handler was done. */
-  [GONE]?: boolean;
+  readonly error?: unknown;
+  rateLimit?: Decision | undefined;
+  /** Makes an answer that ends the request in a `transform` hook. */
+  status(code: number, response: Response): unknown;
 }
 
 /** The part of the app that is used. */
 interface ElysiaApp {
   readonly config?: { readonly aot?: boolean };
-  readonly server?: unknown;
-  onRequest(hook: (context: HookContext) => Promise<unknown>): unknown;
-  mapResponse(scope: { as: "global" }, hook: (context: HookContext) => unknown): unknown;
-  onError(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
-  onAfterResponse(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
+  getServer?(): unknown;
+  onTransform(hook: (context: HookContext) => unknown): unknown;
+  mapResponse(hook: (context: HookContext) => unknown): unknown;
+  onError(hook: (context: HookContext) => unknown): unknown;
+  onAfterResponse(hook: (context: HookContext) => void): unknown;
 }
 
 /**
- * Makes a plugin that limits the rate of the whole app.
+ * Makes a plugin that limits the rate of the routes that are added after it, in the instance that
+ * uses it and in all that it contains: the app, a group, a guard or an instance of its own. Used in
+ * the app itself, it also limits requests that have no route. `app.as("scoped")` and
+ * `app.as("global")` extend it to the parent, or to the whole app, as they do with any hook.
  *
  * The client's address is found on Bun; elsewhere give `key` or `address`.
  *
@@ -108,74 +131,117 @@ export function rateLimit(
   const { onRefused } = options;
   const settles = options.refund !== undefined || mayHold(options);
 
-  async function limitRate(context: HookContext): Promise<Response | undefined> {
-    const { request, server, set } = context;
-    try {
-      const answer = decide(request, server);
-      const { decision, headers, refusal, settle, release } = answer instanceof Promise
-        ? await answer
-        : answer;
-      const before = context[FIELDS];
-      const fields = context[FIELDS] = before === undefined ? [headers] : [...before, headers];
-      if (decision !== undefined) context.rateLimit = decision;
-      if (refusal !== undefined) {
-        // Elysia calls no other hook for what is answered here.
-        for (const settle of context[SETTLE] ?? []) settle({ status: refusal.status });
-        for (const release of context[RELEASE] ?? []) release();
-        const response = await refusedResponse(onRefused, refusal, [], request, server);
-        return finishOwn(response, set.headers, fields);
-      }
-      if (settle ?? release) {
-        if (settle !== undefined) context[SETTLE] = [...context[SETTLE] ?? [], settle];
-        if (release !== undefined) context[RELEASE] = [...context[RELEASE] ?? [], release];
-        releaseWhenGone(request, release);
-        // Some servers never abort a signal whose first reader comes after the client has gone
-        // away.
-        context[SIGNAL] = request.signal;
-      }
-    } catch (error) {
-      // Elysia would answer with the status at hand, which is 200.
-      set.status = 500;
-      throw error;
-    }
-  }
-
-  /**
-   * For apps without code made ahead, of which Elysia maps no handler's answers: the fields must
-   * stand there before. Nor is the server on their context.
-   */
-  async function limitAhead(context: HookContext, app: ElysiaApp): Promise<Response | undefined> {
-    context.server ??= app.server;
-    const refused = await limitRate(context);
-    if (refused !== undefined) return refused;
-    setAll(context.set.headers, context[FIELDS] ?? []);
-    if (settles) noteAnswer(context);
-    return undefined;
-  }
-
   return function use<App>(app: App): WithRateLimit<App> {
     const elysia = app as unknown as ElysiaApp;
     const isDynamic = elysia.config?.aot === false;
-    elysia.onRequest(isDynamic ? (context) => limitAhead(context, elysia) : limitRate);
-    elysia.mapResponse({ as: "global" }, setInResponse);
-    elysia.onError({ as: "global" }, setInError);
-    if (settles) elysia.onAfterResponse({ as: "global" }, settleAll);
+    const use = {};
+
+    /** Asks once per request; answers with the refusal. */
+    async function ask(
+      request: Request,
+      set: ElysiaSet,
+      server: unknown,
+    ): Promise<Response | undefined> {
+      const passage = passageOf(set);
+      if (passage.asked.includes(use)) return undefined;
+      passage.asked.push(use);
+      const info = server ?? elysia.getServer?.();
+      const answer = decide(request, info);
+      const { decision, headers, refusal, settle, release } = answer instanceof Promise
+        ? await answer
+        : answer;
+      passage.fields.push(headers);
+      if (decision !== undefined) passage.decision = decision;
+      if (refusal !== undefined) {
+        const response = await refusedResponse(onRefused, refusal, [], request, info);
+        return finishOwn(response, set.headers, passage.fields);
+      }
+      if (settle ?? release) {
+        if (settle !== undefined) passage.settles.push(settle);
+        if (release !== undefined) passage.releases.push(release);
+        releaseWhenGone(request, release);
+        // Some servers never abort a signal whose first reader comes after the client has gone
+        // away.
+        passage.signal = request.signal;
+      }
+      return undefined;
+    }
+
+    async function limitRate(context: HookContext): Promise<unknown> {
+      const { request, server, set } = context;
+      const refused = await ask(request, set, server);
+      context.rateLimit = set[PASSAGE]!.decision;
+      if (refused === undefined) return undefined;
+      return context.status(refused.status, refused);
+    }
+
+    /**
+     * For apps without code made ahead: Elysia maps no handler's answers there, so the fields must
+     * be set before, and it puts the answer on the context, which shows when the handler is done.
+     */
+    async function limitAhead(context: HookContext): Promise<unknown> {
+      const refused = await limitRate(context);
+      if (refused !== undefined) return refused;
+      const passage = context.set[PASSAGE]!;
+      setAll(context.set.headers, passage.fields);
+      if (settles) noteAnswer(context, passage);
+      return undefined;
+    }
+
+    async function limitError(context: HookContext): Promise<Response | undefined> {
+      const { request, server, set, error } = context;
+      try {
+        const refused = await ask(request, set, server);
+        if (refused !== undefined) return refused;
+      } catch (error) {
+        // Elysia does not catch what such a hook throws.
+        return new Response(error instanceof Error ? error.message : "", { status: 500 });
+      }
+      noteGone(set);
+      const passage = set[PASSAGE]!;
+      passage.failure = (error as { readonly status?: number } | undefined)?.status ?? 500;
+      setAll(set.headers, passage.fields);
+      if (settles) settleLater(set, Object.hasOwn(elysia, "getServer") || isDynamic);
+      return undefined;
+    }
+
+    elysia.onTransform(isDynamic ? limitAhead : limitRate);
+    elysia.mapResponse(setInResponse);
+    elysia.onError(limitError);
+    if (settles) elysia.onAfterResponse(({ set, response }) => settleAll(set, response));
     return app as WithRateLimit<App>;
   };
 }
 
+function passageOf(set: ElysiaSet): Passage {
+  return set[PASSAGE] ??= {
+    asked: [],
+    decision: undefined,
+    fields: [],
+    settles: [],
+    releases: [],
+    signal: undefined,
+    isGone: false,
+    failure: undefined,
+  };
+}
+
+function noteGone({ [PASSAGE]: passage }: ElysiaSet): void {
+  if (passage !== undefined) passage.isGone = passage.signal?.aborted === true;
+}
+
 /**
- * Sees when a handler of an app without code made ahead has answered: Elysia puts the answer on the
- * context then. A hook of its own, `onAfterHandle`, would change how it maps a status.
+ * Sees when a handler of an app without code made ahead has answered. A hook of its own,
+ * `onAfterHandle`, would change how Elysia maps a status.
  */
-function noteAnswer(context: { response?: unknown; [SIGNAL]?: AbortSignal; [GONE]?: boolean }) {
+function noteAnswer(context: { response?: unknown }, passage: Passage): void {
   let answer = context.response;
   Object.defineProperty(context, "response", {
     configurable: true,
     enumerable: true,
     get: () => answer,
     set(response) {
-      context[GONE] = context[SIGNAL]?.aborted === true;
+      passage.isGone = passage.signal?.aborted === true;
       answer = response;
     },
   });
@@ -183,26 +249,21 @@ function noteAnswer(context: { response?: unknown; [SIGNAL]?: AbortSignal; [GONE
 
 /** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
 function setInResponse(context: HookContext): Response | undefined {
-  const limits = context[FIELDS] ?? [];
-  const { response, set } = context;
-  context[GONE] = context[SIGNAL]?.aborted === true;
+  const { request, response, set } = context;
+  const passage = set[PASSAGE];
+  if (passage === undefined) return undefined;
+  noteGone(set);
   // A response that never changes stands as a function that copies it.
   const own = typeof response === "function" ? response() : response;
   if (!isResponse(own)) {
-    setAll(set.headers, limits);
+    setAll(set.headers, passage.fields);
     return undefined;
   }
-  const finished = finishOwn(own, set.headers, limits);
-  const releases = context[RELEASE];
-  if (releases === undefined || own !== response) return finished;
-  context[RELEASE] = undefined;
-  return releaseAtEnd(finished, context.request, () => releases.forEach((release) => release()));
-}
-
-function setInError(context: HookContext): void {
-  const { set } = context;
-  context[GONE] = context[SIGNAL]?.aborted === true;
-  setAll(set.headers, context[FIELDS] ?? []);
+  const finished = finishOwn(own, set.headers, passage.fields);
+  const { releases } = passage;
+  if (releases.length === 0 || own !== response) return finished;
+  passage.releases = [];
+  return releaseAtEnd(finished, request, () => releases.forEach((release) => release()));
 }
 
 /**
@@ -247,12 +308,31 @@ function lowered(name: string): string {
   return known;
 }
 
-function settleAll(context: HookContext): void {
-  const { response, set } = context;
+/** How long a failed request of an app waits for Elysia to report its end, in milliseconds. */
+const REPORTED_WITHIN = 1_000;
+
+/**
+ * Ends the verdicts about a failed request if Elysia does not report its end. The app answers for a
+ * route that has failed, and calls no hook of a group or an instance within it again.
+ */
+function settleLater(set: ElysiaSet, isUnreported: boolean): void {
+  const timer = setTimeout(settleAll, isUnreported ? 0 : REPORTED_WITHIN, set, undefined);
+  (timer as { unref?(): void }).unref?.();
+}
+
+/** Elysia gives an error's status to a response that has none of its own, or 200. */
+function statusOf({ status = 200 }: ElysiaSet, { failure }: Passage): number {
+  return failure !== undefined && status === 200 ? failure : Number(status);
+}
+
+/** Ends the verdicts about a request; those that have ended stay as they are. */
+function settleAll(set: ElysiaSet, response: unknown): void {
+  const passage = set[PASSAGE];
+  if (passage === undefined) return;
   const own = isResponse(response) ? response : undefined;
-  const status = context[GONE] ? GONE_STATUS : own?.status ?? Number(set.status ?? 200);
-  for (const settle of context[SETTLE] ?? []) settle({ status, response: own });
-  for (const release of context[RELEASE] ?? []) release();
+  const status = passage.isGone ? GONE_STATUS : own?.status ?? statusOf(set, passage);
+  for (const settle of passage.settles) settle({ status, response: own });
+  for (const release of passage.releases) release();
 }
 
 /**

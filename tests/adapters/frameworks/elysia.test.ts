@@ -1,11 +1,11 @@
-import { Elysia } from "elysia";
+import { Elysia, t } from "elysia";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { rateLimit } from "../../../adapters/frameworks/elysia.ts";
-import { gcra, limiter } from "../../../mod.ts";
+import { concurrency, gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
-import { using } from "../../support/adapter_subject.ts";
+import { until, using } from "../../support/adapter_subject.ts";
 import { type RawAnswer, rawRequest } from "../../support/raw_request.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
@@ -174,4 +174,139 @@ describe("tidegate/elysia", () => {
       assert.equal(outer.peek("one", 0).remaining, 2);
     });
   });
+
+  for (const aot of [true, false]) {
+    const kind = aot ? "" : " without code made ahead";
+
+    test(`limits the routes of its scope and settles all that it charges${kind}`, async () => {
+      const outcomes: number[] = [];
+      const permits = limiter(concurrency({ limit: 3, ttl: "5m" }));
+      const plugin = rateLimit({
+        limits: [{ limiter: permits }, { limiter: limiter(gcra({ limit: 100, period: "1h" })) }],
+        key: () => "one",
+        refund: ({ status }) => outcomes.push(status) < 0,
+      });
+      const fail = () => {
+        throw new Error("boom");
+      };
+      const nested = new Elysia({ aot, prefix: "/nested" })
+        .get("/before", "before")
+        .use(plugin)
+        .get("/in", () => "in")
+        .get("/fail", fail);
+      const app = new Elysia({ aot })
+        .onRequest(({ request }) => {
+          if (request.method === "OPTIONS") return new Response("preflight");
+        })
+        .get("/before", "before")
+        .group("/group", (group) =>
+          group.use(plugin)
+            .onError(() => {})
+            .get("/in", () => "in")
+            .get("/static", "static")
+            .get("/replaced", () => "in", { mapResponse: () => new Response("replaced") })
+            .get("/mapped", ({ count }: { count?: number }) => `${count}`, {
+              transform: () => {},
+            })
+            .get("/early", fail, { beforeHandle: () => "early" })
+            .get("/invalid", () => "in", { query: t.Object({ count: t.Number() }) })
+            .post("/body", ({ body }) => body)
+            .get("/fail", fail))
+        .guard({}, (guard) =>
+          guard.use(plugin)
+            .mapDerive(() => ({ count: 1 }))
+            .get("/guarded", () => "in")
+            .get("/guarded/fail", fail))
+        .use(nested)
+        .onError(async () => await undefined)
+        .mount("/mounted", () => new Response("mounted"))
+        .get("/after", "after");
+      const broken = { method: "POST", lines: ["Content-Type: application/json"], body: "{" };
+      await usingApps([app], async (port) => {
+        const unlimited = ["/before", "/nested/before", "/after", "/group/none", "/nested/none"];
+        for (const path of [...unlimited, "/none", "/mounted/any"]) {
+          const answer = await rawRequest(port, { path });
+          assert.deepEqual(answer.values("ratelimit"), [], path);
+        }
+        assert.deepEqual(outcomes, []);
+        const limited: [path: string, status: number, more?: object][] = [
+          ["/group/in", 200],
+          ["/group/static", 200],
+          ["/group/replaced", 200],
+          ["/group/mapped", 200],
+          ["/group/early", 200],
+          ["/group/invalid", 422],
+          ["/group/fail", 500],
+          ["/guarded", 200],
+          ["/guarded/fail", 500],
+          ["/nested/in", 200],
+          ["/nested/fail", 500],
+        ];
+        // Without code made ahead, Elysia does not answer HEAD, and calls no hook of a group when a
+        // body cannot be parsed.
+        if (aot) {
+          limited.push(["/group/in", 200, { method: "HEAD" }], ["/group/body", 400, broken]);
+        }
+        for (const [index, [path, status, more]] of limited.entries()) {
+          const answer = await rawRequest(port, { path, ...more });
+          assert.equal(answer.status, status, path);
+          await until(() => outcomes.length > index);
+          assert.deepEqual([outcomes.at(-1), permits.peek("one", 0).remaining], [status, 3], path);
+          if (!path.endsWith("/fail") || aot) {
+            assert.equal(answer.values("ratelimit").length, 1, path);
+          }
+        }
+        const held = [1, 2, 3].map(() => permits.hold("one").permit!);
+        for (const path of ["/group/in", "/guarded", "/nested/in"]) {
+          assert.equal((await rawRequest(port, { path })).status, 429, path);
+        }
+        for (const path of unlimited.slice(0, 3)) {
+          assert.equal((await rawRequest(port, { path })).status, 200, path);
+        }
+        assert.equal((await rawRequest(port, { path: "/group/in", method: "OPTIONS" })).status, 200);
+        for (const { release } of held) release();
+      });
+    });
+
+    test(`limits the whole of an app from its own place on${kind}`, async () => {
+      const permits = limiter(concurrency({ limit: 1, ttl: "5m" }));
+      const app = new Elysia({ aot })
+        .get("/before", "before")
+        .use(rateLimit({ limiter: permits, key: () => "one" }))
+        .get("/after", "after")
+        .group("/group", (group) => group.get("/in", () => "in"))
+        .use(new Elysia({ aot }).get("/nested", () => "in"))
+        .mount("/mounted", () => new Response("mounted"));
+      await usingApps([app], async (port) => {
+        const isFree = () => permits.peek("one", 0).remaining === 1;
+        const paths = ["/after", "/group/in", "/nested", "/none", ...(aot ? ["/mounted/any"] : [])];
+        for (const path of paths) {
+          const answer = await rawRequest(port, { path });
+          assert.deepEqual(answer.values("ratelimit"), ['"1-at-once";r=0;t=300'], path);
+          await until(isFree);
+        }
+        const { permit } = permits.hold("one");
+        for (const path of paths) {
+          assert.equal((await rawRequest(port, { path })).status, 429, path);
+        }
+        assert.equal((await rawRequest(port, { path: "/before" })).status, 200);
+        permit!.release();
+      });
+    });
+
+    test(`reaches further by Elysia's own as()${kind}`, async () => {
+      const scoped = new Elysia({ aot }).use(rateLimit({ limiter: apiLimiter(), key: () => "a" }))
+        .as("scoped");
+      const whole = new Elysia({ aot }).use(rateLimit({ limiter: apiLimiter(), key: () => "b" }))
+        .as("global");
+      const inner = new Elysia({ aot }).use(scoped).get("/inner", () => "in");
+      const app = new Elysia({ aot }).use(inner).get("/outer", () => "out")
+        .use(new Elysia({ aot }).use(whole)).get("/late", () => "late");
+      await usingApps([app], async (port) => {
+        for (const [path, fields] of [["/inner", 1], ["/outer", 0], ["/late", 1]] as const) {
+          assert.equal((await rawRequest(port, { path })).values("ratelimit").length, fields, path);
+        }
+      });
+    });
+  }
 });
