@@ -1,5 +1,6 @@
 // `npm run options` writes docs/options.md: every option of every factory, store, adapter and command,
-// from the declarations that were built and from the tables of the command. The checks compare it.
+// from the declarations that were built and from the tables of the command; and the table of options
+// in docs/http.md. The checks compare both.
 import { parse } from "@babel/parser";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -16,6 +17,8 @@ import { entryPoints, readManifests } from "./manifests.mjs";
 /** @typedef {{ name: string, type: string, isOptional: boolean, comment: string }} Member */
 
 const PAGE = join(root, "docs/options.md");
+const HTTP_PAGE = join(root, "docs/http.md");
+const HTTP_REGEXP = /(?<=<!-- options -->\n)[^]*(?=<!-- end of options -->)/;
 const OPTIONS_REGEXP = /(Options|Policy)$/;
 
 /** The declarations that a module can name, by their names. @type {Map<string, Map<string, Declaration>>} */
@@ -83,6 +86,21 @@ function tableOf(title, declaration, listed) {
   ];
 }
 
+/** The table of docs/http.md: the options that every HTTP adapter has, and their meaning in short. */
+function httpTable() {
+  const { deno } = readManifests();
+  const file = /** @type {string} */ (entryPoints(deno)["./http"]);
+  const options = exportsOf(join(root, "dist", file)).get("RateLimitOptions");
+  const rows = membersOf(/** @type {Declaration} */ (options), () => true)
+    .sort((a, b) => a.name < b.name ? -1 : 1)
+    .map(({ name, comment }) => {
+      const { value, meaning } = splitDefault(comment);
+      const short = (/^.*?[^.][.](?= |$)/.exec(meaning)?.[0] ?? meaning).replaceAll("|", "\\|");
+      return `| \`${name}\` | ${(value ?? "").replaceAll("|", "\\|")} | ${short} |`;
+    });
+  return ["", "| option | default | meaning |", "| --- | --- | --- |", ...rows, "", ""].join("\n");
+}
+
 /** @param {string} title */
 function linkTo(title) {
   return `[${title}](#${title.toLowerCase()})`;
@@ -119,6 +137,7 @@ function splitDefault(comment) {
 function membersOf({ file, node }, enters) {
   const scope = scopeOf(file);
   const fromType = (/** @type {Node} */ type) => {
+    if (type.type === "TSParenthesizedType") return fromType(type.typeAnnotation);
     if (type.type === "TSIntersectionType") return type.types.flatMap(fromType);
     if (type.type === "TSUnionType") return type.types.flatMap(fromType);
     if (type.type === "TSTypeLiteral") return own(type.members);
@@ -131,7 +150,9 @@ function membersOf({ file, node }, enters) {
   };
   const own = (/** @type {Node[]} */ members) =>
     members.filter(({ key }) => key !== undefined && key.type === "Identifier")
-      .map((member) => memberOf(file, member));
+      .map((member) => memberOf(file, member))
+      // Such an option must not be given.
+      .filter(({ type }) => type !== "undefined");
   const all = node.type === "TSInterfaceDeclaration"
     ? [
       ...own(node.body.body),
@@ -271,8 +292,12 @@ function cell(text) {
 export async function checkOptions() {
   const begun = performance.now();
   const plain = (/** @type {string} */ text) => text.replaceAll(/[\s-]+/g, " ").trim();
-  const isSame = plain(await optionsPage()) === plain(readFileSync(PAGE, "utf8"));
-  const output = isSame ? "" : 'docs/options.md must be written anew by "npm run options"\n';
+  const table = HTTP_REGEXP.exec(readFileSync(HTTP_PAGE, "utf8"))?.[0] ?? "";
+  const isSame = plain(await optionsPage()) === plain(readFileSync(PAGE, "utf8")) &&
+    plain(httpTable()) === plain(table);
+  const output = isSame
+    ? ""
+    : 'docs/options.md and docs/http.md must be written anew by "npm run options"\n';
   const seconds = (performance.now() - begun) / 1000;
   return { status: isSame ? 0 : 1, left: false, seconds, output };
 }
@@ -282,5 +307,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { status, output } = await build();
   if (status !== 0) throw new Error(output);
   writeFileSync(PAGE, await optionsPage());
-  await child("deno", ["fmt", "--quiet", PAGE]);
+  const page = readFileSync(HTTP_PAGE, "utf8");
+  writeFileSync(HTTP_PAGE, page.replace(HTTP_REGEXP, () => httpTable()));
+  await child("deno", ["fmt", "--quiet", PAGE, HTTP_PAGE]);
 }

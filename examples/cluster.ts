@@ -8,7 +8,7 @@ import cluster from "node:cluster";
 import { createServer } from "node:http";
 import process from "node:process";
 import { gcra, limiter } from "../mod.ts";
-import { rateLimit } from "../adapters/frameworks/node.ts";
+import { limitHandler } from "../adapters/frameworks/node.ts";
 import { sqliteStore } from "../stores/sqlite/sqlite_store.ts";
 
 const WORKERS = 4;
@@ -24,7 +24,7 @@ if (cluster.isPrimary) {
 } else {
   const store = sqliteStore(LIMITS);
   const api = limiter(gcra({ limit: 60, period: "1h", burst: 60 }), { store, prefix: "api" });
-  const handler = rateLimit({ limiter: api })((_request, response) => {
+  const handler = limitHandler({ limiter: api })((_request, response) => {
     response.end(`hello from worker ${cluster.worker!.id}\n`);
   });
   createServer(handler).listen(Number(PORT), "127.0.0.1");

@@ -9,7 +9,7 @@
 // This is not the global BroadcastChannel, which cannot be unref'ed and keeps the server from ending.
 import { BroadcastChannel } from "node:worker_threads";
 
-import { rateLimit } from "../adapters/http/http.ts";
+import { limitHandler } from "../adapters/http/http.ts";
 import { gcra, limiter } from "../mod.ts";
 import {
   attachSharedStore,
@@ -59,7 +59,7 @@ function asked(channel: BroadcastChannel): Promise<SharedStoreHandle | undefined
 
 const store = await meet("tidegate-example");
 const api = limiter(gcra({ limit: 30, period: "1h", burst: 30 }), { store, prefix: "hello" });
-const handler = rateLimit({ limiter: api })(() => new Response("Hello!\n"));
+const handler = limitHandler({ limiter: api })(() => new Response("Hello!\n"));
 
 export default {
   fetch(

@@ -13,7 +13,7 @@ import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 import { gcra, limiter } from "../mod.ts";
-import { rateLimit } from "../adapters/frameworks/node.ts";
+import { limitHandler } from "../adapters/frameworks/node.ts";
 import { attachSharedStore, sharedStore } from "../stores/shared/shared_store.ts";
 
 const port = Number(process.env.PORT ?? 8080);
@@ -37,7 +37,7 @@ if (isMainThread) {
 } else {
   const store = attachSharedStore(workerData);
   const api = limiter(gcra({ limit: 30, period: "1h", burst: 30 }), { store, prefix: "hello" });
-  const limited = rateLimit({ limiter: api });
+  const limited = limitHandler({ limiter: api });
   const server = createServer(limited((_request, response) => void response.end("Hello!\n")));
   server.listen({ port, reusePort: true }, () => parentPort?.postMessage("ready"));
 }

@@ -6,14 +6,14 @@
  */
 import { gcra, limiter } from "tidegate";
 import { limitedFetch } from "tidegate/fetch";
-import { rateLimit } from "tidegate/http";
+import { limitHandler } from "tidegate/http";
 
 // Somebody's API: two calls a second.
 const theirs = limiter(gcra({ limit: 2, period: "1s", burst: 2 }));
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
-  fetch: rateLimit({ limiter: theirs, key: () => "everybody" })(() => new Response("hello")),
+  fetch: limitHandler({ limiter: theirs, key: () => "everybody" })(() => new Response("hello")),
 });
 
 // We believe that it takes four.

@@ -11,7 +11,7 @@ import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 import { gcra, limiter } from "tidegate";
-import { rateLimit } from "tidegate/http";
+import { limitHandler } from "tidegate/http";
 import { attachSharedStore, type SharedStore, sharedStore } from "tidegate/shared";
 
 if (isMainThread) {
@@ -30,7 +30,7 @@ if (isMainThread) {
 
 function serve(store: SharedStore, port: number) {
   const policy = gcra({ name: "hello", limit: 30, period: "1m", burst: 5 });
-  const limited = rateLimit({ limiter: limiter(policy, { store, prefix: "hello" }) });
+  const limited = limitHandler({ limiter: limiter(policy, { store, prefix: "hello" }) });
   return Bun.serve({
     port,
     reusePort: true,

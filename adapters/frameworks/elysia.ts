@@ -38,6 +38,7 @@ import {
   isResponse,
   refusedResponse,
   releaseAtEnd,
+  releaseUnread,
   releaseWhenGone,
 } from "../http/servers/fetch_response.ts";
 import { gate } from "../http/gate/gate.ts";
@@ -78,8 +79,8 @@ interface Passage {
   /** The fields of each limit, in the order of the limits. */
   readonly fields: (readonly HeaderField[])[];
   readonly settles: ((outcome: Outcome) => void)[];
-  /** Release the permits; empty where the body of the response does it at its end. */
-  releases: (() => void)[];
+  /** Release the permits, by the response that is sent. */
+  releases: ((sent?: unknown) => void)[];
   /** Aborted when the client goes away. */
   signal: AbortSignal | undefined;
   /** Whether the client had gone away when the handler was done. */
@@ -262,8 +263,11 @@ function setInResponse(context: HookContext): Response | undefined {
   const finished = finishOwn(own, set.headers, passage.fields);
   const { releases } = passage;
   if (releases.length === 0 || own !== response) return finished;
-  passage.releases = [];
-  return releaseAtEnd(finished, request, () => releases.forEach((release) => release()));
+  const release = () => releases.forEach((release) => release());
+  const flowing = releaseAtEnd(finished, request, release);
+  // Another hook may answer in place of this response.
+  passage.releases = [(sent) => sent !== flowing && releaseUnread(flowing, release)];
+  return flowing;
 }
 
 /**
@@ -332,7 +336,7 @@ function settleAll(set: ElysiaSet, response: unknown): void {
   const own = isResponse(response) ? response : undefined;
   const status = passage.isGone ? GONE_STATUS : own?.status ?? statusOf(set, passage);
   for (const settle of passage.settles) settle({ status, response: own });
-  for (const release of passage.releases) release();
+  for (const release of passage.releases) release(response);
 }
 
 /**

@@ -24,9 +24,11 @@ import {
   finishResponse,
   refusedResponse,
   releaseAtEnd,
+  releaseUnread,
   releaseWhenGone,
 } from "../http/servers/fetch_response.ts";
 import { applyHeaders } from "../http/fields/apply_headers.ts";
+import type { HeaderField } from "../http/fields/header_writer.ts";
 import { gate } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_stores.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
@@ -112,12 +114,53 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     }
     const { res } = context;
     settle?.(fetchOutcome({ status: res.status, error: context.error, response: res }, signal));
-    const finished = releaseAtEnd(finishResponse(res, headers), context.req.raw, release);
+    const finished = finishAtEnd(res, headers, context.req.raw, release);
     if (finished === res) return;
     // Hono copies the fields of the current response to the response that replaces it.
     context.res = undefined as never;
     context.res = finished;
+    if (release !== undefined) whenReplaced(context, () => releaseUnread(finished, release));
   };
+}
+
+/**
+ * Calls `replaced` whenever a middleware puts another response on the context, because the body of
+ * the earlier one may then never be read.
+ */
+function whenReplaced(context: HonoContext, replaced: () => void): void {
+  const own = Object.getOwnPropertyDescriptor(context, "res");
+  const { get, set } = own ??
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(context), "res") ?? {};
+  if (get === undefined || set === undefined) return;
+  Object.defineProperty(context, "res", {
+    configurable: true,
+    get,
+    set(response) {
+      set.call(context, response);
+      // The replacement may be made of the earlier body.
+      setTimeout(replaced, 0);
+    },
+  });
+}
+
+/**
+ * Sets the fields of a response that releases the permits at its end. A response that was sent
+ * before, because another middleware answered in its place, stays as it is: on Node, any look at it
+ * is a `TypeError`.
+ */
+function finishAtEnd(
+  response: Response,
+  headers: readonly HeaderField[],
+  request: Request,
+  release: (() => void) | undefined,
+): Response {
+  try {
+    return releaseAtEnd(finishResponse(response, headers), request, release);
+  } catch (error) {
+    release?.();
+    if (error instanceof TypeError) return response;
+    throw error;
+  }
 }
 
 /**

@@ -89,13 +89,13 @@ export function rateLimit<Context extends KoaContext = KoaContext>(
   return async function limitRate(context, next) {
     const { decision, headers, refusal, settle, release } = await decide(context, context.res);
     if (release !== undefined) whenClosed(context.res, release);
+    if (settle !== undefined) whenEnded(context.res, (status) => settle({ status }));
     if (decision !== undefined) context.state["rateLimit"] = decision;
     // Another handler answered while the request waited for its verdict.
     if (context.res.writableEnded) return;
     setFields(context, headers);
     try {
       if (refusal === undefined) {
-        if (settle !== undefined) whenEnded(context.res, (status) => settle({ status }));
         await next();
         return;
       }

@@ -4,10 +4,10 @@
  * @example
  * ```ts
  * import { gcra, limiter } from "tidegate";
- * import { rateLimit } from "tidegate/node";
+ * import { limitHandler } from "tidegate/node";
  * import { createServer } from "node:http";
  *
- * const limited = rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) });
+ * const limited = limitHandler({ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) });
  * const server = createServer(limited((_request, response, decision) => {
  *   response.end(`${decision?.remaining} left`);
  * }));
@@ -43,11 +43,14 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** A response of node:http, or of node:http2's compatible interface. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** The options of `rateLimit`. Its functions receive the request and the response. */
-export interface NodeRateLimitOptions<
+/** The options of `limitHandler`. Its functions receive the request and the response. */
+export type NodeRateLimitOptions<
   Request extends NodeRequest = IncomingMessage,
   Response extends NodeResponse = ServerResponse,
-> extends RateLimitOptions<Request, Response> {
+> = RateLimitOptions<Request, Response> & ErrorOptions<Request>;
+
+/** The options of errors. */
+export interface ErrorOptions<Request> {
   /**
    * Called when `limiter`, `key`, `cost` or `skip` has failed, or the address of a client is not known
    * and there is no `unknownAddress`; by default the error is printed. The client is answered with a
@@ -75,7 +78,7 @@ export type LimitedNodeHandler<
 /**
  * Limits the rate of a handler.
  *
- * For a server of node:http2, pass its types: `rateLimit<Http2ServerRequest,
+ * For a server of node:http2, pass its types: `limitHandler<Http2ServerRequest,
  * Http2ServerResponse>(options)`.
  *
  * @param options Only `limiter` is required.
@@ -83,7 +86,7 @@ export type LimitedNodeHandler<
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
-export function rateLimit<
+export function limitHandler<
   Request extends NodeRequest = IncomingMessage,
   Response extends NodeResponse = ServerResponse,
 >(
@@ -93,17 +96,21 @@ export function rateLimit<
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const replies = nodeReplies as unknown as NodeReplies<Request, Response>;
   checkNumbers("create rateLimit", options ?? {});
-  checkOptions<NodeRateLimitOptions<Request, Response>>("create rateLimit", options, {
+  checkOptions("create rateLimit", options, {
     ...GATE_OPTIONS,
     onError: checkFunction,
   });
   const { onError = (error: unknown) => console.error(error), ...others } = options;
-  const limit = limitOnNode<Request, Response>(others, source, replies);
+  const limited = limitOnNode<Request, Response>(
+    others as RateLimitOptions<Request, Response>,
+    source,
+    replies,
+  );
   const report = guarded(onError, firstPrinted());
-  return function limitHandler(handler) {
+  return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
     return (request, response) =>
-      limit(
+      limited(
         request,
         response,
         (decision) => handler(request, response, decision),

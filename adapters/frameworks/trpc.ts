@@ -27,8 +27,14 @@ import { RateLimitedError } from "../../core/errors.ts";
 import { checkOptions, typeError } from "../../core/options/checks.ts";
 import type { RequestSource } from "../http/address/client_key.ts";
 import { gate } from "../http/gate/gate.ts";
-import { GATE_OPTIONS, type RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+import {
+  GATE_OPTIONS,
+  type GateSettings,
+  type LimitByChoice,
+  type LimitByRules,
+} from "../http/gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../http/gate/refunds.ts";
+import { LIMIT_OPTIONS } from "../http/limits/limit_options.ts";
 
 /** The part of tRPC's arguments to a middleware that is needed. */
 export interface TrpcCall<Context> {
@@ -51,30 +57,32 @@ export interface TrpcCall<Context> {
  * the procedure's path; its address is the result of `address`, if that is given. `refund` sees a
  * failed procedure as the status 500.
  */
-export interface TrpcRateLimitOptions<Call> extends
-  Pick<
-    RateLimitOptions<Call>,
-    | "address"
-    | "clock"
-    | "cost"
-    | "descriptors"
-    | "ipv6Prefix"
-    | "key"
-    | "limiter"
-    | "limits"
-    | "maxDelay"
-    | "onDecision"
-    | "onFailure"
-    | "policy"
-    | "prefix"
-    | "refund"
-    | "replaces"
-    | "rules"
-    | "shadow"
-    | "skip"
-    | "store"
-    | "unknownAddress"
-  > {}
+export type TrpcRateLimitOptions<Call> =
+  & Pick<GateSettings<Call>, (typeof SETTINGS)[number]>
+  & (LimitByChoice<Call> | LimitByRules<Call>);
+
+const SETTINGS = [
+  "address",
+  "clock",
+  "countsTwice",
+  "ipv6Prefix",
+  "missingKey",
+  "onDecision",
+  "onFailure",
+  "refund",
+  "shadow",
+  "skip",
+  "unknownAddress",
+] as const;
+
+/** The options of limits and rules, which are the same as in every adapter. */
+const LIMITS = [
+  ...Object.keys(LIMIT_OPTIONS) as (keyof typeof LIMIT_OPTIONS)[],
+  "descriptors",
+  "limits",
+  "maxDelay",
+  "rules",
+] as const;
 
 /** The variables that the middleware adds to the context: extend the type of your context with them. */
 export interface TrpcRateLimitContext {
@@ -88,20 +96,9 @@ export type TrpcNext<Result> = (
 ) => Promise<Result>;
 
 const ACTION = "limit procedures";
-const {
-  trustedProxies: _trustedProxies,
-  forwardedHeader: _forwardedHeader,
-  headers: _headers,
-  unit: _unit,
-  exposeHeaders: _exposeHeaders,
-  partition: _partition,
-  jitter: _jitter,
-  respond: _respond,
-  onRefused: _onRefused,
-  random: _random,
-  now: _now,
-  ...OPTIONS
-} = GATE_OPTIONS;
+const OPTIONS = Object.fromEntries(
+  [...SETTINGS, ...LIMITS].map((name) => [name, GATE_OPTIONS[name]]),
+);
 
 // deno-lint-ignore no-explicit-any
 type AnyCall = TrpcCall<any>;
@@ -129,7 +126,7 @@ export function rateLimit<
 >(
   options: TrpcRateLimitOptions<Call>,
 ): <Result>(call: Call & { readonly next: TrpcNext<Result> }) => Promise<Result> {
-  checkOptions<TrpcRateLimitOptions<AnyCall>>(ACTION, options, OPTIONS);
+  checkOptions(ACTION, options, OPTIONS);
   const { key, address, rules, limits } = options;
   const isKeyed = limits?.every((limit) => limit?.key !== undefined);
   if ((key ?? address ?? rules) === undefined && !isKeyed) {

@@ -8,11 +8,11 @@
  * @example
  * ```ts
  * import { gcra, limiter } from "tidegate";
- * import { rateLimit } from "tidegate/http";
+ * import { limitHandler } from "tidegate/http";
  * import assert from "node:assert/strict";
  *
  * const users = new Map([["k1", "ada"]]);
- * const limited = rateLimit({
+ * const limited = limitHandler({
  *   limiter: limiter(gcra({ limit: 100, period: "1m", burst: 1 })),
  *   key: ({ headers }) => users.get(headers.get("x-api-key") ?? ""),
  * });
@@ -50,10 +50,23 @@ export type {
   AnyLimiter,
   Awaitable,
   ClientKeyOptions,
+  DelayOptions,
+  GateSettings,
+  LimitByChoice,
+  LimitByRules,
   Outcome,
   RateLimitOptions,
 } from "./gate/rate_limit_options.ts";
-export type { LimitCallOptions, RequestLimit, RequestLimits } from "./limits/limit_options.ts";
+export type {
+  KeptUse,
+  LimitByLimiter,
+  LimitByNumbers,
+  LimitByPolicy,
+  LimitCallOptions,
+  LimitChoice,
+  RequestLimit,
+  SeveralLimits,
+} from "./limits/limit_options.ts";
 export type { RequestRules, RuleCall, RulesDecision } from "./gate/request_rules.ts";
 export type { Refusal } from "./gate/refusal.ts";
 export * from "./servers/fetch_handler.ts";

@@ -37,11 +37,11 @@ const ours = () => ({ limiter: limiter(gcra({ limit: LIMIT, period: PERIOD, burs
 const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
   async serve(kind) {
     if (NAME === "Node") return await serveNode(kind);
-    const { rateLimit } = await import("../../adapters/http/http.ts");
+    const { limitHandler } = await import("../../adapters/http/http.ts");
     const hello: FetchHandler = () => new Response("hello");
     if (kind === "bare") return serveFetch(hello);
     if (kind === "tidegate") {
-      return serveFetch(rateLimit(ours())(() => new Response("hello")) as FetchHandler);
+      return serveFetch(limitHandler(ours())(() => new Response("hello")) as FetchHandler);
     }
     return serveFetch((request, server) => {
       (server as { requestIP?: (request: Request) => unknown }).requestIP?.(request);
@@ -142,10 +142,10 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 
 /** The runtime's own server, without any framework. */
 async function serveNode(kind: Kind): Promise<number> {
-  const { rateLimit } = await import("../../adapters/frameworks/node.ts");
+  const { limitHandler } = await import("../../adapters/frameworks/node.ts");
   if (kind === "tidegate") {
     return await listening(
-      createServer(rateLimit(ours())((_, response) => void response.end("hello"))),
+      createServer(limitHandler(ours())((_, response) => void response.end("hello"))),
     );
   }
   return await listening(createServer((request, response) => {

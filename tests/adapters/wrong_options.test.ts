@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { rateLimit } from "../../adapters/http/http.ts";
-import { rateLimit as rateLimitOnNode } from "../../adapters/frameworks/node.ts";
+import { limitHandler } from "../../adapters/http/http.ts";
+import { limitHandler as rateLimitOnNode } from "../../adapters/frameworks/node.ts";
 import {
   fileSource,
   followRules,
@@ -24,7 +24,7 @@ type Loose = (...given: readonly unknown[]) => unknown;
 
 /** Wrong calls, and the messages of their errors. */
 const WRONG: readonly (readonly [call: () => unknown, message: string])[] = [
-  ...([rateLimit, rateLimitOnNode] as readonly Loose[]).map((make) =>
+  ...([limitHandler, rateLimitOnNode] as readonly Loose[]).map((make) =>
     [
       () => (make({ limiter: api }) as Loose)(5),
       "Cannot limit a handler as handler must be a function: current value is 5",

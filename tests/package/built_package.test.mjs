@@ -216,7 +216,7 @@ test("gcra, limiter and the memory store are a small bundle, without code that t
 test("README.md says how large the first example is, with HTTP and without", async () => {
   const page = readFileSync(new URL("README.md", home), "utf8").replace(/\s+/g, " ");
   const said = /`limiter` with `gcra` is (\d+) kB [^.]* or (\d+) kB with/.exec(page);
-  const http = `${FIRST_EXAMPLE} export { rateLimit } from "tidegate/http";`;
+  const http = `${FIRST_EXAMPLE} export { limitHandler } from "tidegate/http";`;
   const sizes = [(await bundled(FIRST_EXAMPLE)).size, (await bundled(http)).size];
   for (const [index, size] of sizes.entries()) {
     assert.ok(Math.abs(Number(said?.[index + 1]) - size / 1000) < 1, `${size} bytes of gzip`);

@@ -4,25 +4,26 @@ import { ENDINGS } from "./adapter_endings.ts";
 import { FAILURES } from "./adapter_failures.ts";
 import { LIMITS } from "./adapter_limits.ts";
 import { PERMITS } from "./adapter_permits.ts";
-import { type AdapterSubject, appOf } from "./adapter_subject.ts";
+import { type AdapterSubject, type AdapterTests, appOf } from "./adapter_subject.ts";
 import { OPTIONS, VERDICTS } from "./adapter_verdicts.ts";
 
 export { type AdapterSubject, type AnyOptions, apiLimiter } from "./adapter_subject.ts";
 
-/** The behaviour of every inbound adapter, with the real framework over a real socket. */
+/**
+ * The behaviour of every inbound adapter, with the real framework over a real socket: how it reads
+ * requests, writes verdicts and ends them.
+ */
 export function describeAdapter(name: string, subject: AdapterSubject): void {
+  describeTests(name, subject, { ...VERDICTS, ...OPTIONS, ...FAILURES, ...ENDINGS });
+}
+
+/** The laws of the gate, which is the same behind every adapter: one kind of server is enough. */
+export function describeGate(name: string, subject: AdapterSubject): void {
+  describeTests(name, subject, { ...LIMITS, ...PERMITS });
+}
+
+function describeTests(name: string, subject: AdapterSubject, tests: AdapterTests): void {
   describe(name, () => {
-    for (
-      const [what, run] of Object.entries({
-        ...VERDICTS,
-        ...OPTIONS,
-        ...LIMITS,
-        ...FAILURES,
-        ...ENDINGS,
-        ...PERMITS,
-      })
-    ) {
-      test(what, () => run(appOf(subject)));
-    }
+    for (const [what, run] of Object.entries(tests)) test(what, () => run(appOf(subject)));
   });
 }

@@ -94,7 +94,7 @@ export const LIMITS: AdapterTests = {
     const limits = [
       { limiter: byUser, key: () => "ann" },
       { limiter: () => byUser, key: () => "ann" },
-      { limiter: () => undefined, key: () => "ann" },
+      { limiter: () => "unlimited" as const, key: () => "ann" },
     ];
     return app.serving({ limits }, async (port) => {
       const answer = await rawRequest(port, { path: "/text" });
@@ -156,11 +156,14 @@ export const LIMITS: AdapterTests = {
 
   "limits by the policy that a request has, all of them on one store": async (app) => {
     const plans = [narrow, gcra({ name: "paid", limit: 20, period: "1m", burst: 3 })];
-    let plan: (typeof plans)[number] | undefined = plans[0];
+    let plan: (typeof plans)[number] | "unlimited" | undefined = plans[0];
     const store = memoryStore();
     // A new algorithm for each request still keeps the use.
-    const policy = () => plan && gcra({ ...plan.policies[0]!, name: plan.name });
-    const options = { policy, store, prefix: "plan", clock, key: () => "ann" };
+    const policy = () =>
+      typeof plan === "object" ? gcra({ ...plan.policies[0]!, name: plan.name }) : plan!;
+    const failures: unknown[] = [];
+    const onFailure = (error: unknown) => failures.push(error);
+    const options = { policy, store, prefix: "plan", clock, key: () => "ann", onFailure };
     await app.serving(options, async (port) => {
       assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
       plan = plans[1];
@@ -169,9 +172,37 @@ export const LIMITS: AdapterTests = {
       assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
       plan = plans[0];
       assert.deepEqual(await statuses(port, 1), [429]);
-      plan = undefined;
+      plan = "unlimited";
       assert.deepEqual(await statuses(port, 2), [200, 200]);
+      plan = undefined;
+      assert.deepEqual(await statuses(port, 2), [500, 500]);
     });
+    const message = 'Cannot limit the rate as policy must return an algorithm or "unlimited": ' +
+      "current value is undefined";
+    assert.deepEqual(failures.map((error) => (error as Error).message), [message, message]);
+  },
+
+  "limits by numbers alone, with a burst too, in a memory of its own or on a store": async (
+    app,
+  ) => {
+    const store = memoryStore();
+    for (const kept of [{}, { store, prefix: "web" }]) {
+      const counted = { limit: 2, period: "1h", key: () => "ann", clock, ...kept } as const;
+      await app.serving(counted, async (port) => {
+        const first = await rawRequest(port, { path: "/text" });
+        assert.deepEqual(first.values("ratelimit-policy"), ['"2-in-3600s";q=2;w=3600']);
+        assert.deepEqual(await statuses(port, 2), [200, 429]);
+      });
+      await app.serving({ ...counted, limit: 100, burst: 1 }, async (port) => {
+        assert.deepEqual(await statuses(port, 2), [200, 429]);
+        const refused = await rawRequest(port, { path: "/text" });
+        assert.deepEqual(refused.values("retry-after"), ["36"]);
+      });
+      await app.serving({ limits: [counted] }, async (port) => {
+        const left = "store" in kept ? [429] : [200, 200, 429];
+        assert.deepEqual(await statuses(port, left.length), left);
+      });
+    }
   },
 
   "warns once where a limiter is made for each request": async (app) => {

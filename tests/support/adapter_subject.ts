@@ -114,7 +114,7 @@ export function appOf(subject: AdapterSubject): AppOf {
         ...(isLimited(own) ? {} : { limiter: apiLimiter() }),
         ...subject.options,
         ...own,
-      }));
+      } as AnyOptions));
       const server = await subject.start(limits, { ...NO_HOOKS, ...hooks });
       await using(server, use);
     },
@@ -122,8 +122,8 @@ export function appOf(subject: AdapterSubject): AppOf {
 }
 
 /** Whether options bring a limit of their own. */
-function isLimited({ limits, policy, rules }: Partial<AnyOptions>): boolean {
-  return limits !== undefined || policy !== undefined || rules !== undefined;
+function isLimited({ limit, limits, policy, rules }: Partial<AnyOptions>): boolean {
+  return [limit, limits, policy, rules].some((given) => given !== undefined);
 }
 
 /** Uses a server, and closes it. */

@@ -143,7 +143,7 @@ export const VERDICTS: AdapterTests = {
   },
 
   "writes the limit in several forms, and exposes the fields to other origins": (app) =>
-    app.serving({ headers: ["draft-11", "legacy"], exposeHeaders: true, now: () => NOW }, async (
+    app.serving({ headers: ["draft-11", "legacy"], exposeHeaders: true }, async (
       port,
     ) => {
       const { values } = await rawRequest(port, { path: "/text" });

@@ -7,6 +7,7 @@ import type * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 
 import type { Decision } from "../../../core/decision.ts";
+import { typeError } from "../../../core/options/checks.ts";
 import { gate, type GateVerdict } from "../../http/gate/gate.ts";
 import { GONE_STATUS } from "../../http/gate/refunds.ts";
 import type { Limit } from "../limit.ts";
@@ -53,12 +54,12 @@ export function limitRequests<R>(
     const decide = gate<Request, Info>({
       ...rest,
       limits: entries.map(({ key }, index) => ({
-        limiter: (_request, { calls }) => calls[index]?.limiter,
+        limiter: (_request, { calls }) => calls[index]?.limiter ?? "unlimited",
         key: key === undefined ? undefined : (_request, { calls }) => calls[index]!.key,
         cost: (_request, { calls }) => calls[index]!.cost,
       })),
       onFailure: logFailure,
-      now: () => clock.currentTimeMillisUnsafe(),
+      clock: () => clock.currentTimeMillisUnsafe(),
     }, requestSource);
 
     const callOf = Effect.fnUntraced(
@@ -78,11 +79,18 @@ export function limitRequests<R>(
       const chosen = entries.map(({ limit }) =>
         typeof limit === "function" ? limit(request, route) : limit
       );
-      if (chosen.every((limit) => limit === undefined)) return undefined;
+      if (chosen.some((limit) => !limit)) {
+        return yield* Effect.die(
+          typeError("limit the rate", 'limit must return a limit or "unlimited"', undefined),
+        );
+      }
+      if (chosen.every((limit) => limit === "unlimited")) return undefined;
       if (skip !== undefined && (yield* found(skip(request, route)))) return undefined;
       const calls: (CountedCall | undefined)[] = [];
       for (const [index, limit] of chosen.entries()) {
-        calls.push(limit && (yield* callOf(entries[index]!, limit, request, route)));
+        calls.push(
+          limit === "unlimited" ? undefined : yield* callOf(entries[index]!, limit, request, route),
+        );
       }
       const context = yield* Effect.context();
       contexts.set(request, context);

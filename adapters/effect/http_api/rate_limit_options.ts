@@ -7,7 +7,9 @@ import type * as Effect from "effect/Effect";
 import { checkOptions, type OptionNames, typeError } from "../../../core/options/checks.ts";
 import { gate } from "../../http/gate/gate.ts";
 import {
+  type DelayOptions,
   GATE_OPTIONS,
+  type GateSettings,
   type RateLimitOptions as GateOptions,
 } from "../../http/gate/rate_limit_options.ts";
 import type { Limit } from "../limit.ts";
@@ -17,10 +19,10 @@ import { type Info, requestSource, type Route } from "./request_source.ts";
 /** A value, or an effect that finds it. */
 export type Found<A, R> = A | Effect.Effect<A, never, R>;
 
-/** A limit, or a function that chooses one for each request. */
+/** A limit, or a function that chooses one for each request; `"unlimited"` lets it pass. */
 export type LimitOption =
   | Limit
-  | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
+  | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | "unlimited");
 
 /**
  * The key whose units a request takes, and the number of units.
@@ -48,7 +50,7 @@ export interface LimitCallOptions<R = never> {
  * @typeParam R The services that the effects among the options need.
  */
 export interface RequestLimit<R = never> extends LimitCallOptions<R> {
-  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
+  /** The limit, or a function that chooses one; `"unlimited"` lets the request pass. */
   readonly limit: LimitOption;
 }
 
@@ -60,27 +62,12 @@ export interface RequestLimit<R = never> extends LimitCallOptions<R> {
  */
 export interface RateLimitOptions<R = never> extends
   Omit<
-    GateOptions<HttpServerRequest.HttpServerRequest, Route>,
-    | "clock"
-    | "cost"
-    | "descriptors"
-    | "key"
-    | "limiter"
-    | "limits"
-    | "now"
-    | "onDecision"
-    | "onFailure"
-    | "onRefused"
-    | "policy"
-    | "prefix"
-    | "replaces"
-    | "respond"
-    | "rules"
-    | "skip"
-    | "store"
+    GateSettings<HttpServerRequest.HttpServerRequest, Route>,
+    "clock" | "countsTwice" | "onDecision" | "onFailure" | "onRefused" | "respond" | "skip"
   >,
+  DelayOptions,
   LimitCallOptions<R> {
-  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
+  /** The limit, or a function that chooses one; `"unlimited"` lets the request pass. */
   readonly limit?: LimitOption | undefined;
   /**
    * In place of `limit`: up to 16 limits, such as one for an address and one for a user, charged
@@ -96,9 +83,11 @@ export interface RateLimitOptions<R = never> extends
 
 const ACTION = "create layerRateLimit";
 const { limiter: _limiter, respond: _respond, onRefused: _onRefused, ...OTHERS } = GATE_OPTIONS;
-const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...LIMITED } = OTHERS;
+const { onDecision: _onDecision, onFailure: _onFailure, countsTwice: _twice, ...LIMITED } = OTHERS;
 const { policy: _policy, rules: _rules, descriptors: _descriptors, ...ON_STORE } = LIMITED;
-const { store: _store, prefix: _prefix, clock: _clock, replaces: _replaces, ...SHARED } = ON_STORE;
+const { store: _store, prefix: _prefix, clock: _clock, replaces: _replaces, ...NUMBERED } =
+  ON_STORE;
+const { period: _period, burst: _burst, ...SHARED } = NUMBERED;
 
 /** The options of one of several limits. */
 const ENTRY: OptionNames<RequestLimit<never>> = {
@@ -115,7 +104,7 @@ const ENTRY: OptionNames<RequestLimit<never>> = {
  * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
  */
 export function limitsOf<R>(options: RateLimitOptions<R>): readonly RequestLimit<R>[] {
-  checkOptions<RateLimitOptions<R>>(ACTION, options, { ...SHARED, limit: true });
+  checkOptions<RateLimitOptions<R>>(ACTION, options, SHARED);
   const { limit, limits, ...others } = options;
   if (limits === undefined) {
     checkGate({ ...others, limiter: checkedLimiter(limit) });

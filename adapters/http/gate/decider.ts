@@ -69,6 +69,8 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    * nothing can be decided about it.
    */
   take(call: Call): MaybePromise<Answer | Refusal | undefined>;
+  /** The clock of the limits that decided; `undefined` if they have none of their own. */
+  clockOf(decided: Answer): Clock | undefined;
   /**
    * Finds the function that gives units back as far as they still count; to be called once.
    * `undefined` if there is nothing to be given back.

@@ -65,25 +65,29 @@ export function refuse(refusal: Refusal): GateVerdict {
  */
 export function verdictMaker(
   options: Options,
-  { refundOf, releaseOf }: AnyDecider,
+  { clockOf, refundOf, releaseOf }: AnyDecider,
   report: (error: unknown, request: unknown) => void,
 ) {
   const { exposeHeaders = false, jitter = 0, random = Math.random, respond } = options;
   const refund = refundRule(options.refund);
   const partition = options.partition && guarded(options.partition, report);
   const forms = readHeaderForms("create rateLimit", options.headers);
-  const now = options.now ?? Date.now;
+  const { clock } = options;
 
   function limitFields({ request, info }: Asked, decided: Decided): HeaderField[] {
     const { decision, policies: { names, write, timed }, lefts } = decided;
     const headers = names.length > 0 && lefts.length === names.length && areKnown(lefts)
-      ? write(lefts, timed ? now() : 0, partition?.(request, info))
+      ? write(lefts, timed ? nowOf(decided) : 0, partition?.(request, info))
       : [];
     // These are separate functions, because engines inline only small functions, and most requests
     // need neither.
     if (!decision.allowed) addRetryAfter(headers, decision);
     if (exposeHeaders) expose(headers);
     return headers;
+  }
+
+  function nowOf(decided: Decided): number {
+    return (clock ?? clockOf(decided) ?? Date.now)();
   }
 
   function addRetryAfter(headers: HeaderField[], { retryAfter }: Decision): void {

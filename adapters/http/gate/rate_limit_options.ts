@@ -3,6 +3,7 @@
  * every framework.
  */
 
+import type { Clock } from "../../../core/clock.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
   checkChoice,
@@ -15,7 +16,15 @@ import {
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { ForwardingOptions } from "../address/client_address.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
-import { type Awaitable, LIMIT_OPTIONS, type RequestLimits } from "../limits/limit_options.ts";
+import {
+  type Awaitable,
+  type GivenLimit,
+  LIMIT_OPTIONS,
+  type LimitByNumbers,
+  type LimitCallOptions,
+  type LimitChoice,
+  type SeveralLimits,
+} from "../limits/limit_options.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RequestRules } from "./request_rules.ts";
 
@@ -49,20 +58,13 @@ export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingO
   readonly ipv6Prefix?: number | undefined;
 }
 
-/**
- * The options of `rateLimit`, which mean the same in every adapter. Only a limit is required: a
- * `limiter`, a `policy`, several `limits`, or `rules`.
- *
- * @typeParam Request The framework's type of a request, or of its context.
- * @typeParam Info The type of the second argument that comes with a request.
- */
-export interface RateLimitOptions<Request, Info = undefined>
-  extends RequestLimits<Request, Info>, ClientKeyOptions<Request, Info>, HeaderWriterOptions {
+/** Rules for requests, in place of limits. */
+export interface LimitByRules<Request, Info = undefined> extends WithoutLimits {
   /**
-   * In place of `limiter`: rules, as `requestRules` of `tidegate/rules` makes them of a file, an object
-   * or a source. Their routes say which limits a request has.
+   * Rules, as `requestRules` of `tidegate/rules` makes them of a file, an object or a source. Their
+   * routes say which limits a request has.
    */
-  readonly rules?: RequestRules | undefined;
+  readonly rules: RequestRules;
   /**
    * For `rules`: further descriptors of a request, in addition to the routes' descriptors, as maps
    * of key to value, such as `[{ user: "ann" }]` for a user that the application knows.
@@ -73,12 +75,70 @@ export interface RateLimitOptions<Request, Info = undefined>
       info: Info,
     ) => Awaitable<readonly Readonly<Record<string, string>>[]>)
     | undefined;
+}
+
+/** The options that must not be given beside `rules`, which decide that themselves. */
+type WithoutLimits = {
+  readonly [
+    Name in
+      | keyof LimitCallOptions<unknown>
+      | keyof LimitByNumbers
+      | "limiter"
+      | "limits"
+      | "maxDelay"
+      | "policy"
+  ]?: undefined;
+};
+
+/** Limits of a request, in place of rules. */
+export type LimitByChoice<Request, Info = undefined> =
+  & LimitCallOptions<Request, Info>
+  & LimitChoice<Request, Info>
+  & { readonly rules?: undefined; readonly descriptors?: undefined }
+  & DelayOptions;
+
+/** How long requests may wait. */
+export interface DelayOptions {
   /**
-   * The treatment of a request whose address is not known, or that has no key: `"refuse"` it with a
-   * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and
-   * a missing key a 400: such requests must not share one limit by accident.
+   * The longest time that a request waits for its start if a limiter of `leakyQueue` delays it:
+   * milliseconds of at least 0, or text such as `"1s"`; default `Infinity`, so that the queue is
+   * the bound. A request that would start later is refused and takes no place; `Retry-After` says
+   * when it would find a place in time. Not for limiters that were not made by `limiter(...)`.
+   */
+  readonly maxDelay?: Period | undefined;
+}
+
+/**
+ * The options of `rateLimit`, which mean the same in every adapter. Only a limit is required: its
+ * numbers (`limit` and `period`), a `limiter`, a `policy`, several `limits`, or `rules`. Each of
+ * these excludes the others.
+ *
+ * @typeParam Request The framework's type of a request, or of its context.
+ * @typeParam Info The type of the second argument that comes with a request.
+ */
+export type RateLimitOptions<Request, Info = undefined> =
+  & GateSettings<Request, Info>
+  & (LimitByChoice<Request, Info> | LimitByRules<Request, Info>);
+
+/** The options of `rateLimit` beside its limits. */
+export interface GateSettings<Request, Info = undefined>
+  extends ClientKeyOptions<Request, Info>, HeaderWriterOptions {
+  /**
+   * The treatment of a request whose address is not known: `"refuse"` it with a 403, or `"admit"`
+   * it without a limit. Without this option it is an error: such requests must not share one limit
+   * by accident.
    */
   readonly unknownAddress?: "refuse" | "admit" | undefined;
+  /**
+   * The treatment of a request for which `key` finds no key: `"refuse"` (default) answers with a
+   * 400, `"admit"` lets it pass without a limit.
+   */
+  readonly missingKey?: "refuse" | "admit" | undefined;
+  /**
+   * Says that requests which pass the same limit twice, with one key, are meant to pay twice.
+   * Default `false`: a warning is logged once.
+   */
+  readonly countsTwice?: boolean | undefined;
   /** Which requests pass without a limit. */
   readonly skip?: ((request: Request, info: Info) => Awaitable<boolean>) | undefined;
   /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
@@ -106,14 +166,6 @@ export interface RateLimitOptions<Request, Info = undefined>
    * `false`.
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
-  /**
-   * The longest time that a request waits for its start if a limiter of `leakyQueue` delays it:
-   * milliseconds of at least 0, or text such as `"1s"`; default `Infinity`, so that the queue is
-   * the bound. A request that would start later is refused and takes no place; `Retry-After` says
-   * when it would find a place in time. Not for `rules`, nor for limiters that were not made by
-   * `limiter(...)`.
-   */
-  readonly maxDelay?: Period | undefined;
   /**
    * The most milliseconds that are added to `Retry-After`, at random, so that clients refused
    * together do not come back together; at least 0; default 0.
@@ -156,8 +208,11 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** The time for the header form `"legacy"` and for `calendarWindow`; default `Date.now`. */
-  readonly now?: (() => number) | undefined;
+  /**
+   * The time for header fields (`"legacy"`, `calendarWindow`), and for limits that the adapter makes
+   * itself. Default is the limiter's clock, or the store's own time.
+   */
+  readonly clock?: Clock | undefined;
 }
 
 /** The options of addresses: `clientKeyReader` checks them. */
@@ -171,14 +226,24 @@ export const CLIENT_KEY_OPTIONS: OptionNames<ClientKeyOptions<unknown, unknown>>
 /** The options of `rateLimit`, whatever its requests are. */
 export type GateOptions = RateLimitOptions<unknown, unknown>;
 
+/** Every option, whatever it excludes. */
+type AllOptions =
+  & GateSettings<unknown, unknown>
+  & Omit<LimitByRules<unknown, unknown>, keyof WithoutLimits>
+  & DelayOptions
+  & GivenLimit
+  & Pick<SeveralLimits<unknown, unknown>, "limits">;
+
 /** The options of a gate, with the checks of those that are checked nowhere else. */
-export const GATE_OPTIONS: OptionNames<GateOptions> = {
+export const GATE_OPTIONS: OptionNames<AllOptions> = {
   ...CLIENT_KEY_OPTIONS,
   ...LIMIT_OPTIONS,
   limits: true,
   rules: true,
   descriptors: checkFunction,
   unknownAddress: oneOf("refuse", "admit"),
+  missingKey: oneOf("refuse", "admit"),
+  countsTwice: ofType("a boolean", "boolean"),
   skip: checkFunction,
   headers: true,
   unit: oneOf("requests", "content-bytes", "concurrent-requests"),
@@ -196,7 +261,6 @@ export const GATE_OPTIONS: OptionNames<GateOptions> = {
   onDecision: checkFunction,
   onFailure: checkFunction,
   random: checkFunction,
-  now: checkFunction,
 };
 
 function oneOf(...choices: readonly string[]): OptionCheck {

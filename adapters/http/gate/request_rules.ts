@@ -4,6 +4,7 @@
  */
 
 import type { Policy } from "../../../core/algorithm.ts";
+import type { Clock } from "../../../core/clock.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Awaitable } from "../limits/limit_options.ts";
 
@@ -44,6 +45,8 @@ export interface RulesDecision {
 
 /** Rules that limit requests, made by `requestRules` of `tidegate/rules`. */
 export interface RequestRules {
+  /** The clock of the rules, if they have one of their own. */
+  readonly clock?: Clock | undefined;
   /**
    * Decides about a request, and takes its units. `undefined` if no rule limits it; `"unreadable"`
    * if its path was built so that it can be read in many ways.

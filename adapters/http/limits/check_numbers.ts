@@ -1,20 +1,24 @@
 /*
- * A hint for users of other libraries, whose middleware takes the numbers of a limit itself.
+ * A hint for users of other libraries, whose middleware has other names for the numbers of a limit.
  */
 
-const NUMBERS = ["windowMs", "window", "timeWindow", "max", "limit", "period", "algorithm"];
+const NUMBERS = ["windowMs", "window", "timeWindow", "max"];
 
 /**
- * Requires options without the numbers of a limit, and an algorithm to be in a limiter.
+ * Requires options without another library's names of numbers, and an algorithm to be in a limiter.
  *
- * @throws {TypeError} The error shows how to give a limiter.
+ * @throws {TypeError} The error shows how to give the limit.
  */
 export function checkNumbers(action: string, options: object): void {
   const given = Object.entries(options)
-    .find(([name, value]) => value !== undefined && NUMBERS.includes(name))?.[0];
+    .find(([name, value]) =>
+      value !== undefined && (NUMBERS.includes(name) || name === "algorithm")
+    )?.[0];
   if (given === undefined) return;
+  const meant = given === "algorithm"
+    ? "limiter, as in { limiter: limiter(algorithm) }"
+    : 'limit and period, as in { limit: 100, period: "1m" }';
   throw new TypeError(
-    `Cannot ${action} because there is no option "${given}": did you mean limiter, ` +
-      'as in { limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }?',
+    `Cannot ${action} because there is no option "${given}": did you mean ${meant}?`,
   );
 }

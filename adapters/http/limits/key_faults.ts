@@ -13,6 +13,9 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /** The treatment of a request whose address is not known. */
 export type UnknownAddress = "refuse" | "admit" | undefined;
 
+/** The treatment of a request without a key. */
+export type MissingKey = "refuse" | "admit" | undefined;
+
 /**
  * Checks a key. Returns a refusal if the key cannot be used, `"admit"` if the request may pass
  * without a limit, and `undefined` if the key is right.
@@ -27,11 +30,12 @@ export type KeyCheck = (
 /**
  * Makes the function that answers requests whose keys cannot be used.
  *
- * @param isOwn Whether the keys come from the option `key`, and are not addresses.
+ * @param missingKey What to do without a key; `undefined` if the keys are addresses, and do not come
+ * from the option `key`.
  * @param notice Receives the error of an unknown address in shadow mode.
  */
 export function keyCheck(
-  isOwn: boolean,
+  missingKey: MissingKey,
   unknownAddress: UnknownAddress,
   source: Pick<RequestSource<unknown, unknown>, "signal">,
   notice: (error: unknown, request: unknown) => void,
@@ -56,12 +60,11 @@ export function keyCheck(
 
   return function faultOf(key, request, info, shadowed) {
     if (key === undefined || key === null || key === "") {
-      return unknownAddress === undefined && !(!isOwn && key === undefined)
-        ? BAD_KEY
-        : ofUnknownAddress(request, info, shadowed);
+      if (missingKey === undefined) return ofUnknownAddress(request, info, shadowed);
+      return missingKey === "admit" ? "admit" : BAD_KEY;
     }
     // A key of another type is a fault of the option, and the limiter throws an error about it.
-    if (!isOwn || typeof key !== "string") return undefined;
+    if (missingKey === undefined || typeof key !== "string") return undefined;
     if (key.length > LONGEST_KEY) return KEY_TOO_LONG;
     return LONE_SURROGATE.test(key) ? BAD_KEY : undefined;
   };

@@ -7,12 +7,14 @@
  */
 
 import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { typeError } from "../../../core/options/checks.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { answerInTime } from "../gate/answer_in_time.ts";
 import { hasCallOn, type LimitCall, refusedCall, withMore } from "./limit_call.ts";
 import { freshLimiterNotice } from "./fresh_limiters.ts";
-import { type KeyCheck, keyCheck, type UnknownAddress } from "./key_faults.ts";
+import { type KeyCheck, keyCheck, type MissingKey, type UnknownAddress } from "./key_faults.ts";
 import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
+import { limiterByNumbers } from "./limiter_maker.ts";
 import type { LimitPlan, NextPlan } from "./limit_plan.ts";
 import { policyLimiter } from "./policy_limiter.ts";
 
@@ -26,10 +28,11 @@ export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "sig
 export interface ReaderContext {
   readonly source: LimitsSource;
   readonly unknownAddress: UnknownAddress;
+  readonly missingKey: MissingKey;
   /** The plan without limiters, and the function that finds the plan with one more. */
   readonly empty: LimitPlan;
   readonly next: NextPlan;
-  /** Receives the error of an unknown address in shadow mode. */
+  /** Receives the error of an unknown address in shadow mode, and that of an unknown plan. */
   notice(error: unknown, request: unknown): void;
 }
 
@@ -51,15 +54,20 @@ export interface LimitCallReader {
 
 /** Makes the reader of one limit. */
 export function limitCallReader(
-  action: string,
   limit: GivenLimit,
-  { source, unknownAddress, empty, next, notice }: ReaderContext,
+  { source, unknownAddress, missingKey, empty, next, notice }: ReaderContext,
 ): LimitCallReader {
   const { cost = 1 } = limit;
-  const limiter = limit.policy === undefined ? limit.limiter! : policyLimiter(action, limit);
+  const limiter = limiterOf(limit);
   const isChosen = typeof limiter === "function";
+  const chooser = limit.policy === undefined ? "limiter" : "policy";
   const keyOf = limit.key ?? source.clientKey;
-  const faultOf: KeyCheck = keyCheck(limit.key !== undefined, unknownAddress, source, notice);
+  const faultOf: KeyCheck = keyCheck(
+    limit.key === undefined ? undefined : missingKey ?? "refuse",
+    unknownAddress,
+    source,
+    notice,
+  );
   const noticeFresh = isChosen && limit.policy === undefined ? freshLimiterNotice() : undefined;
 
   function choose(
@@ -70,19 +78,40 @@ export function limitCallReader(
   ): MaybePromise<LimitCall | undefined> {
     const chosen = (limiter as Exclude<typeof limiter, AnyLimiter>)(request, info);
     return isPromise(chosen)
-      ? answerInTime(limit.policy === undefined ? "limiter" : "policy", chosen)
-        .then((chosen) => readKey(chosen, request, info, shadowed, before))
-      : readKey(chosen, request, info, shadowed, before);
+      ? answerInTime(chooser, chosen)
+        .then((chosen) => readChosen(chosen, request, info, shadowed, before))
+      : readChosen(chosen, request, info, shadowed, before);
   }
 
-  function readKey(
-    limiter: AnyLimiter | undefined,
+  function readChosen(
+    chosen: AnyLimiter | "unlimited",
     request: unknown,
     info: unknown,
     shadowed: boolean,
     before: LimitCall | undefined,
   ): MaybePromise<LimitCall | undefined> {
-    if (limiter === undefined) return before;
+    if (chosen === "unlimited") return before;
+    if (typeof (chosen as AnyLimiter | undefined)?.consume === "function") {
+      return readKey(chosen, request, info, shadowed, before);
+    }
+    const what = chooser === "policy" ? "an algorithm" : "a limiter";
+    const error = typeError(
+      "limit the rate",
+      `${chooser} must return ${what} or "unlimited"`,
+      chosen,
+    );
+    notice(error, request);
+    if (!shadowed) throw error;
+    return before;
+  }
+
+  function readKey(
+    limiter: AnyLimiter,
+    request: unknown,
+    info: unknown,
+    shadowed: boolean,
+    before: LimitCall | undefined,
+  ): MaybePromise<LimitCall | undefined> {
     const key = keyOf(request, info);
     return typeof key !== "string" && isPromise(key)
       ? answerInTime("key", key)
@@ -143,4 +172,12 @@ export function limitCallReader(
     fixed: limiter,
     read: (request, info, shadowed, before) => readKey(limiter, request, info, shadowed, before),
   };
+}
+
+/** The limiter, or the function that chooses one for each request. */
+function limiterOf(
+  limit: GivenLimit,
+): AnyLimiter | ((request: unknown, info: unknown) => MaybePromise<AnyLimiter | "unlimited">) {
+  if (limit.policy !== undefined) return policyLimiter(limit);
+  return limit.limit === undefined ? limit.limiter! : limiterByNumbers(limit);
 }

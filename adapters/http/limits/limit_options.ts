@@ -1,5 +1,6 @@
 /*
- * How a request's limits are given: a limiter, a policy on one store, or several of them.
+ * How a request's limits are given: as numbers, a limiter, a policy on one store, or several of
+ * them. The types let nobody give two of these at once.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -19,6 +20,7 @@ import {
   type OptionNames,
   typeError,
 } from "../../../core/options/checks.ts";
+import type { Period } from "../../../core/options/period.ts";
 import type { Store } from "../../../core/store.ts";
 import { checkNumbers } from "./check_numbers.ts";
 
@@ -27,9 +29,15 @@ export type AnyLimiter = Limiter | AsyncLimiter;
 
 /** Whether requests may hold permits. A limiter that is chosen for each request might give them. */
 // deno-lint-ignore no-explicit-any
-export function mayHold({ limiter, policy, limits = [] }: RequestLimits<any, any>): boolean {
+export function mayHold(
+  { limiter, policy, limits = [] }: {
+    readonly limiter?: unknown;
+    readonly policy?: unknown;
+    readonly limits?: readonly RequestLimit<any, any>[] | undefined;
+  },
+): boolean {
   if (typeof limiter === "function" || policy !== undefined || limits.some(mayHold)) return true;
-  return limiter !== undefined && internalsOf(limiter)?.permits.ask !== undefined;
+  return limiter !== undefined && internalsOf(limiter as AnyLimiter)?.permits.ask !== undefined;
 }
 
 /** A value, or a promise of it. */
@@ -50,51 +58,87 @@ export interface LimitCallOptions<Request, Info = undefined> {
   readonly cost?: number | ((request: Request, info: Info) => Awaitable<number>) | undefined;
 }
 
-/** One limit of a request: a `limiter`, or a `policy` on one store. */
-export interface RequestLimit<Request, Info = undefined> extends LimitCallOptions<Request, Info> {
-  /**
-   * The limiter, or a function that chooses one for each request; `undefined` lets the request
-   * pass. Choose from limiters made beforehand, because each new limiter begins with a memory of
-   * its own.
-   */
-  readonly limiter?:
-    | AnyLimiter
-    | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>)
-    | undefined;
-  /**
-   * In place of `limiter`: the algorithm for each request, such as that of the caller's plan;
-   * `undefined` lets the request pass. All algorithms share one store, in which a key's use is kept
-   * separately for each algorithm.
-   */
-  readonly policy?:
-    | ((request: Request, info: Info) => Awaitable<Algorithm | undefined>)
-    | undefined;
-  /** For `policy`: where use is kept; default is a memory store of its own. */
+/** Options that must not be given beside others. */
+type Without<Names extends string> = { readonly [Name in Names]?: undefined };
+
+/** Where the use of a limit is kept, if the adapter makes its limiter. */
+export interface KeptUse {
+  /** Where use is kept; default is a memory store of its own. */
   readonly store?: Store | undefined;
-  /** For `policy`: the beginning of the keys in the store; required with `store`. */
+  /** The beginning of the keys in the store; required with `store`. */
   readonly prefix?: string | undefined;
-  /** For `policy`: the source of `now`; default is the store's own time. */
-  readonly clock?: Clock | undefined;
-  /** For `policy`: older options, whose use the algorithms take over. */
+  /** Older options, whose use the limit takes over. */
   readonly replaces?: LimiterOptions["replaces"];
 }
 
-/** The limits of a request: one, or several. */
-export interface RequestLimits<Request, Info = undefined> extends RequestLimit<Request, Info> {
-  /**
-   * In place of `limiter`: up to 16 limits, such as one for an address and one for a user. Either
-   * all are charged or none is. Limits that share a store and a clock are charged at one instant.
-   * With several stores, the limits are looked at first, and units are given back if a store
-   * refuses after all. An entry without `key` or `cost` uses the `key` or `cost` next to `limits`.
-   */
-  readonly limits?: readonly RequestLimit<Request, Info>[] | undefined;
+/** A limit by its numbers: a `slidingCounter`, or with `burst` a `gcra`. */
+export interface LimitByNumbers extends KeptUse, Without<"limiter" | "policy"> {
+  /** Units that a key has in each `period`; an integer of at least 0. */
+  readonly limit: number;
+  /** The length of the window: milliseconds, or text such as `"1m"`. */
+  readonly period: Period;
+  /** Units that a fresh key admits at one instant; the rest of `limit` comes back evenly. */
+  readonly burst?: number | undefined;
 }
+
+/** A limit by its limiter. */
+export interface LimitByLimiter<Request, Info = undefined>
+  extends Without<"burst" | "limit" | "period" | "policy" | keyof KeptUse> {
+  /**
+   * The limiter, or a function that chooses one for each request; `"unlimited"` lets the request
+   * pass, and anything else is an error. Choose from limiters made beforehand, because each new
+   * limiter begins with a memory of its own.
+   */
+  readonly limiter:
+    | AnyLimiter
+    | ((request: Request, info: Info) => Awaitable<AnyLimiter | "unlimited">);
+}
+
+/** A limit by the caller's plan. */
+export interface LimitByPolicy<Request, Info = undefined>
+  extends KeptUse, Without<"burst" | "limit" | "limiter" | "period"> {
+  /**
+   * The algorithm for each request, such as that of the caller's plan; `"unlimited"` lets the
+   * request pass, and anything else is an error. All algorithms share one store, in which a key's
+   * use is kept separately for each algorithm.
+   */
+  readonly policy: (request: Request, info: Info) => Awaitable<Algorithm | "unlimited">;
+}
+
+/** One limit of a request: its numbers, a `limiter`, or a `policy`. */
+export type RequestLimit<Request, Info = undefined> =
+  & LimitCallOptions<Request, Info>
+  & { readonly clock?: Clock | undefined }
+  & (LimitByNumbers | LimitByLimiter<Request, Info> | LimitByPolicy<Request, Info>);
+
+/** Several limits of a request. */
+export interface SeveralLimits<Request, Info = undefined>
+  extends Without<"burst" | "limit" | "limiter" | "period" | "policy" | keyof KeptUse> {
+  /**
+   * Up to 16 limits, such as one for an address and one for a user. Either all are charged or none
+   * is. Limits that share a store and a clock are charged at one instant. With several stores, the
+   * limits are looked at first, and units are given back if a store refuses after all. An entry
+   * without `key` or `cost` uses the `key` or `cost` next to `limits`.
+   */
+  readonly limits: readonly RequestLimit<Request, Info>[];
+}
+
+/** The limits of a request: one, or several. */
+export type LimitChoice<Request, Info = undefined> =
+  | (
+    & (LimitByNumbers | LimitByLimiter<Request, Info> | LimitByPolicy<Request, Info>)
+    & Without<"limits">
+  )
+  | SeveralLimits<Request, Info>;
 
 /** One limit, whatever its requests are. */
 export type GivenLimit = RequestLimit<unknown, unknown>;
 
 /** The limits, whatever their requests are. */
-export type GivenLimits = RequestLimits<unknown, unknown>;
+export type GivenLimits =
+  & LimitCallOptions<unknown, unknown>
+  & { readonly clock?: Clock | undefined }
+  & LimitChoice<unknown, unknown>;
 
 const checkUnits: OptionCheck = (action, _option, value) => {
   if (typeof value !== "function") checkCost(action, value as number, 0);
@@ -102,6 +146,9 @@ const checkUnits: OptionCheck = (action, _option, value) => {
 
 /** The options of one limit, with the checks of options that are not checked elsewhere. */
 export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
+  limit: true,
+  period: true,
+  burst: true,
   limiter: true,
   policy: checkFunction,
   store: checkStore,
@@ -112,6 +159,22 @@ export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
   cost: checkUnits,
 };
 
+/** The options of one limit that belong to its entry where there are several. */
+const OWN_OPTIONS = [
+  "limit",
+  "period",
+  "burst",
+  "limiter",
+  "policy",
+  "store",
+  "prefix",
+  "replaces",
+] as const;
+
+/** The options of numbers, and those of limiters that the adapter makes. */
+const WITH_LIMIT = ["period", "burst"] as const;
+const WITH_STORE = ["store", "prefix", "replaces"] as const;
+
 /** The most limits of one request. */
 const MAX_LIMITS = 16;
 
@@ -119,42 +182,52 @@ const MAX_LIMITS = 16;
  * The limits that options ask for, each with its own key and cost, or with the `key` and `cost`
  * next to `limits`.
  *
- * @throws {TypeError} If there is no limit, or if one lacks its limiter.
+ * @throws {TypeError} If there is no limit, or if one is given in two ways.
  */
 export function limitsOf(action: string, options: GivenLimits): readonly GivenLimit[] {
-  const { limits, key, cost } = options;
+  const { limits, key, cost, clock } = options;
   if (limits === undefined) {
-    requireLimit(action, options);
-    return [options];
+    requireLimit(action, options as GivenLimit);
+    return [options as GivenLimit];
   }
   if (!Array.isArray(limits) || limits.length === 0 || limits.length > MAX_LIMITS) {
     throw typeError(action, `limits must be a list of 1 to ${MAX_LIMITS} limits`, limits);
   }
-  const beside = (["limiter", "policy", "store", "prefix", "clock", "replaces"] as const)
-    .find((option) => options[option] !== undefined);
-  if (beside !== undefined) {
-    throw typeError(action, `${beside} belongs to the entries of limits`, options[beside]);
-  }
+  refuseBeside(action, options, OWN_OPTIONS, "the entries of limits");
   return (limits as readonly GivenLimit[]).map((limit) => {
     checkNumbers(action, limit ?? {});
     checkOptions<GivenLimit>(action, limit, LIMIT_OPTIONS);
     requireLimit(action, limit);
-    return { ...limit, key: limit.key ?? key, cost: limit.cost ?? cost };
+    const { key: ownKey = key, cost: ownCost = cost, clock: ownClock = clock } = limit;
+    return { ...limit, key: ownKey, cost: ownCost, clock: ownClock };
   });
 }
 
-function requireLimit(action: string, { limiter, policy, ...others }: GivenLimit): void {
-  if (policy !== undefined) {
-    if (limiter === undefined) return;
-    throw typeError(action, "it takes a limiter or a policy, not both", limiter);
+function requireLimit(action: string, options: GivenLimit): void {
+  const { limit, limiter, policy } = options;
+  const ways = [limit, limiter, policy].filter((way) => way !== undefined).length;
+  if (ways > 1) {
+    throw typeError(action, "it takes one of limit, limiter and policy", options);
   }
+  if (limit === undefined) refuseBeside(action, options, WITH_LIMIT, "limit");
+  if (limit !== undefined || policy !== undefined) return;
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
     const lacks = typeof limiter === "object" && limiter !== null ? ": consume is missing" : "";
-    throw typeError(action, `it needs a limiter, such as limiter(...)${lacks}`, limiter);
+    const rule = limiter === undefined
+      ? 'it needs a limit, such as { limit: 100, period: "1m" }'
+      : `it needs a limiter, such as limiter(...)${lacks}`;
+    throw typeError(action, rule, limiter);
   }
-  const stray = (["store", "prefix", "clock", "replaces"] as const)
-    .find((option) => others[option] !== undefined);
-  if (stray !== undefined) {
-    throw typeError(action, `${stray} belongs to policy, or to the limiter`, others[stray]);
-  }
+  refuseBeside(action, options, WITH_STORE, "limit, to policy, or to the limiter");
+}
+
+function refuseBeside<Name extends string>(
+  action: string,
+  options: { readonly [Option in Name]?: unknown },
+  names: readonly Name[],
+  owner: string,
+): void {
+  const stray = names.find((name) => options[name] !== undefined);
+  if (stray === undefined) return;
+  throw typeError(action, `${stray} belongs to ${owner}`, options[stray]);
 }

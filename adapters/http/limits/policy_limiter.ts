@@ -7,47 +7,39 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
-import { checkLimiter, checkPrefix } from "../../../core/limiter/check_limiter.ts";
-import { limiterOn } from "../../../core/limiter/limiter.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
-import { typeError } from "../../../core/options/checks.ts";
-import { memoryStore } from "../../../stores/memory/memory_store.ts";
-import { warnOfProcesses } from "../../../stores/memory/warn_of_processes.ts";
-import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
+import type { AnyLimiter, LimitByPolicy } from "./limit_options.ts";
+import { limiterMaker, type MakerOptions } from "./limiter_maker.ts";
 
 /** The most limiters that are kept. */
 const MAX_LIMITERS = 1_000;
 
 /**
- * Makes the function that chooses a request's limiter by the option `policy`.
+ * Makes the function that chooses a request's limiter by the option `policy`. Whatever is no
+ * algorithm is returned as it is.
  *
  * @throws {TypeError} If there is a store without a prefix.
  */
 export function policyLimiter(
-  action: string,
-  { policy, store: given, prefix = given === undefined ? "policy" : undefined, clock, replaces }:
-    GivenLimit,
-): (request: unknown, info: unknown) => MaybePromise<AnyLimiter | undefined> {
-  const store = given ?? memoryStore();
-  checkPrefix(prefix);
-  warnOfProcesses(store);
+  { policy, ...others }: LimitByPolicy<unknown, unknown> & MakerOptions,
+): (request: unknown, info: unknown) => MaybePromise<AnyLimiter | "unlimited"> {
+  const limiterOf = limiterMaker(others, "policy");
   const limiters = new Map<string, AnyLimiter>();
 
-  function limiterOf(algorithm: Algorithm | undefined): AnyLimiter | undefined {
-    if (algorithm === undefined) return undefined;
-    if (typeof algorithm?.step !== "function") {
-      throw typeError(action, "policy must return an algorithm, such as gcra(...)", algorithm);
+  function knownLimiter(algorithm: Algorithm | "unlimited"): AnyLimiter | "unlimited" {
+    if (typeof (algorithm as Algorithm | undefined)?.step !== "function") {
+      return algorithm as "unlimited";
     }
+    const { id, name } = algorithm as Algorithm;
     // The name is not part of the id, but header fields show it.
-    const name = `${algorithm.id}\0${algorithm.name}`;
-    let known = limiters.get(name);
+    const key = `${id}\0${name}`;
+    let known = limiters.get(key);
     if (known === undefined) {
-      checkLimiter(algorithm, { replaces });
-      known = limiterOn(algorithm, store, prefix!, { clock, replaces });
-      setBounded(limiters, name, known, MAX_LIMITERS);
+      known = limiterOf(algorithm as Algorithm);
+      setBounded(limiters, key, known, MAX_LIMITERS);
     }
     return known;
   }
 
-  return (request, info) => andThen(policy!(request, info), limiterOf);
+  return (request, info) => andThen(policy(request, info), knownLimiter);
 }

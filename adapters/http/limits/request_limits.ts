@@ -10,7 +10,7 @@ import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
-import type { UnknownAddress } from "./key_faults.ts";
+import type { MissingKey, UnknownAddress } from "./key_faults.ts";
 import { type LimitCall, limitCallsOf } from "./limit_call.ts";
 import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
@@ -28,11 +28,12 @@ export interface LimitsDecided extends Decided {
 }
 
 /** The options of a gate's limits. */
-export interface RequestLimitsOptions extends GivenLimits, HeaderWriterOptions {
+export type RequestLimitsOptions = GivenLimits & HeaderWriterOptions & {
   readonly refund?: unknown;
   readonly unknownAddress?: UnknownAddress;
+  readonly missingKey?: MissingKey;
   readonly maxDelay?: Period | undefined;
-}
+};
 
 /**
  * Makes the limits of a gate.
@@ -47,13 +48,13 @@ export function requestLimits(
   source: LimitsSource,
   notice: ReaderContext["notice"],
 ): Decider<LimitCall, LimitsDecided> {
-  const { unknownAddress, maxDelay: longest = Infinity } = options;
+  const { unknownAddress, missingKey, maxDelay: longest = Infinity } = options;
   const maxDelay = readLongestWait(action, "maxDelay", longest);
   const next = nextPlan({ ...options, refunds: options.refund !== undefined });
   const empty = emptyPlan({ headers: false });
   const readers = limitsOf(action, options)
     .map((limit) =>
-      limitCallReader(action, limit, { source, unknownAddress, empty, next, notice })
+      limitCallReader(limit, { source, unknownAddress, missingKey, empty, next, notice })
     );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
   const { read } = readers[0]!;
@@ -98,6 +99,7 @@ export function requestLimits(
         ? decision.then((decision) => decidedAlone(call, decision, undefined))
         : decidedAlone(call, decision as Decision, undefined);
     },
+    clockOf: ({ call }) => clockOf(call),
     releaseOf: ({ call, answers }) => call.plan.holds ? releaseAll(answers!) : undefined,
     refundOf({ answers = [] }) {
       const undos = answers.flatMap((answer) => undoIn(answer) ?? []);

@@ -30,12 +30,14 @@ interface RulesDecided extends Decided {
 const MAX_PLANS = 1_000;
 
 const OTHERS = [
+  "limit",
+  "period",
+  "burst",
   "limiter",
   "limits",
   "policy",
   "store",
   "prefix",
-  "clock",
   "replaces",
   "key",
   "cost",
@@ -59,7 +61,7 @@ export function rulesDecider(
   const wholeKey = clientKeyReader({ ...options, ipv6Prefix: 128 }, source);
   const addressOf = (request: unknown, info: unknown) =>
     wholeKey(request, info)?.replace("/128", "");
-  const faultOf = keyCheck(false, options.unknownAddress, source, notice);
+  const faultOf = keyCheck(undefined, options.unknownAddress, source, notice);
   const plans = new Map<string, PolicyPlan>();
 
   function planOf({ id, policies }: RulesDecision): PolicyPlan {
@@ -104,6 +106,7 @@ export function rulesDecider(
         return answer === undefined ? undefined : decided(answer);
       });
     },
+    clockOf: () => rules!.clock,
     refundOf({ rules, decision }) {
       return decision.source === "policy" ? undefined : rules.refund();
     },

@@ -54,9 +54,9 @@ export type LimitedHandler<Info, Answers extends Answer> = (
  * @example
  * ```ts
  * import { gcra, limiter } from "tidegate";
- * import { rateLimit } from "tidegate/http";
+ * import { limitHandler } from "tidegate/http";
  *
- * const limited = rateLimit({
+ * const limited = limitHandler({
  *   limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })),
  *   trustedProxies: ["loopback"],
  * });
@@ -66,7 +66,7 @@ export type LimitedHandler<Info, Answers extends Answer> = (
  * // Bun.serve({ fetch }); Deno.serve(fetch);
  * ```
  */
-export function rateLimit<Info = unknown>(
+export function limitHandler<Info = unknown>(
   options: RateLimitOptions<Request, Info>,
 ): <Answers extends Answer>(handler: FetchHandler<Info, Answers>) => LimitedHandler<Info, Answers> {
   const decide = gate(options, fetchSource);
@@ -106,10 +106,10 @@ export function rateLimit<Info = unknown>(
  * @example
  * ```ts
  * import { gcra, limiter } from "tidegate";
- * import { clientKey, rateLimit } from "tidegate/http";
+ * import { clientKey, limitHandler } from "tidegate/http";
  *
  * const client = clientKey({ trustedProxies: ["10.0.0.0/8"] });
- * const limited = rateLimit({
+ * const limited = limitHandler({
  *   limiter: limiter(gcra({ limit: 5, period: "1m", burst: 5 })),
  *   key: (request, info) => `${client(request, info)} ${new URL(request.url).pathname}`,
  * });

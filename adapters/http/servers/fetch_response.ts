@@ -96,9 +96,10 @@ export function releaseWhenGone({ signal }: Request, release: (() => void) | und
 }
 
 /**
- * A response that calls `release` at the end of its body: read, cancelled or failed. There is no
- * notice of a body that is never read. On Bun, a body without a Content-Type field has a type that
- * a copy would lose, so `release` is called at once.
+ * A response that calls `release` at the end of its body: read, cancelled or failed, or collected
+ * because it is never read. `release` is called at once for a body that somebody reads
+ * already, because the response was sent before this one was ready; and on Bun for a body without a
+ * Content-Type field, which has a type that a copy would lose.
  */
 export function releaseAtEnd(
   response: Response,
@@ -107,11 +108,26 @@ export function releaseAtEnd(
 ): Response {
   if (release === undefined) return response;
   const isTyped = response.headers.has("content-type") || !("Bun" in globalThis);
-  if (isTyped && response.body !== null && response.status >= 200 && method !== "HEAD") {
-    return copyOf(response, endedBy(response.body, release));
+  const mayFlow = isTyped && response.status >= 200 && method !== "HEAD" && !response.bodyUsed;
+  // On Bun, a look at the body alone would lose its type.
+  const body = mayFlow ? response.body : null;
+  if (body !== null && !body.locked) {
+    const stream = endedBy(body, release);
+    UNREAD.register(stream, release);
+    return copyOf(response, stream);
   }
   release();
   return response;
+}
+
+/** Releases the permits of bodies that nobody can read any more, because they were thrown away. */
+const UNREAD: FinalizationRegistry<() => void> = /* @__PURE__ */ new FinalizationRegistry(
+  (release) => release(),
+);
+
+/** Calls `release` if nobody reads the body of a response that another one has replaced. */
+export function releaseUnread(response: Response, release: () => void): void {
+  if (response.body?.locked !== true && !response.bodyUsed) release();
 }
 
 /** The same stream, which reports its end. */

@@ -113,14 +113,12 @@ export function limitOnNode<Request, Reply>(
     fail: (error: unknown) => void,
   ): unknown {
     if (release !== undefined) whenClosed(raw(reply), release);
+    if (settle !== undefined) whenEnded(raw(reply), (status) => settle({ status }));
     if (decision !== undefined) keep(decision, request, reply);
     // Another handler answered while the request waited for its verdict.
     if (isAnswered(reply)) return;
     applyHeaders(fields(reply), headers);
-    if (refusal === undefined) {
-      if (settle !== undefined) whenEnded(raw(reply), (status) => settle({ status }));
-      return proceed(decision);
-    }
+    if (refusal === undefined) return proceed(decision);
     if (onRefused === undefined) return refuse(reply, refusal);
     return orElse(
       () => andThen(onRefused(refusal, request, reply), () => refuse(reply, refusal)),
@@ -158,7 +156,7 @@ export function whenEnded(response: ServerResponse, report: (status: number) => 
   let gone = false;
   // The handler's listener is added later, so the handler has not answered yet at this point.
   response.req.once("aborted", () => gone = !response.headersSent);
-  response.once("close", () => {
+  whenClosed(response, () => {
     report(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
   });
 }

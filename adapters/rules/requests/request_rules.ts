@@ -63,7 +63,7 @@ const ACTION = "create requestRules";
  *
  * @example
  * ```ts
- * import { rateLimit } from "tidegate/http";
+ * import { limitHandler } from "tidegate/http";
  * import { requestRules } from "tidegate/rules";
  * import assert from "node:assert/strict";
  *
@@ -72,7 +72,7 @@ const ACTION = "create requestRules";
  *   routes: [{ path: "/search", descriptors: [{ search: "{address}" }] }],
  *   rules: [{ key: "search", limits: [{ limit: 1, period: "1m", burst: 1 }] }],
  * });
- * const limited = rateLimit({ rules, address: () => "192.0.2.7" })(() => new Response("hello"));
+ * const limited = limitHandler({ rules, address: () => "192.0.2.7" })(() => new Response("hello"));
  *
  * assert.equal((await limited(new Request("http://localhost/search"))).status, 200);
  * assert.equal((await limited(new Request("http://localhost/search"))).status, 429);
@@ -100,7 +100,7 @@ export async function requestRules(
   if (isRuleSet(from)) {
     const engine = ruleEngine({ ...on, prefix, rules: from });
     domainOf(from, domain);
-    return rulesOf(engine, domain, () => Promise.resolve(true), noOne);
+    return rulesOf(engine, on.clock, domain, () => Promise.resolve(true), noOne);
   }
   const source = sourceOf(from);
   const engine = ruleEngine({ ...on, lookup: on.lookup ?? source.lookup, prefix });
@@ -112,7 +112,7 @@ export async function requestRules(
     onEvent,
     onLimitsChanged: () => engine.forgetLookups(),
   });
-  return rulesOf(engine, domain, () => followed.reload(), () => followed.close());
+  return rulesOf(engine, on.clock, domain, () => followed.reload(), () => followed.close());
 }
 
 function isRuleSet(from: AnyRules): from is RuleSet {
@@ -144,12 +144,14 @@ function domainOf({ domains, routes }: RuleSet, domain: string | undefined): str
 
 function rulesOf(
   engine: RuleEngine,
+  clock: Clock | undefined,
   named: string | undefined,
   reload: () => Promise<boolean>,
   close: () => Promise<void>,
 ): FollowedRequestRules {
   return {
     engine,
+    clock,
     decide(call, more, refunds = true) {
       const { rules } = engine;
       const domain = domainOf(rules, named);

@@ -205,8 +205,9 @@ describe("tidegate/elysia", () => {
             .get("/in", () => "in")
             .get("/static", "static")
             .get("/replaced", () => "in", { mapResponse: () => new Response("replaced") })
-            .get("/mapped", ({ count }: { count?: number }) => `${count}`, {
-              transform: () => {},
+            .get("/late", async () => await "late")
+            .get("/exchanged", () => new Response("in", { headers: { "content-type": "a/b" } }), {
+              mapResponse: () => new Response("exchanged"),
             })
             .get("/early", fail, { beforeHandle: () => "early" })
             .get("/invalid", () => "in", { query: t.Object({ count: t.Number() }) })
@@ -233,7 +234,8 @@ describe("tidegate/elysia", () => {
           ["/group/in", 200],
           ["/group/static", 200],
           ["/group/replaced", 200],
-          ["/group/mapped", 200],
+          ["/group/late", 200],
+          ["/group/exchanged", 200],
           ["/group/early", 200],
           ["/group/invalid", 422],
           ["/group/fail", 500],
@@ -263,7 +265,10 @@ describe("tidegate/elysia", () => {
         for (const path of unlimited.slice(0, 3)) {
           assert.equal((await rawRequest(port, { path })).status, 200, path);
         }
-        assert.equal((await rawRequest(port, { path: "/group/in", method: "OPTIONS" })).status, 200);
+        assert.equal(
+          (await rawRequest(port, { path: "/group/in", method: "OPTIONS" })).status,
+          200,
+        );
         for (const { release } of held) release();
       });
     });

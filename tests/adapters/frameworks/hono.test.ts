@@ -1,4 +1,5 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
+import { timeout } from "hono/timeout";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -10,7 +11,8 @@ import {
 import type { RateLimitOptions } from "../../../adapters/http/http.ts";
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
-import { using } from "../../support/adapter_subject.ts";
+import { oneAtOnce } from "../../support/adapter_permits.ts";
+import { until, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
@@ -107,5 +109,43 @@ describe("tidegate/hono", () => {
       assert.deepEqual(values("ratelimit"), ['"origin";r=9, "api";r=1;t=6']);
       assert.deepEqual(values("x-ratelimit-limit"), ["10"]);
     }).finally(origin.close);
+  });
+
+  test("ends the verdict about a request that another middleware answered or replaced", async () => {
+    const ended: number[] = [];
+    const { jobs, isFree } = oneAtOnce();
+    const api = limiter(gcra({ limit: 100, period: "1h" }));
+    const limit = rateLimit({
+      limits: [{ limiter: jobs }, { limiter: api }],
+      key: () => "one",
+      refund: ({ status }) => ended.push(status) < 0,
+    });
+    const late = async (c: Context) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return c.text("late");
+    };
+    const app = new Hono();
+    app.use("/timeout", timeout(1), limit);
+    app.use("/inside", limit, timeout(1));
+    app.use("/replaced", async (c, next) => {
+      await next();
+      c.res = new Response("replaced", { status: 418 });
+    }, limit);
+    app.use("/read", limit, async (c, next) => {
+      await next();
+      await c.res.text();
+    });
+    app.get("/timeout", late);
+    app.get("/inside", late);
+    app.get("/replaced", (c) => c.text("hello"));
+    app.get("/read", (c) => c.body(null, 204));
+    await using(await serveFetch(app.fetch), async (port) => {
+      const statuses = { "/timeout": 504, "/inside": 504, "/replaced": 418, "/read": 204 };
+      for (const [index, [path, status]] of Object.entries(statuses).entries()) {
+        assert.equal((await rawRequest(port, { path })).status, status, path);
+        await until(() => ended.length > index && isFree());
+        assert.equal(ended.length, index + 1, path);
+      }
+    });
   });
 });

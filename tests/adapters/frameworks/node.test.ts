@@ -10,13 +10,17 @@ import {
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 
-import { type NodeHandler, rateLimit } from "../../../adapters/frameworks/node.ts";
+import { limitHandler, type NodeHandler } from "../../../adapters/frameworks/node.ts";
 import { leakyQueue, limiter } from "../../../mod.ts";
-import { describeAdapter } from "../../support/adapter_behaviour.ts";
+import {
+  type AdapterSubject,
+  describeAdapter,
+  describeGate,
+} from "../../support/adapter_behaviour.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
-describeAdapter("tidegate/node", {
-  makers: [rateLimit],
+const subject: AdapterSubject = {
+  makers: [limitHandler],
   start(limits, { flow, slow }) {
     function handle(request: IncomingMessage, response: ServerResponse, left?: number) {
       switch (request.url) {
@@ -49,7 +53,7 @@ describeAdapter("tidegate/node", {
       }
     }
     const listener = limits.reduceRight<NodeHandler>(
-      (inner, options) => rateLimit(quiet(options))(inner),
+      (inner, options) => limitHandler(quiet(options))(inner),
       (request, response, decision) => handle(request, response, decision?.remaining),
     );
     // node:http leaves what a listener throws to the process.
@@ -63,14 +67,17 @@ describeAdapter("tidegate/node", {
   },
   startAnswering(options, { answered, went }) {
     const given = { ...options, onError: () => went("error") };
-    const limited = rateLimit(given)(() => went("handler"));
+    const limited = limitHandler(given)(() => went("handler"));
     return serveNode((request, response) => {
       limited(request, response);
       response.statusCode = 503;
       response.end("too late", answered);
     });
   },
-});
+};
+
+describeAdapter("tidegate/node", subject);
+describeGate("the gate behind tidegate/node", subject);
 
 /** The same options, where an error is not printed. */
 function quiet<Options>(options: Options): Options {
@@ -87,7 +94,7 @@ describe("tidegate/node", () => {
     queue.consume("one");
     const places: string[] = [];
     const server = createServer(
-      rateLimit<Http2ServerRequest, Http2ServerResponse>({
+      limitHandler<Http2ServerRequest, Http2ServerResponse>({
         limiter: queue,
         key: (_request, response) => {
           response.once("close", leave);

@@ -7,6 +7,7 @@ import {
   rateLimit,
   type TrpcCall,
   type TrpcRateLimitContext,
+  type TrpcRateLimitOptions,
 } from "../../../adapters/frameworks/trpc.ts";
 import { objectSource, requestRules, type RuleFile } from "../../../adapters/rules/rules.ts";
 import {
@@ -30,12 +31,16 @@ interface Context extends TrpcRateLimitContext {
 const t = initTRPC.context<Context>().create();
 type Call = TrpcCall<Context>;
 
-function routerOf(options: Partial<Parameters<typeof rateLimit<Call>>[0]> = {}) {
+type Options = TrpcRateLimitOptions<Call>;
+
+function routerOf(
+  options: Partial<Options> | Pick<Options, "policy" | "rules"> = {},
+) {
   const limited = t.procedure.use(rateLimit<Call>({
     limiter: limiter(gcra({ limit: 2, period: "1h", burst: 2 })),
-    key: ({ ctx }) => ctx.user,
+    key: ({ ctx }: Call) => ctx.user,
     ...options,
-  }));
+  } as Options));
   return t.router({
     hello: limited.query(({ ctx }) => `${ctx.user}: ${ctx.rateLimit?.remaining}`),
     write: limited.mutation(() => "written"),
@@ -87,7 +92,7 @@ describe("tidegate/trpc", () => {
   test("takes limiter and cost of each call", async () => {
     const chosen = limiter(gcra({ limit: 5, period: "1h", burst: 5 }));
     const create = t.createCallerFactory(routerOf({
-      limiter: ({ ctx }) => ctx.user === "root" ? undefined : Promise.resolve(chosen),
+      limiter: ({ ctx }) => ctx.user === "root" ? "unlimited" : Promise.resolve(chosen),
       cost: ({ type }) => type === "mutation" ? 4 : 1,
     }));
     assert.equal(await create({ user: "root" }).hello(), "root: undefined");
@@ -201,8 +206,7 @@ describe("tidegate/trpc", () => {
     const caller = t.createCallerFactory(routerOf({
       limiter: undefined,
       policy: ({ ctx: { user } }) =>
-        plans[user] && gcra({ limit: plans[user], period: "1h", burst: plans[user] }) ||
-        undefined,
+        plans[user] === undefined ? "unlimited" : gcra({ limit: plans[user], period: "1h", burst: plans[user] }),
       store: memoryStore(),
       prefix: "plan",
     }));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { rateLimit as rateLimitOfNode } from "../../../adapters/frameworks/node.ts";
-import { rateLimit } from "../../../adapters/http/http.ts";
+import { limitHandler as rateLimitOfNode } from "../../../adapters/frameworks/node.ts";
+import { limitHandler } from "../../../adapters/http/http.ts";
 import { limitedFetch } from "../../../adapters/outbound/limited_fetch.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import {
@@ -67,7 +67,7 @@ const CALLS: readonly [
     "create rateLimit",
     "keyGenerator",
     "key",
-    (bad) => rateLimit({ limiter: limiter(gcra(bucket)), ...bad }),
+    (bad) => limitHandler({ limiter: limiter(gcra(bucket)), ...bad }),
   ],
   ["create limitedFetch", "maxwait", "maxWait", (bad) => limitedFetch(bad)],
   ["create ruleEngine", "rule", "rules", (bad) => ruleEngine(bad)],
@@ -129,24 +129,27 @@ test("the cost of an entry is read once", () => {
   assert.equal(reads, 1);
 });
 
-test("rateLimit with the numbers of a limit, or an algorithm, says how to pass a limiter", () => {
+test("another library's numbers, or an algorithm, get the names that tidegate has for them", () => {
   const one = limiter(gcra(bucket));
+  const numbers = 'limit and period, as in { limit: 100, period: "1m" }';
   for (
     const [name, options] of [
       ["windowMs", { windowMs: 60_000, max: 100 }],
       ["max", { max: 100 }],
-      ["limit", { limit: 100, windowMs: 60_000 }],
+      ["windowMs", { limit: 100, windowMs: 60_000 }],
       ["algorithm", { algorithm: gcra(bucket) }],
       ["algorithm", one],
       ["max", { limits: [{ max: 5 }] }],
     ] as const
   ) {
-    const example = '{ limiter: limiter(gcra({ limit: 100, period: "1m", burst: 100 })) }';
-    for (const make of [rateLimit, rateLimitOfNode] as readonly ((options: never) => unknown)[]) {
+    const meant = name === "algorithm" ? "limiter, as in { limiter: limiter(algorithm) }" : numbers;
+    for (
+      const make of [limitHandler, rateLimitOfNode] as readonly ((options: never) => unknown)[]
+    ) {
       assert.throws(() => make(options as never), {
         name: "TypeError",
-        message: `Cannot create rateLimit because there is no option "${name}": ` +
-          `did you mean limiter, as in ${example}?`,
+        message:
+          `Cannot create rateLimit because there is no option "${name}": did you mean ${meant}?`,
       });
     }
   }

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
-import { rateLimit } from "../../../adapters/http/http.ts";
+import { limitHandler } from "../../../adapters/http/http.ts";
 import type { Family } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
 import { hold } from "../../../core/verbs/hold.ts";
@@ -401,7 +401,7 @@ describe("permits of a lease", () => {
     const rate = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "rate" });
     const key = () => "key";
     let end: (() => void)[] = [];
-    const limited = rateLimit({ limits: [{ limiter: streams, key }, { limiter: rate, key }] });
+    const limited = limitHandler({ limits: [{ limiter: streams, key }, { limiter: rate, key }] });
     const fetch = limited(() =>
       new Response(
         new ReadableStream({ start: (body) => void end.push(() => body.close()) }),

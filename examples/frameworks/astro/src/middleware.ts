@@ -1,9 +1,9 @@
 // src/middleware.ts
 import type { APIContext, MiddlewareNext } from "astro";
 import { gcra, limiter } from "tidegate";
-import { rateLimit } from "tidegate/http";
+import { limitHandler } from "tidegate/http";
 
-const limited = rateLimit<{ context: APIContext; next: MiddlewareNext }>({
+const limited = limitHandler<{ context: APIContext; next: MiddlewareNext }>({
   limiter: limiter(gcra({ name: "api", limit: 60, period: "1m", burst: 10 })),
   address: (_request, { context }) => context.clientAddress,
   skip: (_request, { context }) => context.isPrerendered,

@@ -1,6 +1,6 @@
 // src/worker.ts
 import { gcra, limiter } from "tidegate";
-import { clientKey, rateLimit } from "tidegate/http";
+import { clientKey, limitHandler } from "tidegate/http";
 
 interface Env {
   readonly CLIENTS: {
@@ -11,7 +11,7 @@ interface Env {
 const address = ({ headers }: Request) => headers.get("cf-connecting-ip");
 const client = clientKey<Env>({ address });
 
-const limited = rateLimit({
+const limited = limitHandler({
   limiter: limiter(gcra({ name: "api", limit: 60, period: "1m", burst: 10 })),
   address,
 });

@@ -2,9 +2,9 @@
 import { building } from "$app/env"; // SvelteKit 2: "$app/environment"
 import type { Handle } from "@sveltejs/kit/hooks"; // SvelteKit 2: "@sveltejs/kit"
 import { gcra, limiter } from "tidegate";
-import { rateLimit } from "tidegate/http";
+import { limitHandler } from "tidegate/http";
 
-const limited = rateLimit<Parameters<Handle>[0]>({
+const limited = limitHandler<Parameters<Handle>[0]>({
   limiter: limiter(gcra({ name: "api", limit: 60, period: "1m", burst: 10 })),
   address: (_request, { event }) => event.getClientAddress(),
   skip: () => building,

@@ -169,7 +169,7 @@ describe("the middleware of HttpApi", () => {
   test("takes limit, key, cost and skip from the request and the route", () => {
     class Plan extends Context.Service<Plan, { readonly cost: number }>()("tests/Plan") {}
     const middleware = layerRateLimit({
-      limit: (_request, { endpoint }) => endpoint.identifier === "list" ? api : undefined,
+      limit: (_request, { endpoint }) => endpoint.identifier === "list" ? api : "unlimited",
       key: (request) => Effect.succeed(request.headers["x-api-key"] ?? "nobody"),
       cost: () => Plan.use(({ cost }) => Effect.succeed(cost)),
       skip: (request) => request.headers["x-free"] === "yes",
@@ -439,6 +439,6 @@ describe("the options of the middleware", () => {
     for (const [options, error] of bad) {
       assert.throws(() => layerRateLimit(options as never), error, JSON.stringify(options));
     }
-    layerRateLimit({ limit: () => undefined, cost: () => Effect.succeed(1) });
+    layerRateLimit({ limit: () => "unlimited", cost: () => Effect.succeed(1) });
   });
 });

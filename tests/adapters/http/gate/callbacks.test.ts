@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, test } from "node:test";
 
 import { limitedFetch } from "../../../../adapters/outbound/limited_fetch.ts";
-import { rateLimit as rateLimitOnNode } from "../../../../adapters/frameworks/node.ts";
+import { limitHandler as rateLimitOnNode } from "../../../../adapters/frameworks/node.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { using } from "../../../support/adapter_subject.ts";
 import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
@@ -16,7 +16,7 @@ const request: FakeRequest = { from: "192.0.2.7" };
 /** The verdicts on three requests, two of them admitted, without their functions `settle`. */
 async function verdictsOf(options: Options): Promise<unknown[]> {
   const api = apiLimiter();
-  const decide = gateOf({ limiter: api, ...options });
+  const decide = gateOf({ limiter: api, ...options } as Options);
   const verdicts: unknown[] = [];
   for (let call = 0; call < 3; call++) {
     const { settle, ...verdict } = await decide(request);
@@ -65,7 +65,8 @@ describe("in the gate", () => {
 async function statusOnNode(
   options: Partial<Parameters<typeof rateLimitOnNode<IncomingMessage, ServerResponse>>[0]>,
 ): Promise<number> {
-  const limited = rateLimitOnNode({ limiter: apiLimiter(), key: () => "one", cost: 3, ...options });
+  const given = { limiter: apiLimiter(), key: () => "one", cost: 3, ...options };
+  const limited = rateLimitOnNode(given as Parameters<typeof rateLimitOnNode>[0]);
   const listener = limited((_request, response) => void response.end("hello"));
   let status = 0;
   await using(await serveNode(listener), async (port) => {

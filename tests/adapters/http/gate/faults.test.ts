@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { headerWriter, rateLimit } from "../../../../adapters/http/http.ts";
+import { headerWriter, limitHandler } from "../../../../adapters/http/http.ts";
 import { answerInTime } from "../../../../adapters/http/gate/answer_in_time.ts";
 import { gcra, limiter } from "../../../../mod.ts";
 
@@ -9,7 +9,7 @@ const one = () => limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
 
 test("the error names a limiter that lacks methods, and the methods", () => {
   assert.throws(
-    () => rateLimit({ limiter: {} as never }),
+    () => limitHandler({ limiter: {} as never }),
     /^TypeError: .*it needs a limiter, such as limiter\(\.\.\.\): consume is missing/,
   );
 });
@@ -21,10 +21,10 @@ test("on Workers, which know no addresses, a missing key is an error at once", (
     configurable: true,
   });
   try {
-    assert.throws(() => rateLimit({ limiter: one() }), /TypeError: .*cf-connecting-ip/);
-    rateLimit({ limiter: one(), address: () => "192.0.2.7" });
-    rateLimit({ limiter: one(), key: () => "a" });
-    rateLimit({ limiter: one(), unknownAddress: "refuse" });
+    assert.throws(() => limitHandler({ limiter: one() }), /TypeError: .*cf-connecting-ip/);
+    limitHandler({ limiter: one(), address: () => "192.0.2.7" });
+    limitHandler({ limiter: one(), key: () => "a" });
+    limitHandler({ limiter: one(), unknownAddress: "refuse" });
   } finally {
     if (own === undefined) Reflect.deleteProperty(globalThis, "navigator");
     else Object.defineProperty(globalThis, "navigator", own);

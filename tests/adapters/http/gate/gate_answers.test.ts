@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { gate, type Outcome, rateLimit } from "../../../../adapters/http/http.ts";
+import { gate, limitHandler, type Outcome } from "../../../../adapters/http/http.ts";
 import { leakyQueue, type Limiter, limiter } from "../../../../mod.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { testClock } from "../../../support/test_clock.ts";
@@ -32,7 +32,7 @@ describe("a promise that is not the runtime's own", () => {
   }
 
   test("is waited for as the answer of a handler", async () => {
-    const limited = rateLimit({ limiter: apiLimiter(), key: () => "one" })(() =>
+    const limited = limitHandler({ limiter: apiLimiter(), key: () => "one" })(() =>
       promiseOf(new Response("hello"))
     );
     const { headers } = await limited(new Request("http://localhost/"));
@@ -47,8 +47,8 @@ test("a promise in place of a boolean puts no request in shadow", async () => {
 
 test("a header field can be the key or the address, whether or not the request has it", async () => {
   const api = apiLimiter();
-  const byKey = rateLimit({ limiter: api, key: ({ headers }) => headers.get("x-key") });
-  const byAddress = rateLimit({
+  const byKey = limitHandler({ limiter: api, key: ({ headers }) => headers.get("x-key") });
+  const byAddress = limitHandler({
     limiter: api,
     address: ({ headers }) => headers.get("cf-connecting-ip"),
     unknownAddress: "refuse",
@@ -79,7 +79,7 @@ describe("options that fail", () => {
 
   test("are not asked about requests that no limiter is chosen for", async () => {
     const decide = gateOf({
-      limiter: () => undefined,
+      limiter: () => "unlimited",
       key: () => {
         throw new Error("no key");
       },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
-import { rateLimit } from "../../../../adapters/http/http.ts";
+import { limitHandler } from "../../../../adapters/http/http.ts";
 import { gcra, limiter } from "../../../../mod.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { using } from "../../../support/adapter_subject.ts";
@@ -22,7 +22,7 @@ describe("a handler's response", () => {
         headers: { "Content-Type": "text/html", "X-Other": "1", "Connection": "close" },
       })
     );
-    const limited = rateLimit({ limiter: apiLimiter(), key });
+    const limited = limitHandler({ limiter: apiLimiter(), key });
     const handler = limited(() => fetch(`http://127.0.0.1:${origin.port}/`));
     await using(await serveFetch(handler), async (port) => {
       const { status, values, body } = await rawRequest(port);
@@ -45,7 +45,7 @@ describe("a handler's response", () => {
         response.end(encode("hello ".repeat(100)));
       });
       const handler = () => fetch(`http://127.0.0.1:${origin.port}/`);
-      const limited = rateLimit({ limiter: apiLimiter(), key })(handler);
+      const limited = limitHandler({ limiter: apiLimiter(), key })(handler);
       await using(await serveFetch(limited), async (port) => {
         const { values, body } = await rawRequest(port);
         assert.equal(body, "hello ".repeat(100));
@@ -64,7 +64,7 @@ describe("a handler's response", () => {
 
   test("that is given again and again holds the fields once", async () => {
     const same = new Response(null, { status: 204 });
-    const limited = rateLimit({ limiter: apiLimiter(), key, exposeHeaders: true })(() => same);
+    const limited = limitHandler({ limiter: apiLimiter(), key, exposeHeaders: true })(() => same);
     for (const left of [1, 0]) {
       const { headers } = await limited(request);
       assert.equal(headers.get("ratelimit"), `"api";r=${left};t=6`);
@@ -75,8 +75,8 @@ describe("a handler's response", () => {
 
   test("of two limits has both", async () => {
     const other = gcra({ name: 'other, "quoted"', limit: 1, period: "1h", burst: 1 });
-    const inner = rateLimit({ limiter: limiter(other, { clock: () => 0 }), key });
-    const outer = rateLimit({ limiter: apiLimiter(), key });
+    const inner = limitHandler({ limiter: limiter(other, { clock: () => 0 }), key });
+    const outer = limitHandler({ limiter: apiLimiter(), key });
     const limited = outer(inner(() => new Response("hello")));
     const admitted = await limited(request);
     const fields = (
@@ -94,14 +94,14 @@ describe("a handler's response", () => {
   test("of two limits whose policies have numbers and no names has both", async () => {
     const headers = "draft-7";
     const hourly = limiter(gcra({ limit: 10, period: "1h", burst: 10 }));
-    const inner = rateLimit({ limiter: hourly, key, headers });
-    const outer = rateLimit({ limiter: apiLimiter(), key, headers });
+    const inner = limitHandler({ limiter: hourly, key, headers });
+    const outer = limitHandler({ limiter: apiLimiter(), key, headers });
     const limited = outer(inner(() => new Response("hello")));
     assert.equal((await limited(request)).headers.get("ratelimit-policy"), "10;w=3600, 10;w=60");
   });
 
   test("of an error stays one", async () => {
-    const limited = rateLimit({ limiter: apiLimiter(), key });
+    const limited = limitHandler({ limiter: apiLimiter(), key });
     const failing = limited(() => Promise.reject(new Error("boom")));
     await assert.rejects(async () => await failing(request), /boom/);
     assert.throws(() =>
@@ -111,7 +111,7 @@ describe("a handler's response", () => {
   });
 
   test("comes at once if all that is asked answers at once", () => {
-    const limited = rateLimit({ limiter: apiLimiter(), key });
+    const limited = limitHandler({ limiter: apiLimiter(), key });
     assert.ok(limited(() => new Response("hello"))(request) instanceof Response);
   });
 });

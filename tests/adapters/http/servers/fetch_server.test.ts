@@ -2,9 +2,13 @@ import {
   type Answer,
   type Awaitable,
   type FetchHandler,
-  rateLimit,
+  limitHandler,
 } from "../../../../adapters/http/http.ts";
-import { describeAdapter } from "../../../support/adapter_behaviour.ts";
+import {
+  type AdapterSubject,
+  describeAdapter,
+  describeGate,
+} from "../../../support/adapter_behaviour.ts";
 import { runtime } from "../../../support/runtime.ts";
 import { serveFetch } from "../../../support/serve_fetch.ts";
 import { echo, slowResponse, upgrade } from "../../../support/fetch_routes.ts";
@@ -15,13 +19,13 @@ interface NodeInfo {
   readonly incoming: { readonly socket: { readonly remoteAddress?: string } };
 }
 
-describeAdapter("tidegate/http", {
+const subject: AdapterSubject = {
   options: runtime() === "node"
     ? {
       address: (_: unknown, info: NodeInfo) => info.incoming.socket.remoteAddress,
     }
     : {},
-  makers: [rateLimit],
+  makers: [limitHandler],
   losesFields: true,
   upgrades: runtime() !== "node",
   start(limits, { flow, slow }) {
@@ -52,10 +56,13 @@ describeAdapter("tidegate/http", {
       }
     }
     const fetch = limits.reduceRight<FetchHandler<unknown, Answer>>(
-      (inner, options) => rateLimit(options)(inner),
+      (inner, options) => limitHandler(options)(inner),
       (request, info, decision) => handler(request, info, decision?.remaining),
     );
     const error = () => new Response("it failed", { status: 500 });
     return serveFetch((request, info) => fetch(request, info, undefined), { error, ...echo });
   },
-});
+};
+
+describeAdapter("tidegate/http", subject);
+describeGate("the gate behind tidegate/http", subject);

@@ -25,6 +25,9 @@ const source: RequestSource<FakeRequest> = {
 export function gateOf(
   options: FakeOptions = {},
 ): (request?: FakeRequest) => GateVerdict | Promise<GateVerdict> {
-  const decide = gate<FakeRequest>({ limiter: apiLimiter(), ...options }, source);
+  const decide = gate(
+    { limiter: apiLimiter(), ...options } as RateLimitOptions<FakeRequest>,
+    source,
+  );
   return (request = { from: "192.0.2.7" }) => decide(request, undefined);
 }
