@@ -61,13 +61,13 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
  * left, later requests are delayed. After redirects, the last host's fields are read, and the last
  * host is paused. Pauses of 1,000 keys are remembered, for at most `maxPause`.
  *
- * A refusal (429, or 503 with a `Retry-After`) is waited out and the request sent again, as often as
+ * A refusal (429, or another error with a `Retry-After`) is waited out and the request sent again, as often as
  * `retries` and `budget` allow: after as long as `Retry-After` says, otherwise `RateLimit` in any
  * of its forms or the vendor's own fields, otherwise after 1 s, 2 s, 4 s... spread at random.
- * Instants count from the server's `Date`, if that is within a day. The caller gets the refusal
+ * Each of them may be an instant; instants count from the server's `Date`, if that is within a day. The caller gets the refusal
  *
  * - if waiting would take longer than `maxWait` or `maxPause`;
- * - if the request may have been served in part (a 503, or a refusal after a redirect), unless its
+ * - if the request may have been served in part (a 5xx, or a refusal after a redirect), unless its
  *   method may be repeated (GET, HEAD, OPTIONS, PUT, DELETE);
  * - if the body can be sent only once: a stream, an iterator, or the body of a `Request`. Text,
  *   bytes, a `Blob`, `URLSearchParams` and `FormData` in `init` are sent again.
@@ -299,7 +299,7 @@ async function retryWait(
   const { clock, passed, pauses, pauseKeyOf, retries, budget } = settings;
   const limits = readLimits(response.headers, clock());
   const refused = isRefusal(response, limits);
-  // Not every `Retry-After` is about limits.
+  // The `Retry-After` of a success or a redirect is about other things.
   const pause = waitFor(refused ? limits : { ...limits, retryAfter: undefined });
   if (pause !== undefined) pauses.pause(pauseKeyOf(key, call.request), passed(), pause);
   if (!refused || attempt > retries || !mayRepeat(response, call.request)) return undefined;
@@ -337,18 +337,18 @@ async function hasRoom(budget: Limiter | AsyncLimiter, key: string): Promise<boo
   }
 }
 
-/** A 429, or a failing server that says when to come back. */
+/** A 429, or any other error for which the server says when to come back: GitHub's is a 403. */
 function isRefusal({ status }: Response, { retryAfter }: LimitsTold): boolean {
-  return status === 429 || (status === 503 && retryAfter !== undefined);
+  return status === 429 || (status >= 400 && retryAfter !== undefined);
 }
 
 /**
- * A server has not served a request that it answers with a 429. It may have served part of a
- * request that it answers with a 503. A redirected request was served by the first server: it has
+ * A server has not served a request that it refuses with a 4xx. It may have served part of a request
+ * that it answers with a 5xx. A redirected request was served by the first server: it has
  * accepted the form, and the answer is elsewhere.
  */
 function mayRepeat({ status, redirected }: Response, request: FetchRequest): boolean {
-  const unserved = status === 429 && !redirected;
+  const unserved = status < 500 && !redirected;
   return (unserved || REPEATABLE_METHODS.has(request.method.toUpperCase())) &&
     isRepeatable(request);
 }

@@ -13,38 +13,21 @@ const DATE_REGEXPS = [
 const DURATION_REGEXP = /^(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/;
 const RFC_3339_REGEXP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Seconds above this are an instant since the Unix epoch, not a duration: some 31 years. */
+/** Numbers from here on are an instant since the Unix epoch in seconds, not a duration of 31 years. */
 const EARLIEST_EPOCH = 1e9;
 /** From here on an instant is in milliseconds. */
 const EARLIEST_EPOCH_MILLISECONDS = 1e11;
 
 /**
- * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of three forms. Some servers
- * send a fraction of a second.
+ * Reads a time, in any form that servers write it: units to go, an instant in seconds or milliseconds
+ * since the epoch (with a fraction too), a duration (`6m0s`), a date in one of the three forms of
+ * `Retry-After` (RFC 9110, 10.2.3), or one of RFC 3339.
+ *
+ * @param unit The milliseconds of a unit, where a number is units to go.
  */
-export function parseRetryAfter(field: string, now: number): number | undefined {
+export function parseWait(field: string, now: number, unit: number = 1_000): number | undefined {
   const text = field.trim();
-  return parseDuration(text, 1000) ?? until(parseHttpDate(text, now), now);
-}
-
-/**
- * Reads a number of units of so many milliseconds each; text with more digits is not a duration.
- */
-export function parseDuration(text: string, unit: number): number | undefined {
-  return /^\d{1,15}(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * unit) : undefined;
-}
-
-/**
- * Reads the time at which a quota is reset, in the forms that servers write: seconds to go, seconds
- * or milliseconds since the epoch (with a fraction too), a duration (`6m0s`), a date.
- */
-export function parseReset(field: string, now: number): number | undefined {
-  const text = field.trim();
-  if (/^\d{1,16}(\.\d{1,9})?$/.test(text)) {
-    const number = Number(text);
-    if (number >= EARLIEST_EPOCH_MILLISECONDS) return until(number, now);
-    return number >= EARLIEST_EPOCH ? until(number * 1000, now) : Math.ceil(number * 1000);
-  }
+  if (/^\d{1,16}(\.\d{1,9})?$/.test(text)) return waitOf(Number(text), now, unit);
   const duration = DURATION_REGEXP.exec(text);
   if (duration !== null && text.length <= 32) {
     const [hours = 0, minutes = 0, seconds = 0, rest = 0] = duration.slice(1).map((part) =>
@@ -54,6 +37,15 @@ export function parseReset(field: string, now: number): number | undefined {
   }
   if (RFC_3339_REGEXP.test(text)) return until(Date.parse(text), now);
   return until(parseHttpDate(text, now), now);
+}
+
+/**
+ * The wait that a number stands for: units to go, or an instant. No server asks for decades, but some
+ * write instants where the field is meant for seconds.
+ */
+export function waitOf(number: number, now: number, unit: number = 1_000): number {
+  if (number >= EARLIEST_EPOCH_MILLISECONDS) return until(number, now)!;
+  return number >= EARLIEST_EPOCH ? until(number * 1_000, now)! : Math.ceil(number * unit);
 }
 
 function until(instant: number | undefined, now: number): number | undefined {

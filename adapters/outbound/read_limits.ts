@@ -10,7 +10,7 @@
  * | `X-RateLimit-Remaining-Tokens`, ... | OpenAI: one set for each thing that is limited |
  * | `Anthropic-RateLimit-Tokens-Remaining`, ... | Anthropic: the same, in another order |
  */
-import { parseDuration, parseHttpDate, parseReset, parseRetryAfter } from "./parse_waits.ts";
+import { parseHttpDate, parseWait, waitOf } from "./parse_waits.ts";
 import { type BareItem, parseStructuredList } from "./parse_structured_list.ts";
 
 /** One limit of a server, with the facts that the server states. */
@@ -34,7 +34,7 @@ export interface LimitsTold {
 }
 
 const VENDOR_REGEXP =
-  /^(?:x-rate-?limit|ratelimit|anthropic-ratelimit)-(?:([a-z-]+)-)?(limit|remaining|reset|reset-after)(?:-([a-z-]+))?$/;
+  /^(?:x-rate-?limit|ratelimit|anthropic-ratelimit)-(?:([a-z-]+)-)?(limit|remaining|reset-after|reset)(?:-([a-z-]+))?$/;
 /** Names of fields that are read; the pattern would take quadratic time for long ones. */
 const LONGEST_NAME = 128;
 /** If two clocks differ by more than a day, one of them is wrong. */
@@ -65,7 +65,7 @@ const MAX_QUOTAS = 32;
 export function readLimits(headers: Pick<Headers, "get" | "forEach">, now: number): LimitsTold {
   const there = serverTime(headers.get("date"), now);
   const current = headers.get("ratelimit");
-  const quotas = current === null ? [] : readDraft(current, headers.get("ratelimit-policy"));
+  const quotas = current === null ? [] : readDraft(current, headers.get("ratelimit-policy"), there);
   return {
     retryAfter: readRetryAfter(headers, there),
     quotas: quotas.length > 0 ? quotas : readTriples(headers, there),
@@ -83,11 +83,11 @@ function serverTime(field: string | null, now: number): number {
 
 function readRetryAfter(headers: Pick<Headers, "get">, now: number): number | undefined {
   for (const name of ["retry-after-ms", "x-ms-retry-after-ms"]) {
-    const milliseconds = parseDuration(headers.get(name)?.trim() ?? "", 1);
+    const milliseconds = parseWait(headers.get(name) ?? "", now, 1);
     if (milliseconds !== undefined) return milliseconds;
   }
   const field = headers.get("retry-after");
-  return field === null ? undefined : parseRetryAfter(field, now);
+  return field === null ? undefined : parseWait(field, now);
 }
 
 /**
@@ -103,12 +103,12 @@ export function waitFor({ retryAfter, quotas }: LimitsTold): number | undefined 
 }
 
 /** Revisions 7 and later, which share the field's name. */
-function readDraft(field: string, policy: string | null): readonly Quota[] {
+function readDraft(field: string, policy: string | null, now: number): readonly Quota[] {
   const dictionary = /^\s*(?:limit|remaining|reset)\s*=/.test(field);
-  return dictionary ? readDictionary(field) : readItems(field, policy);
+  return dictionary ? readDictionary(field, now) : readItems(field, policy, now);
 }
 
-function readItems(field: string, policy: string | null): readonly Quota[] {
+function readItems(field: string, policy: string | null, now: number): readonly Quota[] {
   const limits = new Map(
     (parseStructuredList(policy ?? "") ?? []).map((
       { value, parameters },
@@ -122,13 +122,13 @@ function readItems(field: string, policy: string | null): readonly Quota[] {
       name: value,
       limit: limits.get(value),
       remaining,
-      resetAfter: time && time * 1000,
+      resetAfter: time === undefined ? undefined : waitOf(time, now),
     });
   }
   return quotas;
 }
 
-function readDictionary(field: string): readonly Quota[] {
+function readDictionary(field: string, now: number): readonly Quota[] {
   const values: Record<string, number> = {};
   for (const member of field.slice(0, 256).split(",")) {
     const match = /^\s*(limit|remaining|reset)\s*=\s*(\d{1,15})\s*(?:;.*)?$/.exec(member);
@@ -136,7 +136,8 @@ function readDictionary(field: string): readonly Quota[] {
   }
   const { limit, remaining, reset } = values;
   if (remaining === undefined) return [];
-  return [{ name: "", limit, remaining, resetAfter: reset && reset * 1000 }];
+  const resetAfter = reset === undefined ? undefined : waitOf(reset, now);
+  return [{ name: "", limit, remaining, resetAfter }];
 }
 
 /** The forms in which limit, remaining and reset are fields of their own. */
@@ -156,7 +157,7 @@ function readTriples(headers: Pick<Headers, "get" | "forEach">, now: number): re
       name,
       limit: wholeNumber(fields.get("limit")),
       remaining: wholeNumber(fields.get("remaining")),
-      resetAfter: reset === undefined ? undefined : parseReset(reset, now),
+      resetAfter: reset === undefined ? undefined : parseWait(reset, now),
     };
   });
 }

@@ -578,4 +578,23 @@ describe("pauses", () => {
     remembered.pause("a", 0, NaN);
     assert.equal(remembered.left("a", 0), 0);
   });
+
+  test("pauses after any error with a Retry-After, and repeats a request that was not served", async () => {
+    for (const status of [202, 403, 420, 429, 502, 503, 529]) {
+      await answering([later(2, status), ok], async (url) => {
+        const { fetch, clock, ended } = limited({ retries: 0 });
+        assert.equal((await ended(fetch(url))).status, status);
+        const before = clock();
+        assert.equal((await ended(fetch(url))).status, 200);
+        assert.equal(clock() - before, status < 400 ? 0 : 2_000, String(status));
+      });
+      const repeats = status >= 400 && status < 500;
+      await answering([later(2, status), ok], async (url, requests) => {
+        const { fetch, ended } = limited();
+        const answer = await ended(fetch(url, { method: "POST", body: "hello" }));
+        assert.equal(answer.status, repeats ? 200 : status);
+        assert.equal(requests.length, repeats ? 2 : 1);
+      });
+    }
+  });
 });

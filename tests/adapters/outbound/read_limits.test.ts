@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { parseList, serializeList } from "structured-headers";
 
 import { readLimits } from "../../../adapters/outbound/limited_fetch.ts";
-import { parseReset, parseRetryAfter } from "../../../adapters/outbound/parse_waits.ts";
+import { parseWait } from "../../../adapters/outbound/parse_waits.ts";
 import { waitFor } from "../../../adapters/outbound/read_limits.ts";
 import {
   type BareItem,
@@ -59,15 +59,15 @@ test("dates and display strings are items", () => {
 describe("Retry-After of the vector", () => {
   for (const { value, nowMs, waitMs } of vectors.retryAfter) {
     test(JSON.stringify(value), () => {
-      assert.equal(parseRetryAfter(value, nowMs), waitMs ?? undefined);
+      assert.equal(parseWait(value, nowMs), waitMs ?? undefined);
     });
   }
 
   test("in the old form of two digits for the year", () => {
     const now = Date.UTC(2025, 10, 24, 16, 0, 0);
-    assert.equal(parseRetryAfter("Monday, 24-Nov-25 16:00:05 GMT", now), 5_000);
-    assert.equal(parseRetryAfter("Monday, 24-Nov-94 16:00:05 GMT", now), 0);
-    assert.equal(parseRetryAfter("Mon, 24 Foo 2025 16:00:05 GMT", now), undefined);
+    assert.equal(parseWait("Monday, 24-Nov-25 16:00:05 GMT", now), 5_000);
+    assert.equal(parseWait("Monday, 24-Nov-94 16:00:05 GMT", now), 0);
+    assert.equal(parseWait("Mon, 24 Foo 2025 16:00:05 GMT", now), undefined);
   });
 });
 
@@ -169,7 +169,7 @@ test("times of reset are read in every form", () => {
     ["9".repeat(40), undefined],
     ["NaN", undefined],
   ];
-  for (const [text, wait] of forms) assert.equal(parseReset(text, now), wait, text);
+  for (const [text, wait] of forms) assert.equal(parseWait(text, now), wait, text);
 });
 
 describe("any field", () => {
@@ -236,5 +236,31 @@ describe("any field", () => {
       }),
       fcOptions({ numRuns: 1_000 }),
     );
+  });
+
+  test("reads an instant in every field that has a time, in seconds or milliseconds", () => {
+    const now = 1_764_000_000_000;
+    const soon = now / 1_000 + 5;
+    for (const instant of [`${soon}`, `${soon * 1_000}`]) {
+      for (const name of ["retry-after", "retry-after-ms", "x-ms-retry-after-ms"]) {
+        const headers = new Headers({ [name]: instant });
+        assert.equal(readLimits(headers, now).retryAfter, 5_000, `${name}: ${instant}`);
+      }
+      const forms: readonly Record<string, string>[] = [
+        { ratelimit: `"a";r=0;t=${instant}` },
+        { ratelimit: `limit=5, remaining=0, reset=${instant}` },
+        { "ratelimit-remaining": "0", "ratelimit-reset": instant },
+        { "x-ratelimit-remaining": "0", "x-ratelimit-reset-after": instant },
+        {
+          "anthropic-ratelimit-tokens-remaining": "0",
+          "anthropic-ratelimit-tokens-reset": instant,
+        },
+      ];
+      for (const fields of forms) {
+        const { quotas } = readLimits(new Headers(fields), now);
+        assert.equal(quotas[0]?.resetAfter, 5_000, JSON.stringify(fields));
+      }
+    }
+    assert.equal(readLimits(new Headers({ "retry-after": `${soon - 10}` }), now).retryAfter, 0);
   });
 });
