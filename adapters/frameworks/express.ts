@@ -140,8 +140,11 @@ const source: RequestSource<ExpressRequest, ExpressResponse> = {
     noticeTrustAll(request);
     return request.ip;
   },
-  trustsProxies: (request) => {
-    const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
-    return app?.enabled?.("trust proxy") === true;
-  },
+  ignoresCase: (request) => !isEnabled(request, "case sensitive routing"),
+  trustsProxies: (request) => isEnabled(request, "trust proxy"),
 };
+
+function isEnabled(request: ExpressRequest, setting: string): boolean {
+  const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
+  return app?.enabled?.(setting) === true;
+}

@@ -259,6 +259,20 @@ const replies: NodeReplies<object, FastifyReplyLike> = {
   raw: ({ raw }) => raw,
 };
 
+/** Whether a server of Fastify routes in any case, by its option; NestJS may stand on Fastify too. */
+export function ignoresCaseInFastify(request: object): boolean {
+  const { server } = request as {
+    readonly server?: {
+      readonly initialConfig?: {
+        readonly caseSensitive?: boolean;
+        readonly routerOptions?: { readonly caseSensitive?: boolean };
+      };
+    };
+  };
+  const { caseSensitive, routerOptions } = server?.initialConfig ?? {};
+  return (routerOptions?.caseSensitive ?? caseSensitive) === false;
+}
+
 const source: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   address: ({ raw }) => raw.socket.remoteAddress,
   trustedAddress: ({ ip }) => ip,
@@ -268,4 +282,5 @@ const source: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   signal: (_request, { raw }) => closingOf(raw),
   method: ({ raw: { method = "GET" } }) => method,
   target: ({ raw }) => nodeTarget(raw),
+  ignoresCase: ignoresCaseInFastify,
 };

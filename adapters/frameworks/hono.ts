@@ -220,5 +220,6 @@ const honoSource: RequestSource<HonoContext> = {
   header: ({ req }, name) => req.raw.headers.get(name),
   signal: ({ req }) => req.raw.signal,
   method: ({ req }) => req.raw.method,
-  target: ({ req }) => fetchSource.target!(req.raw),
+  // The app's option `getPath` may read another path than that of the URL.
+  target: ({ req }) => [fetchSource.target!(req.raw) as string, req.path],
 };

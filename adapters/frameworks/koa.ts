@@ -133,8 +133,17 @@ const source: RequestSource<KoaContext, ServerResponse> = {
   header: ({ req }, name) => nodeHeader(req, name),
   signal: (_context, response) => closingOf(response),
   method: ({ req: { method = "GET" } }) => method,
-  target: ({ req }) => nodeTarget(req),
+  // koa-mount keeps the part of the path that it removes.
+  target: ({ req, mountPath: baseUrl = "" }: KoaContext & { readonly mountPath?: string }) =>
+    nodeTarget({ ...pick(req), baseUrl }),
+  // The routers for Koa ignore case unless they are told otherwise, which nobody can see here.
+  ignoresCase: () => true,
 };
+
+function pick(request: { readonly url?: string | undefined }) {
+  const { url, originalUrl } = request as { url?: string; originalUrl?: string };
+  return originalUrl === undefined ? { url } : { url, originalUrl };
+}
 
 function setFields(context: KoaContext, headers: readonly HeaderField[]): void {
   if (context.headerSent) return;

@@ -34,6 +34,7 @@ import {
   whenClosed,
   whenEnded,
 } from "../http/servers/node_response.ts";
+import { ignoresCaseInFastify } from "./fastify.ts";
 import { loadPackage } from "../optional_packages/load_package.ts";
 import type { Refusal } from "../http/gate/refusal.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
@@ -186,5 +187,10 @@ const source: RequestSource<NestRequest, ServerResponse> = {
   header: (request, name) => nodeHeader(request, name),
   signal: (_request, response) => closingOf(response),
   method: (request) => (request as { readonly method?: string }).method ?? "GET",
-  target: (request) => nodeTarget(request as { readonly url?: string }),
+  target: (request) => nodeTarget((request as { readonly raw?: IncomingMessage }).raw ?? request),
+  ignoresCase(request) {
+    const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
+    if (app?.enabled === undefined) return ignoresCaseInFastify(request);
+    return !app.enabled("case sensitive routing");
+  },
 };

@@ -58,10 +58,24 @@ export interface TrpcCall<Context> {
  * failed procedure as the status 500.
  */
 export type TrpcRateLimitOptions<Call> =
-  & Pick<GateSettings<Call>, (typeof SETTINGS)[number]>
+  & Pick<GateSettings<Call>, TrpcSetting>
   & (LimitByChoice<Call> | LimitByRules<Call>);
 
-const SETTINGS = [
+/** The options beside the limits, without those about responses. */
+export type TrpcSetting =
+  | "address"
+  | "clock"
+  | "countsTwice"
+  | "ipv6Prefix"
+  | "missingKey"
+  | "onDecision"
+  | "onFailure"
+  | "refund"
+  | "shadow"
+  | "skip"
+  | "unknownAddress";
+
+const SETTINGS: readonly TrpcSetting[] = [
   "address",
   "clock",
   "countsTwice",
@@ -73,7 +87,7 @@ const SETTINGS = [
   "shadow",
   "skip",
   "unknownAddress",
-] as const;
+];
 
 /** The options of limits and rules, which are the same as in every adapter. */
 const LIMITS = [

@@ -66,6 +66,7 @@ export type {
   LimitChoice,
   RequestLimit,
   SeveralLimits,
+  Without,
 } from "./limits/limit_options.ts";
 export type { RequestRules, RuleCall, RulesDecision } from "./gate/request_rules.ts";
 export type { Refusal } from "./gate/refusal.ts";

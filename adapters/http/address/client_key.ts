@@ -24,8 +24,13 @@ export interface RequestSource<Request, Info = undefined> {
   signal(request: Request, info: Info): AbortSignal | undefined;
   /** The method; only rules need it. */
   method?(request: Request): string;
-  /** The target as the client sent it, with or without its query; only rules need it. */
-  target?(request: Request): string;
+  /**
+   * The target as the client sent it, with or without its query; then the target as it stands now, if
+   * something has rewritten it. Only rules need it.
+   */
+  target?(request: Request): string | readonly string[];
+  /** Whether the framework's routes match paths in any case; only rules need it. */
+  ignoresCase?(request: Request): boolean;
   /** Whether the framework has found the address behind proxies, by a setting of its own. */
   trustsProxies?(request: Request, info: Info): boolean;
 }

@@ -24,6 +24,7 @@ import {
   type LimitCallOptions,
   type LimitChoice,
   type SeveralLimits,
+  type Without,
 } from "../limits/limit_options.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RequestRules } from "./request_rules.ts";
@@ -59,7 +60,15 @@ export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingO
 }
 
 /** Rules for requests, in place of limits. */
-export interface LimitByRules<Request, Info = undefined> extends WithoutLimits {
+export interface LimitByRules<Request, Info = undefined> extends
+  Without<
+    | keyof LimitCallOptions<unknown>
+    | keyof LimitByNumbers
+    | "limiter"
+    | "limits"
+    | "maxDelay"
+    | "policy"
+  > {
   /**
    * Rules, as `requestRules` of `tidegate/rules` makes them of a file, an object or a source. Their
    * routes say which limits a request has.
@@ -76,19 +85,6 @@ export interface LimitByRules<Request, Info = undefined> extends WithoutLimits {
     ) => Awaitable<readonly Readonly<Record<string, string>>[]>)
     | undefined;
 }
-
-/** The options that must not be given beside `rules`, which decide that themselves. */
-type WithoutLimits = {
-  readonly [
-    Name in
-      | keyof LimitCallOptions<unknown>
-      | keyof LimitByNumbers
-      | "limiter"
-      | "limits"
-      | "maxDelay"
-      | "policy"
-  ]?: undefined;
-};
 
 /** Limits of a request, in place of rules. */
 export type LimitByChoice<Request, Info = undefined> =
@@ -229,7 +225,7 @@ export type GateOptions = RateLimitOptions<unknown, unknown>;
 /** Every option, whatever it excludes. */
 type AllOptions =
   & GateSettings<unknown, unknown>
-  & Omit<LimitByRules<unknown, unknown>, keyof WithoutLimits>
+  & Pick<LimitByRules<unknown, unknown>, "rules" | "descriptors">
   & DelayOptions
   & GivenLimit
   & Pick<SeveralLimits<unknown, unknown>, "limits">;

@@ -14,6 +14,10 @@ export interface RuleCall {
   readonly method: string;
   /** The target as the client sent it, with or without its query. */
   readonly path: string;
+  /** Further targets by which the server may choose a route, such as that of a rewrite. */
+  readonly paths?: readonly string[] | undefined;
+  /** Whether the server's routes match paths in any case; default no. */
+  readonly ignoresCase?: boolean | undefined;
   /** The client's address; `undefined` if it is not known. */
   readonly address: string | undefined;
   /** How many bits of an IPv6 address count if the rules do not say. */

@@ -28,12 +28,11 @@ import { checkNumbers } from "./check_numbers.ts";
 export type AnyLimiter = Limiter | AsyncLimiter;
 
 /** Whether requests may hold permits. A limiter that is chosen for each request might give them. */
-// deno-lint-ignore no-explicit-any
 export function mayHold(
   { limiter, policy, limits = [] }: {
     readonly limiter?: unknown;
     readonly policy?: unknown;
-    readonly limits?: readonly RequestLimit<any, any>[] | undefined;
+    readonly limits?: readonly object[] | undefined;
   },
 ): boolean {
   if (typeof limiter === "function" || policy !== undefined || limits.some(mayHold)) return true;
@@ -59,7 +58,7 @@ export interface LimitCallOptions<Request, Info = undefined> {
 }
 
 /** Options that must not be given beside others. */
-type Without<Names extends string> = { readonly [Name in Names]?: undefined };
+export type Without<Names extends string> = { readonly [Name in Names]?: undefined };
 
 /** Where the use of a limit is kept, if the adapter makes its limiter. */
 export interface KeptUse {

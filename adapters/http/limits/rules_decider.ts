@@ -81,9 +81,13 @@ export function rulesDecider(
     ask(request, info, shadowed) {
       const address = addressOf(request, info);
       const fault = address === undefined ? faultOf(address, request, info, shadowed) : undefined;
+      const target = source.target!(request);
+      const [path, ...paths] = typeof target === "string" ? [target] : target;
       const call: RuleCall = {
         method: source.method!(request).toUpperCase(),
-        path: source.target!(request),
+        path: path!,
+        paths,
+        ignoresCase: source.ignoresCase?.(request) === true,
         address,
         ipv6Prefix,
         header: (name) => source.header(request, name),

@@ -22,13 +22,20 @@ export const nodeSource: RequestSource<IncomingMessage, ServerResponse> = {
   target: (request) => nodeTarget(request),
 };
 
-/**
- * The target of a request; frameworks keep the whole target, because a router removes its own part
- * of it.
- */
-export function nodeTarget(request: { readonly url?: string | undefined }): string {
-  const { originalUrl } = request as { readonly originalUrl?: string };
-  return originalUrl ?? request.url ?? "/";
+/** A request whose target a framework has changed. */
+interface RoutedRequest {
+  readonly url?: string | undefined;
+  /** The whole target as it came. */
+  readonly originalUrl?: string;
+  /** The part of it that routers have removed. */
+  readonly baseUrl?: string;
+}
+
+/** The target of a request as it came, and as it stands now if something has rewritten it. */
+export function nodeTarget(request: RoutedRequest): string | readonly string[] {
+  const { url = "/", originalUrl = url, baseUrl = "" } = request;
+  const current = `${baseUrl}${url}`;
+  return current === originalUrl ? originalUrl : [originalUrl, current];
 }
 
 /** A header field of a request of node:http; several lines of one name are joined. */

@@ -32,6 +32,10 @@ export interface HttpCall {
   readonly method: string;
   /** The target as the client sent it, with or without its query: servers read it in several ways. */
   readonly path: string;
+  /** Further targets by which the server may choose a route, such as that of a rewrite. */
+  readonly paths?: readonly string[] | undefined;
+  /** Whether the server's routes match paths in any case; default no. */
+  readonly ignoresCase?: boolean | undefined;
   /** The client's address; for IPv6, only its network counts. `undefined` if it is not known. */
   readonly address: string | undefined;
   /** How many bits that network has if the rules do not say; default 64. */
@@ -74,7 +78,9 @@ export function compileRoutes(
   const faults: RuleFault[] = [];
   const compiled = options.map((option, index) => compileRoute(option, ["routes", index], faults));
   const routes: Routes = (call) => {
-    const paths = pathReadings(call.path);
+    const paths = call.paths === undefined || call.paths.length === 0
+      ? pathReadings(call.path)
+      : readingsOfAll([call.path, ...call.paths]);
     if (paths === undefined) return undefined;
     const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
     return compiled.flatMap((route) => route(named, paths));
@@ -90,6 +96,10 @@ function compileRoute(
   const pattern = path === undefined
     ? undefined
     : patternOf(path, ignoreCase, [...place, "path"], faults);
+  const inAnyCase = path === undefined || pattern === undefined
+    ? undefined
+    : patternOf(path, true, [...place, "path"], faults);
+  const literal = path !== undefined && LITERAL_REGEXP.test(path) ? path : undefined;
   const templates = descriptors.map((descriptor, index) =>
     Object.entries(descriptor).map(([key, value]): TemplateEntry => {
       const here = [...place, "descriptors", index, key];
@@ -105,16 +115,37 @@ function compileRoute(
   return (asked, paths) => {
     const method = asked.method === "HEAD" && !methods?.includes("HEAD") ? "GET" : asked.method;
     if (methods !== undefined && !methods.includes(method)) return [];
+    const isLoose = asked.ignoresCase === true && !ignoreCase;
+    const matches = isLoose ? inAnyCase : pattern;
     const matched = paths.flatMap((each): readonly Match[] => {
       const whole = ignoreCase ? each.toLowerCase() : each;
-      const groups = pattern === undefined ? {} : pattern(whole);
-      const path = withoutEnd(whole);
-      return groups === undefined
-        ? []
-        : [[{ ...asked, header: asked.header, method, path }, groups]];
+      const groups = matches === undefined ? {} : matches(whole);
+      if (groups === undefined) return [];
+      return (isLoose ? casesOf(whole, literal) : [whole]).map((path) => [
+        { ...asked, header: asked.header, method, path: withoutEnd(path) },
+        groups,
+      ]);
     });
     return templates.flatMap((template) => filled(template, matched, cost));
   };
+}
+
+/** A pattern that matches one path alone. */
+const LITERAL_REGEXP = /^[\w/.~!$&',;=@-]*$/;
+
+/**
+ * The readings of a path where the server ignores case: as it came, and in the one spelling that all
+ * others share, which is that of the rules if they have one.
+ */
+function casesOf(path: string, literal: string | undefined): readonly string[] {
+  return [...new Set([path, literal ?? path.toLowerCase()])];
+}
+
+/** The readings of several targets; `undefined` if one of them has too many. */
+function readingsOfAll(targets: readonly string[]): readonly string[] | undefined {
+  const all = targets.map(pathReadings);
+  const known = all.filter((readings) => readings !== undefined);
+  return known.length < all.length ? undefined : [...new Set(known.flat())];
 }
 
 /** The key of an entry, and what its value is made of. */

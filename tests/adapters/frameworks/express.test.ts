@@ -7,6 +7,7 @@ import { decisionOf, rateLimit } from "../../../adapters/frameworks/express.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
 import { statuses, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
+import { withLoginRules } from "../../support/login_rules.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
 /** Express 4 has no types. The types of Express 5 serve here. */
@@ -111,4 +112,35 @@ describe("tidegate/express", () => {
     assert.equal(said.length, 1);
     assert.match(said[0]!, /^Express's setting `trust proxy` is true, so clients can choose/);
   });
+
+  for (const [name, make] of versions) {
+    test(`limits a route of rules by each path that leads to it: ${name}`, async () => {
+      await withLoginRules(async (rules) => {
+        const app = newApp(make);
+        app.use((request, _response, next) => {
+          request.url = request.url.replace("/v1", "/api");
+          next();
+        });
+        const router = make.Router();
+        router.use(rateLimit({ rules }));
+        router.get("/login", (_request, response) => void response.send("in"));
+        app.use("/api", router);
+        await using(await serveNode(app), async (port) => {
+          assert.deepEqual(await statuses(port, 1, "/v1/login"), [200]);
+          for (const path of ["/v1/login", "/api/login", "/API/LOGIN", "/api/Login"]) {
+            assert.deepEqual(await statuses(port, 1, path), [429], path);
+          }
+        });
+      });
+      await withLoginRules(async (rules) => {
+        const app = newApp(make).enable("case sensitive routing");
+        app.use(rateLimit({ rules }));
+        app.get("/api/:name", (_request, response) => void response.send("in"));
+        await using(await serveNode(app), async (port) => {
+          assert.deepEqual(await statuses(port, 2, "/api/login"), [200, 429]);
+          assert.deepEqual(await statuses(port, 2, "/api/LOGIN"), [200, 200]);
+        });
+      });
+    });
+  }
 });

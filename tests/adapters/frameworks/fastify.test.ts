@@ -9,6 +9,7 @@ import { decisionOf, rateLimit, rateLimitHook } from "../../../adapters/framewor
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
 import { using } from "../../support/adapter_subject.ts";
+import { withLoginRules } from "../../support/login_rules.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import type { TestServer } from "../../support/serve_fetch.ts";
 
@@ -109,3 +110,21 @@ async function listening(app: {
   const { port } = app.server.address() as AddressInfo;
   return { port, close: async () => void await app.close() };
 }
+
+test("tidegate/fastify limits a route of rules by each path that leads to it", async () => {
+  for (const caseSensitive of [true, false]) {
+    await withLoginRules(async (rules) => {
+      const app = Fastify({
+        rewriteUrl: ({ url = "/" }) => url.replace("/v1", "/api"),
+        routerOptions: { caseSensitive },
+      });
+      app.register(rateLimit({ rules }));
+      app.get("/api/:name", () => "in");
+      const statusOf = async (url: string) => (await app.inject(url)).statusCode;
+      assert.equal(await statusOf("/v1/login"), 200);
+      for (const url of ["/v1/login", "/api/login"]) assert.equal(await statusOf(url), 429, url);
+      assert.equal(await statusOf("/api/LOGIN"), caseSensitive ? 200 : 429);
+      await app.close();
+    });
+  }
+});

@@ -14,6 +14,7 @@ import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts"
 import { oneAtOnce } from "../../support/adapter_permits.ts";
 import { until, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
+import { withLoginRules } from "../../support/login_rules.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
 import { echo, slowResponse, upgrade } from "../../support/fetch_routes.ts";
@@ -147,5 +148,17 @@ describe("tidegate/hono", () => {
         assert.equal(ended.length, index + 1, path);
       }
     });
+  });
+});
+
+test("tidegate/hono limits a route of rules by the path that the app reads", async () => {
+  await withLoginRules(async (rules) => {
+    const app = new Hono({
+      getPath: ({ url }) => new URL(url).pathname.toLowerCase().replace("/v1", "/api"),
+    });
+    app.use(rateLimit({ rules, unknownAddress: "admit" }));
+    app.get("/api/login", (c) => c.text("in"));
+    const asked = [["/v1/login", 200], ["/API/login", 429], ["/V1/LOGIN", 429]] as const;
+    for (const [path, status] of asked) assert.equal((await app.request(path)).status, status);
   });
 });

@@ -8,6 +8,7 @@ import { clientKey, rateLimit } from "../../../adapters/frameworks/koa.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
 import { using } from "../../support/adapter_subject.ts";
 import type { AppHooks } from "../../support/adapter_subject.ts";
+import { withLoginRules } from "../../support/login_rules.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
@@ -99,6 +100,24 @@ describe("tidegate/koa", () => {
     await using(await serveNode(app.callback()), async (port) => {
       const { values } = await rawRequest(port, { path: "/one" });
       assert.deepEqual(values("ratelimit-policy"), ['"api";q=10;w=60']);
+    });
+  });
+});
+
+test("tidegate/koa limits a route of rules by each path that leads to it", async () => {
+  await withLoginRules(async (rules) => {
+    const app = new Koa();
+    app.use(async (context, next) => {
+      context.path = context.path.replace("/v1", "/api");
+      await next();
+    });
+    app.use(rateLimit({ rules }));
+    app.use((context) => void (context.body = "in"));
+    await using(await serveNode(app.callback()), async (port) => {
+      const asked = [["/v1/login", 200], ["/v1/login", 429], ["/API/Login", 429]] as const;
+      for (const [path, status] of asked) {
+        assert.equal((await rawRequest(port, { path })).status, status, path);
+      }
     });
   });
 });

@@ -152,7 +152,7 @@ describe("maxDelay", () => {
       rules: [{ key: "a", limits: [{ limit: 1, period: "1s", burst: 1 }] }],
     });
     assert.throws(
-      () => gateOf({ limiter: undefined, rules, maxDelay: "1s" } as Options),
+      () => gateOf({ limiter: undefined, rules, maxDelay: "1s" } as object),
       /^TypeError: Cannot create rateLimit as maxDelay must not stand beside rules/,
     );
     await rules.close();
