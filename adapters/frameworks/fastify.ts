@@ -25,6 +25,7 @@ import { rangeError } from "../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import {
   closingOf,
+  ignoresCaseInFastify,
   limitOnNode,
   nodeHeader,
   type NodeReplies,
@@ -258,20 +259,6 @@ const replies: NodeReplies<object, FastifyReplyLike> = {
   },
   raw: ({ raw }) => raw,
 };
-
-/** Whether a server of Fastify routes in any case, by its option; NestJS may stand on Fastify too. */
-export function ignoresCaseInFastify(request: object): boolean {
-  const { server } = request as {
-    readonly server?: {
-      readonly initialConfig?: {
-        readonly caseSensitive?: boolean;
-        readonly routerOptions?: { readonly caseSensitive?: boolean };
-      };
-    };
-  };
-  const { caseSensitive, routerOptions } = server?.initialConfig ?? {};
-  return (routerOptions?.caseSensitive ?? caseSensitive) === false;
-}
 
 const source: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   address: ({ raw }) => raw.socket.remoteAddress,

@@ -23,24 +23,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { applyHeaders } from "../http/fields/apply_headers.ts";
+import { typeError } from "../../core/options/checks.ts";
 import type { RequestSource } from "../http/address/client_key.ts";
 import { gate } from "../http/gate/gate.ts";
 import type { RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import {
   closingOf,
+  ignoresCaseInFastify,
   nodeHeader,
   nodeReplies,
   nodeTarget,
   whenClosed,
   whenEnded,
 } from "../http/servers/node_response.ts";
-import { ignoresCaseInFastify } from "./fastify.ts";
 import { loadPackage } from "../optional_packages/load_package.ts";
 import type { Refusal } from "../http/gate/refusal.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
 /** The part of Nest's execution context that is needed. */
 export interface NestContext {
+  /** The kind of context: `"http"`, `"graphql"`, `"ws"`, `"rpc"` or another. */
+  getType?(): string;
+  /** An argument of the handler. */
+  getArgByIndex?(index: number): unknown;
   /** The request and the response of the platform. */
   switchToHttp(): { getRequest(): unknown; getResponse(): unknown };
 }
@@ -72,6 +77,13 @@ export interface NestRequest {
  * A refused request fails with an `HttpException` that holds the refusal's status and body, for
  * Nest's exception filters; its header fields are set.
  *
+ * In GraphQL it limits the HTTP request that the context of Apollo or Mercurius has (`req`, or
+ * `reply.request`), once for each request, however many resolvers it guards. A message of a WebSocket
+ * or a microservice has neither an address nor header fields: `key`, `skip` and the other functions
+ * get Nest's `ExecutionContext` in place of a request, and without `key` the guard throws an error
+ * before it charges. Permits of such a message end with their `ttl`, so give `concurrency` only to
+ * HTTP requests.
+ *
  * @param options Only `limiter` is required. Its functions receive the request and the response of
  * node:http.
  * @throws {TypeError} If an option is of the wrong type.
@@ -81,27 +93,88 @@ export function rateLimitGuard<Request extends NestRequest = NestRequest>(
   options: RateLimitOptions<Request, ServerResponse>,
 ): NestGuard {
   const decide = gate(options, source);
+  const decideMessage = gate(options as RateLimitOptions<unknown, undefined>, messageSource);
+  const isKeyed = options.key !== undefined ||
+    options.limits?.every(({ key }) => key !== undefined) === true;
+  /** The verdicts about requests of GraphQL, whose resolvers share one. */
+  const shared = new WeakMap<object, Promise<boolean>>();
+
+  async function limitRequest({ request, response }: HttpExchange): Promise<boolean> {
+    const verdict = await decide(request as Request, response);
+    const { decision, headers, refusal, settle, release } = verdict;
+    if (release !== undefined) whenClosed(response, release);
+    if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
+    if (decision !== undefined) request.rateLimit = decision;
+    // Fastify keeps its own header fields in addition to the fields of node:http.
+    applyHeaders(nodeReplies.fields(response), headers);
+    if (refusal === undefined) return true;
+    await options.onRefused?.(refusal, request as Request, response);
+    throw await exceptionOf(refusal);
+  }
+
+  async function limitMessage(context: NestContext): Promise<boolean> {
+    if (!isKeyed) {
+      const rule =
+        "a message has no address: give key, which gets the ExecutionContext, or skip it";
+      throw typeError("limit a message", rule, context.getType?.());
+    }
+    const { refusal } = await decideMessage(context, undefined);
+    if (refusal === undefined) return true;
+    await options.onRefused?.(refusal, context as unknown as Request, undefined as never);
+    throw await exceptionOf(refusal);
+  }
 
   return {
     async canActivate(context) {
-      const http = context.switchToHttp();
-      const request = http.getRequest() as Request;
-      const platform = http.getResponse() as ServerResponse & { readonly raw?: ServerResponse };
-      const response = platform.raw ?? platform;
-      const { decision, headers, refusal, settle, release } = await decide(request, response);
-      if (release !== undefined) whenClosed(response, release);
-      if (decision !== undefined) request.rateLimit = decision;
-      // Fastify keeps its own header fields in addition to the fields of node:http.
-      applyHeaders(nodeReplies.fields(response), headers);
-      if (refusal === undefined) {
-        if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
-        return true;
+      const type = context.getType?.() ?? "http";
+      if (type === "http") return await limitRequest(exchangeOf(context.switchToHttp()));
+      const exchange = graphqlExchange(context);
+      if (exchange === undefined) return await limitMessage(context);
+      let limited = shared.get(exchange.request);
+      if (limited === undefined) {
+        shared.set(exchange.request, limited = limitRequest(exchange));
       }
-      await options.onRefused?.(refusal, request, response);
-      throw await exceptionOf(refusal);
+      return await limited;
     },
   };
 }
+
+/** A request of the platform, and the response of node:http. */
+interface HttpExchange {
+  readonly request: NestRequest;
+  readonly response: ServerResponse;
+}
+
+type Platform = ServerResponse & { readonly raw?: ServerResponse };
+
+function exchangeOf(http: ReturnType<NestContext["switchToHttp"]>): HttpExchange {
+  const platform = http.getResponse() as Platform;
+  return { request: http.getRequest() as NestRequest, response: platform.raw ?? platform };
+}
+
+/** The HTTP request of a resolver: Apollo's context has `req` and `res`, that of Mercurius `reply`. */
+function graphqlExchange(context: NestContext): HttpExchange | undefined {
+  if (context.getType?.() !== "graphql") return undefined;
+  const { req, res, reply } = (context.getArgByIndex?.(2) ?? {}) as {
+    readonly req?: NestRequest & { readonly res?: ServerResponse };
+    readonly res?: Platform;
+    readonly reply?: { readonly request: NestRequest; readonly raw: ServerResponse };
+  };
+  const request = req ?? reply?.request;
+  const response = res?.raw ?? res ?? reply?.raw ?? req?.res;
+  return request?.headers === undefined || response === undefined
+    ? undefined
+    : { request, response };
+}
+
+/** A message has none of what a request has. */
+const messageSource: RequestSource<unknown, undefined> = {
+  address: () => undefined,
+  header: () => undefined,
+  signal: () => undefined,
+  method: () => "MESSAGE",
+  target: () => "/",
+};
 
 async function exceptionOf({ status, body }: Refusal): Promise<Error> {
   const { HttpException } = await loadPackage({
@@ -187,7 +260,8 @@ const source: RequestSource<NestRequest, ServerResponse> = {
   header: (request, name) => nodeHeader(request, name),
   signal: (_request, response) => closingOf(response),
   method: (request) => (request as { readonly method?: string }).method ?? "GET",
-  target: (request) => nodeTarget((request as { readonly raw?: IncomingMessage }).raw ?? request),
+  target: (request) =>
+    nodeTarget((request as { readonly raw?: IncomingMessage }).raw ?? (request as object)),
   ignoresCase(request) {
     const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
     if (app?.enabled === undefined) return ignoresCaseInFastify(request);

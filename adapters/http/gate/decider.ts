@@ -7,6 +7,7 @@ import type { Clock } from "../../../core/clock.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import type { HeaderWriter } from "../fields/header_writer.ts";
+import type { Charge } from "./counted_twice.ts";
 import type { Refusal } from "./refusal.ts";
 
 /**
@@ -69,6 +70,8 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    * nothing can be decided about it.
    */
   take(call: Call): MaybePromise<Answer | Refusal | undefined>;
+  /** The keys that a call takes units of; rules have none that can be told. */
+  chargesOf?(call: Call): readonly Charge[];
   /** The clock of the limits that decided; `undefined` if they have none of their own. */
   clockOf(decided: Answer): Clock | undefined;
   /**

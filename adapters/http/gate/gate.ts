@@ -20,6 +20,7 @@ import { checkNumbers } from "../limits/check_numbers.ts";
 import { rulesDecider } from "../limits/rules_decider.ts";
 import { requestLimits } from "../limits/request_limits.ts";
 import { answerInTime } from "./answer_in_time.ts";
+import { twiceNotice } from "./counted_twice.ts";
 import type { AnyDecider, Asked } from "./decider.ts";
 import {
   type Awaitable,
@@ -87,6 +88,9 @@ function gateOf(
   const notice = options.onFailure === undefined ? () => {} : report;
   const isShadowed = typeof shadow === "function" ? guarded(shadow, report) : () => shadow;
   const decider = deciderOf(options, source, notice);
+  const noticeTwice = options.countsTwice === true || decider.chargesOf === undefined
+    ? undefined
+    : twiceNotice();
   const start = callStarter(decider, options, source, report, notice);
 
   function limit(request: unknown, info: unknown): Awaitable<GateVerdict> {
@@ -98,7 +102,10 @@ function gateOf(
 
   function begin(call: Asked | undefined): Awaitable<GateVerdict> {
     if (call === undefined) return UNLIMITED;
-    if (call.refusal === undefined) return start(call);
+    if (call.refusal === undefined) {
+      noticeTwice?.(call.request, decider.chargesOf!(call));
+      return start(call);
+    }
     return call.shadowed ? UNLIMITED : refuse(call.refusal);
   }
 

@@ -99,6 +99,7 @@ export function requestLimits(
         ? decision.then((decision) => decidedAlone(call, decision, undefined))
         : decidedAlone(call, decision as Decision, undefined);
     },
+    chargesOf: limitCallsOf,
     clockOf: ({ call }) => clockOf(call),
     releaseOf: ({ call, answers }) => call.plan.holds ? releaseAll(answers!) : undefined,
     refundOf({ answers = [] }) {

@@ -38,6 +38,20 @@ export function nodeTarget(request: RoutedRequest): string | readonly string[] {
   return current === originalUrl ? originalUrl : [originalUrl, current];
 }
 
+/** Whether a server of Fastify routes in any case, by its option; NestJS may stand on Fastify too. */
+export function ignoresCaseInFastify(request: object): boolean {
+  const { server } = request as {
+    readonly server?: {
+      readonly initialConfig?: {
+        readonly caseSensitive?: boolean;
+        readonly routerOptions?: { readonly caseSensitive?: boolean };
+      };
+    };
+  };
+  const { caseSensitive, routerOptions } = server?.initialConfig ?? {};
+  return (routerOptions?.caseSensitive ?? caseSensitive) === false;
+}
+
 /** A header field of a request of node:http; several lines of one name are joined. */
 export function nodeHeader(
   request: Pick<IncomingMessage, "headers">,

@@ -1,15 +1,28 @@
 import "reflect-metadata";
-import { Controller, Get, type INestApplication, Module, UseGuards } from "@nestjs/common";
+import {
+  Controller,
+  type ExecutionContext,
+  Get,
+  type INestApplication,
+  Module,
+  UseGuards,
+} from "@nestjs/common";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
+import { ExecutionContextHost } from "@nestjs/core/helpers/execution-context-host.js";
 import { ThrottlerGuard, ThrottlerModule, ThrottlerStorageService } from "@nestjs/throttler";
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 
-import { rateLimitGuard, throttlerStorage } from "../../../adapters/frameworks/nestjs.ts";
+import {
+  type NestRequest,
+  rateLimitGuard,
+  throttlerStorage,
+} from "../../../adapters/frameworks/nestjs.ts";
 import { concurrency, gcra, leakyQueue, limiter, memoryStore } from "../../../mod.ts";
 import { NOW, statuses, until, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
+import { serveNode } from "../../support/serve_node.ts";
 
 /** Decorates without the syntax for it, which not every runtime of the suite has. */
 function makeApp(decorate: (module: typeof AppModule) => void): Promise<INestApplication> {
@@ -245,5 +258,59 @@ describe("tidegate/nestjs", () => {
 
   test("a store needs a prefix", () => {
     assert.throws(() => throttlerStorage({ store: memoryStore() }), TypeError);
+  });
+});
+
+describe("a guard of tidegate/nestjs outside HTTP", () => {
+  /** The context that Nest itself makes for a resolver or a message. */
+  function contextOf(type: string, args: unknown[]): ExecutionContext {
+    const context = new ExecutionContextHost(args);
+    context.setType(type);
+    return context;
+  }
+
+  test("limits messages by key and skip, which get the context, and writes no fields", async () => {
+    for (const [type, args] of [["ws", [{}, "data"]], ["rpc", [{ id: 1 }, {}]]] as const) {
+      const api = limiter(gcra({ limit: 1, period: "1h" }));
+      const guard = rateLimitGuard<NestRequest>({
+        limiter: api,
+        key: (context) => (context as unknown as ExecutionContext).getType(),
+        skip: (context) => (context as unknown as ExecutionContext).getArgs().length === 3,
+      });
+      const context = contextOf(type, [...args]);
+      assert.equal(await guard.canActivate(context), true);
+      await assert.rejects(guard.canActivate(context), { status: 429 });
+      assert.equal(await guard.canActivate(contextOf(type, [1, 2, 3])), true);
+      assert.equal(api.peek(type, 0).remaining, 0);
+    }
+  });
+
+  test("says before it charges that a message needs a key", async () => {
+    const api = limiter(gcra({ limit: 1, period: "1h" }));
+    const guard = rateLimitGuard({ limiter: api });
+    await assert.rejects(guard.canActivate(contextOf("rpc", [{}])), /give key, which gets the/);
+    assert.deepEqual(api.store.statistics().keys, 0);
+  });
+
+  test("limits a request of GraphQL once, of Apollo and of Mercurius", async () => {
+    const api = limiter(gcra({ limit: 2, period: "1h" }));
+    const guard = rateLimitGuard({ limiter: api, key: () => "one" });
+    let mercurius = false;
+    const server = await serveNode((req, res) => {
+      const graphql = mercurius ? { reply: { request: req, raw: res } } : { req, res };
+      const context = contextOf("graphql", [undefined, {}, graphql, {}]);
+      Promise.all([guard.canActivate(context), guard.canActivate(context)]).then(
+        () => res.end("data"),
+        ({ status }) => res.writeHead(status).end(),
+      );
+    });
+    await using(server, async (port) => {
+      for (const [status, left] of [[200, 1], [200, 0], [429, 0]] as const) {
+        const answer = await rawRequest(port);
+        assert.equal(answer.status, status);
+        assert.match(answer.values("ratelimit").join(), new RegExp(`r=${left};`));
+        mercurius = true;
+      }
+    });
   });
 });
