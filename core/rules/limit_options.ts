@@ -36,7 +36,7 @@ export type AlgorithmName =
 
 /** A limit as it is written: an algorithm by name, and the options of its factory. */
 export interface LimitOptions {
-  /** Which algorithm decides; default `"gcra"`. */
+  /** Which algorithm decides; default `"slidingCounter"`, with `burst` `"gcra"`. */
   readonly algorithm?: AlgorithmName | undefined;
   /** Units admitted per period in the long run; an integer of at least 0, which refuses everything. */
   readonly limit: number;
@@ -98,7 +98,8 @@ export const ALGORITHM_NAMES: readonly AlgorithmName[] = Object.freeze(
  * @throws {RangeError} If an option is out of range.
  */
 export function algorithmOf(options: LimitOptions): Algorithm {
-  const { algorithm = "gcra", blockable: canBlock = false, ...rest } = options;
+  const { algorithm: named, blockable: canBlock = false, ...rest } = options;
+  const algorithm = named ?? (rest.burst === undefined ? "slidingCounter" : "gcra");
   if (typeof canBlock !== "boolean") {
     throw typeError("create a limit", "blockable must be true or false", canBlock);
   }

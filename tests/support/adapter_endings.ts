@@ -24,7 +24,7 @@ export const ENDINGS: AdapterTests = {
   "ends every verdict exactly once, however its response went": async (app) => {
     const { jobs, isFree } = oneAtOnce();
     const ended: number[] = [];
-    const rate = limiter(gcra({ limit: 1_000, period: "1h" }));
+    const rate = limiter(gcra({ limit: 1_000, period: "1h", burst: 1_000 }));
     const options: Partial<AnyOptions> = {
       limits: [{ limiter: jobs }, { limiter: rate }],
       key,

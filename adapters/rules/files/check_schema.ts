@@ -91,7 +91,10 @@ export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[
     if (anyOf === undefined) return schema;
     const all = anyOf.map((each) => chosenOf(each, value));
     const ofType = all.filter((each) => isOfType(each, value));
-    const meant = ofType.find((each) => constantsFit(each, value));
+    const fitting = ofType.filter((each) => constantsFit(each, value));
+    const meant =
+      fitting.find(({ required = [] }) => required.every((name) => has(value as object, name))) ??
+        fitting[0];
     if (meant !== undefined) return meant;
     return ofType.length > 0
       ? constantsOf(ofType)

@@ -105,16 +105,19 @@ const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   concurrency: ["limit", "ttl"],
 };
 
+/** The algorithms of limits that name none: without `burst`, and with it. */
+const UNNAMED: readonly AlgorithmName[] = ["slidingCounter", "gcra"];
+
 const LIMIT_UNITS = integer("Units admitted per period in the long run; 0 refuses everything.", 0);
 const NAME = text("What headers call the limit, in printable ASCII.", { pattern: "^[ -~]+$" });
 
 function limitSchema(algorithm: AlgorithmName): Schema {
   const own: Schema = {
-    description: "Which algorithm decides; gcra unless given.",
+    description: "Which algorithm decides; slidingCounter unless given, with burst gcra.",
     type: "string",
     const: algorithm,
   };
-  const named = algorithm === "gcra" ? [] : ["algorithm"];
+  const named = UNNAMED.includes(algorithm) ? [] : ["algorithm"];
   const required = REQUIRED[algorithm] ?? ["limit", "period"];
   const period: Readonly<Record<string, Schema>> = required.includes("period")
     ? { period: PERIOD }

@@ -182,7 +182,9 @@ describe("tidegate/elysia", () => {
       const outcomes: number[] = [];
       const permits = limiter(concurrency({ limit: 3, ttl: "5m" }));
       const plugin = rateLimit({
-        limits: [{ limiter: permits }, { limiter: limiter(gcra({ limit: 100, period: "1h" })) }],
+        limits: [{ limiter: permits }, {
+          limiter: limiter(gcra({ limit: 100, period: "1h", burst: 100 })),
+        }],
         key: () => "one",
         refund: ({ status }) => outcomes.push(status) < 0,
       });

@@ -115,7 +115,7 @@ describe("tidegate/hono", () => {
   test("ends the verdict about a request that another middleware answered or replaced", async () => {
     const ended: number[] = [];
     const { jobs, isFree } = oneAtOnce();
-    const api = limiter(gcra({ limit: 100, period: "1h" }));
+    const api = limiter(gcra({ limit: 100, period: "1h", burst: 100 }));
     const limit = rateLimit({
       limits: [{ limiter: jobs }, { limiter: api }],
       key: () => "one",

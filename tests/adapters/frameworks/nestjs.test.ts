@@ -271,7 +271,7 @@ describe("a guard of tidegate/nestjs outside HTTP", () => {
 
   test("limits messages by key and skip, which get the context, and writes no fields", async () => {
     for (const [type, args] of [["ws", [{}, "data"]], ["rpc", [{ id: 1 }, {}]]] as const) {
-      const api = limiter(gcra({ limit: 1, period: "1h" }));
+      const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }));
       const guard = rateLimitGuard<NestRequest>({
         limiter: api,
         key: (context) => (context as unknown as ExecutionContext).getType(),
@@ -286,14 +286,14 @@ describe("a guard of tidegate/nestjs outside HTTP", () => {
   });
 
   test("says before it charges that a message needs a key", async () => {
-    const api = limiter(gcra({ limit: 1, period: "1h" }));
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }));
     const guard = rateLimitGuard({ limiter: api });
     await assert.rejects(guard.canActivate(contextOf("rpc", [{}])), /give key, which gets the/);
     assert.deepEqual(api.store.statistics().keys, 0);
   });
 
   test("limits a request of GraphQL once, of Apollo and of Mercurius", async () => {
-    const api = limiter(gcra({ limit: 2, period: "1h" }));
+    const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }));
     const guard = rateLimitGuard({ limiter: api, key: () => "one" });
     let mercurius = false;
     const server = await serveNode((req, res) => {

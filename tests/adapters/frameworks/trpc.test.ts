@@ -206,7 +206,9 @@ describe("tidegate/trpc", () => {
     const caller = t.createCallerFactory(routerOf({
       limiter: undefined,
       policy: ({ ctx: { user } }) =>
-        plans[user] === undefined ? "unlimited" : gcra({ limit: plans[user], period: "1h", burst: plans[user] }),
+        plans[user] === undefined
+          ? "unlimited"
+          : gcra({ limit: plans[user], period: "1h", burst: plans[user] }),
       store: memoryStore(),
       prefix: "plan",
     }));

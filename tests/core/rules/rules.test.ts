@@ -70,7 +70,7 @@ describe("compileDomain reports each fault and its place", () => {
     [
       "an option out of range",
       [{ key: "a", limits: [{ limit: -1, period: 1 }] }],
-      /^rules.0.limits.0: Cannot create gcra as limit/,
+      /^rules.0.limits.0: Cannot create slidingCounter as limit/,
     ],
     [
       "an unknown algorithm",

@@ -13,7 +13,7 @@ test("a request that pays one limit twice is reported once, unless that is meant
   console.warn = (line: string) => void lines.push(line);
   try {
     for (const countsTwice of [true, undefined]) {
-      const api = limiter(gcra({ name: "api", limit: 100, period: "1h" }));
+      const api = limiter(gcra({ name: "api", limit: 100, period: "1h", burst: 100 }));
       const router = express.Router();
       // Another key, and another limiter, are other limits.
       router.use(rateLimit({ limiter: api, key: () => "user", countsTwice }));

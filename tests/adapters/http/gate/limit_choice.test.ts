@@ -5,8 +5,8 @@ import { limitHandler, type RateLimitOptions } from "../../../../adapters/http/h
 import { requestRules } from "../../../../adapters/rules/rules.ts";
 import { gcra, limiter, memoryStore } from "../../../../mod.ts";
 
-const api = limiter(gcra({ limit: 1, period: "1m" }));
-const policy = () => gcra({ limit: 1, period: "1m" });
+const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
+const policy = () => gcra({ limit: 1, period: "1m", burst: 1 });
 const store = memoryStore();
 const key = () => "one";
 const rules = await requestRules({ domain: "d", rules: [{ key: "a", unlimited: true }] });
