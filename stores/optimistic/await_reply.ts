@@ -4,8 +4,10 @@
  */
 
 import type { BatchFailure } from "./batch_failure.ts";
-import { type CircuitBreaker, recordFailure, recordSuccess } from "./circuit_breaker.ts";
+import { type CircuitBreaker, recordFailure } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
+import { learnRoundTrip } from "./round_trips.ts";
+import { performance } from "../own_timers.ts";
 
 /** A server whose replies are awaited. */
 export interface AwaitedServer {
@@ -30,6 +32,7 @@ export function replyWithin<Reply>(
   server?: AwaitedServer,
 ): Promise<Reply | BatchFailure> {
   return new Promise((resolve) => {
+    const sent = performance.now();
     let waited = 0;
     let stop = patientTimer(deadline, onDeadline);
 
@@ -37,6 +40,7 @@ export function replyWithin<Reply>(
       waited += deadline;
       const error = new Error(`No reply within ${waited} ms`);
       if (waited > deadline || server === undefined) {
+        if (server !== undefined) learnRoundTrip(server.breaker.trips, waited);
         return resolve({ kind: "silent", applied: "no", error });
       }
       stop = patientTimer(deadline, onDeadline);
@@ -47,9 +51,9 @@ export function replyWithin<Reply>(
 
     reply.then((value) => {
       stop();
-      if (server?.silent === true && waited <= deadline) {
+      if (server !== undefined && waited <= deadline) {
         server.silent = false;
-        recordSuccess(server.breaker);
+        learnRoundTrip(server.breaker.trips, performance.now() - sent);
       }
       resolve(value);
     }, (error) => {

@@ -11,21 +11,25 @@
 import { addJob, type Batch, mayJoin } from "./batch.ts";
 import type { CommitCallbacks, Link } from "./driver.ts";
 import {
+  APART,
   batchesInFlight,
   batchFinished,
   batchShare,
   batchStarted,
+  leaveApart,
   MAX_BATCHES,
 } from "./batches_in_flight.ts";
 import { withTimeout } from "../../core/with_timeout.ts";
+import { outsideCallers } from "../outside_callers.ts";
 import { admitsCall, recordFailure, untilProbe } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
+import { replyDeadline } from "./round_trips.ts";
 import { closeServer, connectTo, openConnection, type Reconnector } from "./reconnector.ts";
 import { asError } from "./batch_failure.ts";
 import {
   answerJobs,
   canPipeline,
-  failContended,
+  failLateJob,
   handleFailure,
   handleReturn,
   keepForRetry,
@@ -45,6 +49,8 @@ import {
 } from "./job_queue.ts";
 import { performance, setImmediate, setTimeout } from "../own_timers.ts";
 
+/** The round trips that a new connection takes: of the socket, the client, and the store. */
+const GREETINGS = 4;
 /** The chance that a batcher that wins after lost races leaves its keys to others for a moment. */
 const BACKOFF_CHANCE = 1 / 4;
 
@@ -124,10 +130,9 @@ function startTimer(state: BatcherState, milliseconds: number): void {
 
 /** Fails late calls. Returns the instant since which the oldest other call has been under way. */
 function failLate(state: BatcherState): number {
-  const { server, queue, starting, inFlight, loading, lostRaces } = state;
-  const { context: { timeout, failJobs }, breaker } = server;
+  const { server, queue, starting, inFlight, loading } = state;
+  const { context: { timeout }, breaker } = server;
   const instant = performance.now() - timeout;
-  const cause = new Error(`The call took more than ${timeout} ms`);
   let oldest = Infinity;
   function isLate({ since, settled }: Job): boolean {
     if (since > instant && !settled) oldest = Math.min(oldest, since);
@@ -135,18 +140,11 @@ function failLate(state: BatcherState): number {
   }
   // Until the first connection, another time limit applies: see `connectOrFail`.
   if (starting && !breaker.hasConnected) oldest = performance.now();
-  else {
-    for (const job of drainIf(queue, isLate)) {
-      // Calls that wait because others win races have not failed for lack of a server.
-      if (job.races > 0 || lostRaces > 0) failContended(server, job);
-      else failJobs([job], "no", cause);
-    }
-  }
+  else for (const job of drainIf(queue, isLate)) failLateJob(state, job, "no");
   for (const batch of inFlight.batches) {
-    // A key that is only being loaded was not charged, and will not be. A call that has lost races
-    // learns within a round trip, or its deadline, whether it has lost another one.
-    const late = batch.jobs.filter((job) => isLate(job) && job.races === 0);
-    failJobs(late, batch === loading ? "no" : "unknown", cause);
+    // A key that is only being loaded was not charged, and will not be.
+    const applied = batch === loading ? "no" : "unknown";
+    for (const job of batch.jobs.filter(isLate)) failLateJob(state, job, applied);
   }
   return oldest;
 }
@@ -154,7 +152,7 @@ function failLate(state: BatcherState): number {
 function submit(state: BatcherState, job: Job): void {
   const { server: { breaker, closed, context }, queue, loading, joinable } = state;
   if (closed) return context.closeJobs([job]);
-  if (state.timer === undefined) startTimer(state, context.timeout);
+  if (state.timer === undefined) outsideCallers(startTimer, state, context.timeout);
   if (loading !== undefined && joinable && untilProbe(breaker) === 0) {
     const joins = mayJoin(loading, job, MAX_JOBS);
     if (joins === true) return addJob(job, loading);
@@ -162,11 +160,13 @@ function submit(state: BatcherState, job: Job): void {
   }
   if (queue.size >= context.maxPending) return context.refuseJob(job);
   if (!admitsCall(breaker, isReadOnly(job))) {
-    return context.failJobs([job], "no", new Error("The last attempt failed a moment ago"));
+    return context.failJobs([job], "no", breaker.cause!);
   }
   enqueue(queue, job);
   // A probe makes a further attempt to connect, beside an attempt without an answer.
-  if (state.starting && breaker.failures > 0) connectTo(state.server).catch(() => {});
+  if (state.starting && breaker.failures > 0) {
+    outsideCallers(connectTo, state.server).catch(() => {});
+  }
   start(state);
 }
 
@@ -177,7 +177,7 @@ function submit(state: BatcherState, job: Job): void {
 function start(state: BatcherState): void {
   if (state.starting || !maySend(state)) return;
   state.starting = true;
-  setImmediate(next, state);
+  outsideCallers(() => setImmediate(next, state));
 }
 
 /**
@@ -193,7 +193,7 @@ function maySend(state: BatcherState): boolean {
   const { queue, resting, inFlight } = state;
   if (queue.size === 0 || resting) return false;
   if (inFlight.batches.length === 0) return true;
-  return canPipeline(state) && queue.size >= inFlight.least;
+  return queue.size >= inFlight.least && canPipeline(state);
 }
 
 /** Sends the next batch, and handles its outcome. */
@@ -221,6 +221,8 @@ async function next(state: BatcherState): Promise<void> {
   if (node.exclusive) state.loading = batch;
   state.joinable = allWent;
   const ending = run(state, node, batch);
+  // From a nearer server the batch is back by then.
+  if (server.breaker.trips.smoothed > APART) leaveApart(inFlight, () => start(state));
   // Start the next batch only now, so that the commands of this one are written before it is made.
   start(state);
   await ending;
@@ -237,12 +239,14 @@ async function next(state: BatcherState): Promise<void> {
 }
 
 /**
- * Makes a connection, however long that takes. No call waits for it longer than for a round trip, or,
- * if it is the first connection to the server, longer than the connect deadline.
+ * Makes a connection, however long that takes. No call waits for it longer than for its round trips,
+ * or, if it is the first connection to the server, longer than the connect deadline.
  */
 async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefined> {
   const { breaker, context } = server;
-  const most = breaker.hasConnected ? context.deadline : context.connectDeadline;
+  const most = breaker.hasConnected
+    ? replyDeadline(breaker.trips, context, GREETINGS)
+    : context.connectDeadline;
   const began = performance.now();
   const late = new Error(`No connection within ${most} ms`);
   const waitsSince = ({ since }: Job) => Math.max(since, began);
@@ -270,7 +274,7 @@ async function run(state: BatcherState, node: Link, batch: Batch): Promise<void>
   try {
     await node.commit(batch, callbacks);
   } catch (error) {
-    callbacks.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
+    callbacks.fail(batch.jobs, { kind: "lost", applied: "unknown", error: asError(error) });
   } finally {
     if (state.loading === batch) callbacks.onLoaded();
   }

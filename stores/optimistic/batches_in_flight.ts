@@ -9,13 +9,21 @@
  * and all are tried again once they are back.
  *
  * If many calls share few keys, a batch costs little to make, and one batch at a time is best.
+ *
+ * To a distant server one more batch leaves `APART` ms after the last one, however small it is.
+ * Otherwise a call would wait for a whole round trip before its own.
  */
 
 import type { Batch } from "./batch.ts";
 import { type BatchPace, batchPace } from "./batch_pace.ts";
+import { clearTimeout, performance, setTimeout } from "../own_timers.ts";
 
 /** The most batches under way. */
 export const MAX_BATCHES = 4;
+
+/** Milliseconds between small batches to a distant server, and the most of these under way. */
+export const APART = 4;
+const MOST_APART = 64;
 
 /** The batches that are under way to one node. */
 export interface BatchesInFlight {
@@ -30,11 +38,25 @@ export interface BatchesInFlight {
   keysPerCall: number;
   /** How many calls must wait before one more batch is worth it. */
   least: number;
+  /** The instant at which the last batch left, by `performance.now`. */
+  sentAt: number;
+  /** Whether the last batch left `APART` ms ago, so that one more may leave, however small it is. */
+  isApart: boolean;
+  timer: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** Begins without a batch under way. */
 export function batchesInFlight(): BatchesInFlight {
-  return { batches: [], pace: batchPace(), most: MAX_BATCHES, keysPerCall: 1, least: 1 };
+  return {
+    batches: [],
+    pace: batchPace(),
+    most: MAX_BATCHES,
+    keysPerCall: 1,
+    least: 1,
+    sentAt: 0,
+    isApart: false,
+    timer: undefined,
+  };
 }
 
 /** The most waiting calls that go into the next batch. */
@@ -46,6 +68,8 @@ export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
 
 /** Notes that a batch has been sent. */
 export function batchStarted(inFlight: BatchesInFlight, batch: Batch): void {
+  inFlight.sentAt = performance.now();
+  inFlight.isApart = false;
   inFlight.batches.push(batch);
   inFlight.keysPerCall = batch.cells.all.length / batch.jobs.length;
   updateLeast(inFlight);
@@ -58,12 +82,22 @@ export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
   updateLeast(inFlight);
 }
 
+/** Calls back once the last batch has left `APART` ms ago, unless another one leaves before. */
+export function leaveApart(inFlight: BatchesInFlight, start: () => void): void {
+  clearTimeout(inFlight.timer);
+  inFlight.timer = setTimeout(() => {
+    inFlight.isApart = inFlight.most > 1;
+    updateLeast(inFlight);
+    start();
+  }, APART);
+}
+
 function updateLeast(inFlight: BatchesInFlight): void {
-  const { batches, pace, keysPerCall } = inFlight;
+  const { batches, pace, keysPerCall, isApart, most } = inFlight;
   const count = batches.length;
-  const isFull = count >= inFlight.most;
+  const isFull = count >= (isApart ? MOST_APART : most);
   const least = (count + 1) * pace.leastKeys() / keysPerCall - callsInFlight(inFlight);
-  inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
+  inFlight.least = isFull ? Infinity : count === 0 || isApart ? 1 : least;
 }
 
 function callsInFlight({ batches }: BatchesInFlight): number {

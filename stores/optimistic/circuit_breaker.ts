@@ -14,6 +14,7 @@
  */
 
 import { performance } from "../own_timers.ts";
+import type { RoundTrips } from "./round_trips.ts";
 
 /** Milliseconds before the first probe, and the most between two. */
 const FIRST_PROBE = 25;
@@ -31,13 +32,20 @@ export interface CircuitBreaker {
   hasConnected: boolean;
   /** The instant at which it last opened, by `performance.now`. */
   openedAt: number;
+  /** The reason of the last failure; `undefined` while the server answers. */
+  cause: Error | undefined;
+  /** The round trips to it. */
+  readonly trips: RoundTrips;
   /** Receives the beginning and the end of each outage. */
   readonly report: (outage: Outage) => void;
 }
 
-/** A server stopped answering calls, or answers them again. */
+/** A server stopped answering calls, for another reason than a moment ago, or answers them again. */
 export interface Outage {
-  /** The event: whether the server stopped answering or answers again. */
+  /**
+   * The event: whether the server stopped answering or answers again. An outage whose cause changes
+   * is reported as `"began"` again, with its duration so far.
+   */
   readonly state: "began" | "ended";
   /** Milliseconds since the outage began. */
   readonly duration: number;
@@ -57,6 +65,8 @@ export function circuitBreaker(report: (outage: Outage) => void = () => {}): Cir
     answersLooks: false,
     hasConnected: false,
     openedAt: 0,
+    cause: undefined,
+    trips: { smoothed: 0, deviation: 0 },
     report,
   };
 }
@@ -82,19 +92,27 @@ export function untilProbe({ failures, probeAt }: CircuitBreaker): number {
 export function recordSuccess(breaker: CircuitBreaker): void {
   if (breaker.failures === 0) return;
   breaker.failures = 0;
+  breaker.cause = undefined;
   const duration = performance.now() - breaker.openedAt;
   breaker.report({ state: "ended", duration, cause: undefined });
 }
 
 /** Notes that the server did not answer properly. `answersLooks`: it only rejects writes. */
 export function recordFailure(breaker: CircuitBreaker, cause: Error, answersLooks = false): void {
-  const isFirst = breaker.failures === 0;
+  const { failures, cause: before } = breaker;
+  const now = performance.now();
   breaker.answersLooks = answersLooks;
-  breaker.failures = Math.min(breaker.failures + 1, 10);
+  breaker.failures = Math.min(failures + 1, 10);
+  breaker.cause = cause;
   postponeProbe(breaker);
-  if (!isFirst) return;
-  breaker.openedAt = performance.now();
-  breaker.report({ state: "began", duration: 0, cause });
+  if (failures === 0) breaker.openedAt = now;
+  else if (before !== undefined && kindOf(before) === kindOf(cause)) return;
+  breaker.report({ state: "began", duration: now - breaker.openedAt, cause });
+}
+
+/** The words of an error without its numbers, which are times, addresses and places. */
+function kindOf({ message }: Error): string {
+  return message.replace(/\d+/g, "");
 }
 
 /** Lets the server rest for a while before it is tried again. */

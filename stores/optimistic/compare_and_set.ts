@@ -3,7 +3,6 @@
  */
 
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
-import { firstPrinted, guarded } from "../../core/guarded.ts";
 import type { AsyncStore } from "../../core/store.ts";
 import type { CompareAndSet } from "../driver.ts";
 import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
@@ -12,6 +11,7 @@ import { circuitBreaker, untilProbe } from "./circuit_breaker.ts";
 import { type DriverStoreOptions, ENGINE_CHECKS, engineOptions } from "./engine_options.ts";
 import { failurePolicy } from "./failure_policy.ts";
 import { connectDriver, type DriverContext, type DriverCounters } from "./guessed_commit.ts";
+import { outageReport } from "./outage_report.ts";
 import { optimisticStore } from "./optimistic_store.ts";
 import { reconnector } from "./reconnector.ts";
 import { serverClock } from "./server_clock.ts";
@@ -93,8 +93,7 @@ export function compareAndSetStore(
   checkOptions<DriverStoreOptions>(action, options, ENGINE_CHECKS);
   const given = engineOptions(options);
   const counters = noCounts();
-  const report = given.onOutage === undefined ? undefined : guarded(given.onOutage, firstPrinted());
-  const breaker = circuitBreaker((outage) => void report?.(outage));
+  const breaker = circuitBreaker(outageReport(driver.name, given));
   const sweep = sweeper(driver);
   const context: DriverContext = {
     ...given,

@@ -23,8 +23,9 @@ export interface EngineCounters {
 
 /** A store, as the engine sees it. */
 export interface EngineContext {
-  /** Milliseconds that one round trip may take. */
+  /** Milliseconds that a round trip may take, at least and at most: see round_trips.ts. */
   readonly deadline: number;
+  readonly longestDeadline: number;
   /** Milliseconds that connecting may take before the first connection. */
   readonly connectDeadline: number;
   /** Milliseconds that a call may take in all. */

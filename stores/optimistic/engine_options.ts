@@ -14,8 +14,9 @@ import type { Outage } from "./circuit_breaker.ts";
 /** The options of a store on a driver. */
 export interface DriverStoreOptions {
   /**
-   * Milliseconds that one commit may take; from 1 to 2^31 - 1; default 200. After that time, new calls
-   * fail at once. After twice that time, the store gives the commit up.
+   * Milliseconds that one commit may take; from 1 to 2^31 - 1. By default it follows the commits that
+   * were seen, between 200 and `timeout`. After that time, new calls fail at once. After twice that
+   * time, the store gives the commit up.
    */
   readonly deadline?: number | undefined;
   /**
@@ -31,8 +32,9 @@ export interface DriverStoreOptions {
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
-   * Called when the database stops answering, with the reason, and when it answers again, whatever the
-   * policy. An error that it throws is printed, once.
+   * Called when the database stops answering, with the reason, when the reason changes, and when it
+   * answers again, whatever the policy. An error that it throws is printed, once. By default
+   * the store prints a line by `console.warn` at the beginning and at the end of each outage.
    */
   readonly onOutage?: ((outage: Outage) => void) | undefined;
   /** The most calls that may wait; a positive integer; default 10,000. */
@@ -58,7 +60,7 @@ export type EngineOptions =
       DriverStoreOptions[Option]
     >;
   }
-  & { readonly connectDeadline: number };
+  & { readonly connectDeadline: number; readonly longestDeadline: number };
 
 /** The checks of the options. */
 export const ENGINE_CHECKS: { readonly [Name in keyof DriverStoreOptions]-?: OptionCheck } = {
@@ -73,11 +75,12 @@ export const ENGINE_CHECKS: { readonly [Name in keyof DriverStoreOptions]-?: Opt
 
 /** Fills in the defaults of checked options. */
 export function engineOptions(options: DriverStoreOptions): EngineOptions {
-  const { deadline = 200 } = options;
+  const { deadline = 200, timeout = Math.max(250, deadline) } = options;
   return {
     deadline,
+    longestDeadline: options.deadline ?? timeout,
     connectDeadline: Math.max(1_000, deadline),
-    timeout: options.timeout ?? Math.max(250, deadline),
+    timeout,
     onUnavailable: options.onUnavailable ?? "throw",
     onOutage: options.onOutage,
     maxPending: options.maxPending ?? 10_000,

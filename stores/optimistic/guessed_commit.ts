@@ -15,6 +15,7 @@ import type { CommitCallbacks, Connect, Link } from "./driver.ts";
 import type { EngineContext, EngineCounters } from "./engine_context.ts";
 import { groupsOf, loadGuesses } from "./guesses.ts";
 import type { Job } from "./job.ts";
+import { learnRoundTrip, replyDeadline } from "./round_trips.ts";
 import type { ServerClock } from "./server_clock.ts";
 import type { ValueCache } from "./value_cache.ts";
 import { performance } from "../own_timers.ts";
@@ -49,7 +50,9 @@ export function connectDriver(
   breaker: CircuitBreaker,
 ): Connect {
   return async () => {
+    const began = performance.now();
     await firstCommit(driver, context);
+    learnRoundTrip(breaker.trips, performance.now() - began);
     const server: AwaitedServer = { breaker, silent: false };
     let open = true;
     const link: Link = {
@@ -108,7 +111,8 @@ async function commitCall(
   const groups = groupsOf(cells);
   const abort = new AbortController();
   const reply = commitTimed(driver, groups.map(cellsOf), abort.signal, context);
-  const came = await replyWithin(reply, context.deadline, failureOf, server);
+  const deadline = replyDeadline(server.breaker.trips, context);
+  const came = await replyWithin(reply, deadline, failureOf, server);
   if (isCommit(came)) {
     reportCommit(jobs, groups, came, callbacks, context, driver.name);
     return undefined;

@@ -18,12 +18,15 @@ import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { postponeProbe, recordFailure, recordSuccess } from "./circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "./reconnector.ts";
 import type { BatchFailure } from "./batch_failure.ts";
+import { expectedRoundTrip } from "./round_trips.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
 import { drainIf, enqueueFirst, type JobQueue } from "./job_queue.ts";
 import { performance } from "../own_timers.ts";
 
 /** How often a call is tried before it fails with a `ContentionError`. */
 const MAX_TRIES = 256;
+/** Milliseconds of silence that say nothing about a server, however near it is. */
+const BRIEF = 20;
 /** The lost connections in a row, without one answer, after which the breaker opens. */
 const MAX_EMPTY_CONNECTIONS = 3;
 
@@ -70,20 +73,20 @@ export function newOutcomes(
 }
 
 /**
- * Whether another batch may be sent beside those under way: only without a failure and a lost race.
+ * Whether another batch may be sent beside those under way: only without a failure or a lost race.
  */
-export function canPipeline({ lostRaces, toRetry, failing }: Outcomes): boolean {
-  return lostRaces === 0 && toRetry.length === 0 && !failing;
+export function canPipeline({ server, lostRaces, toRetry, failing }: Outcomes): boolean {
+  return lostRaces === 0 && toRetry.length === 0 && !failing && server.breaker.failures === 0;
 }
 
 /** Answers decided calls, which also shows that the server answers. */
 export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
   const { breaker, context } = state.server;
-  if (jobs.length > 0) {
-    state.emptyConnections = 0;
-    // A read that succeeds does not show that writes work again.
-    if (!breaker.answersLooks || !jobs.every(isReadOnly)) recordSuccess(breaker);
-  }
+  if (jobs.length > 0) state.emptyConnections = 0;
+  // An answer for which nobody waits any more came too late, and a read that succeeds does not show
+  // that writes work again.
+  const counts = (job: Job) => !job.settled && !(breaker.answersLooks && isReadOnly(job));
+  if (breaker.failures > 0 && jobs.some(counts)) recordSuccess(breaker);
   context.counters.decisions += jobs.length;
   for (const job of jobs) {
     job.settled = true;
@@ -111,9 +114,10 @@ export function keepWaiting(state: Outcomes, jobs: readonly Job[]): void {
 }
 
 /** Fails a call because others changed its keys, or kept them locked. Nothing was charged. */
-export function failContended({ context }: Reconnector, job: Job): void {
+function failContended({ context, breaker }: Reconnector, job: Job): void {
   if (job.settled) return;
-  if (job.lockedOut !== undefined) return context.failJobs([job], "no", job.lockedOut);
+  const outage = job.lockedOut ?? breaker.cause;
+  if (outage !== undefined) return context.failJobs([job], "no", outage);
   context.counters.contended++;
   job.settled = true;
   job.reject(
@@ -122,6 +126,20 @@ export function failContended({ context }: Reconnector, job: Job): void {
         `others were faster ${job.races} times`,
     ),
   );
+}
+
+/** Fails a call whose time is over. */
+export function failLateJob(state: Outcomes, job: Job, applied: "no" | "unknown"): void {
+  const { server, inFlight: { batches, sentAt }, lostRaces } = state;
+  const { breaker, context } = server;
+  const isContended = applied === "no" && (job.races > 0 || lostRaces > 0);
+  // A batch that should have been back holds the call up, and not those that win races.
+  const silence = batches.length === 0 ? 0 : performance.now() - sentAt;
+  if (isContended && silence <= Math.max(BRIEF, expectedRoundTrip(breaker.trips))) {
+    return failContended(server, job);
+  }
+  const late = new Error(`The call took more than ${context.timeout} ms`);
+  context.failJobs([job], applied, job.lockedOut ?? breaker.cause ?? late);
 }
 
 /** Tries calls that lost a race again, after the last batch that was under way. */
@@ -137,7 +155,8 @@ export function handleReturn(state: Outcomes): void {
     return;
   }
   state.lostRaces++;
-  const latest = performance.now() - server.context.timeout;
+  // A try whose reply would come too late might be charged without an answer.
+  const latest = performance.now() + server.breaker.trips.smoothed - server.context.timeout;
   for (const job of jobs) if (job.since <= latest) failContended(server, job);
   retry(state, jobs, (job) => failContended(server, job));
 }

@@ -6,7 +6,12 @@
 import type { Outage } from "../optimistic/circuit_breaker.ts";
 import { LONGEST_TIMER } from "../../core/clock.ts";
 import { checkFunction, checkOptions, integerFrom } from "../../core/options/checks.ts";
-import { ENGINE_CHECKS, engineOptions, oneOf } from "../optimistic/engine_options.ts";
+import {
+  ENGINE_CHECKS,
+  type EngineOptions,
+  engineOptions,
+  oneOf,
+} from "../optimistic/engine_options.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -25,8 +30,9 @@ export interface RedisStoreOptions {
    */
   readonly time?: "server" | "client" | undefined;
   /**
-   * Milliseconds that one round trip may take; from 1 to 2^31 - 1; default 200. After that time, new
-   * calls fail at once. After twice that time, the store gives the connection up.
+   * Milliseconds that one round trip may take; from 1 to 2^31 - 1. By default it follows the round
+   * trips that were seen, between 200 and `timeout`. After that time, new calls fail at once. After
+   * twice that time, the store gives the connection up.
    */
   readonly deadline?: number | undefined;
   /**
@@ -47,8 +53,10 @@ export interface RedisStoreOptions {
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
-   * Called when a server stops answering, with the reason, and when it answers again, whatever the
-   * policy. In a cluster each node has outages of its own. An error that it throws is printed, once.
+   * Called when a server stops answering, with the reason, when the reason changes, and when it
+   * answers again, whatever the policy. In a cluster each node has
+   * outages of its own. An error that it throws is printed, once. By default
+   * the store prints a line by `console.warn` at the beginning and at the end of each outage.
    */
   readonly onOutage?: ((outage: Outage) => void) | undefined;
   /**
@@ -85,6 +93,7 @@ export interface RedisStoreOptions {
 /** The options, with their defaults. */
 export type ReadOptions =
   & Pick<RedisStoreOptions, Optional>
+  & Pick<EngineOptions, "longestDeadline">
   & {
     [Option in keyof Omit<RedisStoreOptions, Optional>]-?: NonNullable<RedisStoreOptions[Option]>;
   };

@@ -24,12 +24,12 @@
 import { errorMessage } from "../../core/options/checks.ts";
 import type { AsyncStore } from "../../core/store.ts";
 import { failurePolicy } from "../optimistic/failure_policy.ts";
+import { outageReport } from "../optimistic/outage_report.ts";
 import { optimisticStore } from "../optimistic/optimistic_store.ts";
 import { claimOwner, contendedKeys } from "./commit/claims.ts";
 import { valueCache } from "../optimistic/value_cache.ts";
 import { serverClock } from "../optimistic/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
-import { outageReport } from "./failures/outage_report.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
 import { chooseRouter, type RedisClient } from "./routing/choose_router.ts";
@@ -95,7 +95,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     values: valueCache(given.cacheBytes),
     clock,
     counters,
-    reportOutage: outageReport(given),
+    reportOutage: outageReport("Redis", given),
     ...failurePolicy("Redis", given, counters, (slot) => router.untilProbe(slot)),
   };
   const router = chooseRouter(client, context);

@@ -35,8 +35,8 @@ export function casCommit(
 }
 
 /**
- * How many milliseconds the estimated time of a decision may differ from the server's, unless the
- * deadline is longer. A call is under way for less than this, and nobody would notice the difference.
+ * How many milliseconds the estimated time of a decision may differ from the server's, unless a round
+ * trip may take longer. A call is under way for less than this, and nobody would notice the difference.
  */
 const MIN_OFF = 250;
 
@@ -63,7 +63,7 @@ export function comparing(
   loadGuesses(batch.cells.all, values);
   const estimate = useServerTime ? clock.now() : undefined;
   const now = estimate ?? Date.now();
-  const mostOff = String(Math.max(MIN_OFF, context.deadline));
+  const mostOff = String(Math.max(MIN_OFF, context.longestDeadline));
   return {
     jobs: decideBatch(batch, { now, isShared: useServerTime }, counters, others),
     text: COMPARE_AND_SET,

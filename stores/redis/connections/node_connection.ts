@@ -6,6 +6,7 @@
 
 import type { CircuitBreaker } from "../../optimistic/circuit_breaker.ts";
 import type { Connect, Link } from "../../optimistic/driver.ts";
+import { learnRoundTrip } from "../../optimistic/round_trips.ts";
 import type { Connection, Dial } from "../clients/connection.ts";
 import { casCommit } from "../commit/cas_commit.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../commit/compare_and_set.ts";
@@ -34,8 +35,12 @@ export function connectNode(dial: Dial, context: StoreContext, breaker: CircuitB
   return async () => {
     const connection = await dial(context.connectDeadline);
     try {
-      await requireVersion(connection, context);
-      return linkOf(connection, breaker, await chooseMode(connection, context), context);
+      // Ask both at once, because a round trip to a distant server takes long.
+      const [, mode] = await Promise.all([
+        requireVersion(connection, context, breaker),
+        chooseMode(connection, context),
+      ]);
+      return linkOf(connection, breaker, mode, context);
     } catch (error) {
       connection.destroy();
       throw error;
@@ -120,8 +125,11 @@ const LOWEST_VERSION = 6;
 async function requireVersion(
   connection: Connection,
   { connectDeadline }: StoreContext,
+  { trips }: CircuitBreaker,
 ): Promise<void> {
+  const sent = performance.now();
   const [info] = await repliesTo(connection, [["INFO", "server"]], connectDeadline);
+  learnRoundTrip(trips, performance.now() - sent);
   const version = /\bredis_version:((\d+)[\d.]*)/.exec(String(info));
   if (version === null || Number(version[2]) >= LOWEST_VERSION) return;
   throw new Error(`Redis must be of version 6.0 or later: current version is ${version[1]}`);

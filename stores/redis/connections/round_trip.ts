@@ -6,6 +6,7 @@
 import type { Command, Connection } from "../clients/connection.ts";
 import { type AwaitedServer, replyWithin } from "../../optimistic/await_reply.ts";
 import type { BatchFailure } from "../../optimistic/batch_failure.ts";
+import { replyDeadline } from "../../optimistic/round_trips.ts";
 import { countRoundTrip } from "../statistics.ts";
 import type { StoreContext } from "../store_context.ts";
 import { timeOf } from "./time_of.ts";
@@ -47,9 +48,11 @@ export interface RoundTripNode extends AwaitedServer {
 export async function countedRoundTrip(
   node: RoundTripNode,
   commands: readonly Command[],
-  { deadline, counters, clock }: StoreContext,
+  context: StoreContext,
   timeIn?: (replies: readonly unknown[]) => unknown,
 ): Promise<RoundTrip> {
+  const { counters, clock } = context;
+  const deadline = replyDeadline(node.breaker.trips, context);
   const sent = performance.now();
   const trip = await replyWithin(node.connection.send(commands), deadline, lost, node);
   const received = performance.now();

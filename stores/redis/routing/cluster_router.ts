@@ -33,10 +33,11 @@ import {
 } from "../../optimistic/circuit_breaker.ts";
 import { patientTimer } from "../../optimistic/patient_timer.ts";
 import { serverClock } from "../../optimistic/server_clock.ts";
-import { storeClosedError } from "../../optimistic/batch_failure.ts";
+import { asError, storeClosedError } from "../../optimistic/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { readSlotMap, type SlotMap } from "./cluster_map.ts";
+import { outsideCallers } from "../../outside_callers.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Router } from "./router.ts";
 import { performance, setTimeout } from "../../own_timers.ts";
@@ -111,7 +112,7 @@ function submit(cluster: Cluster, job: Job): void {
   const address = cluster.slots.owners[job.slot];
   if (address === undefined) return waitForRoute(cluster, job);
   const node = nodeAt(cluster, address);
-  if (node.breaker.failures > 0) renewMapSoon(cluster);
+  if (node.breaker.failures > 0) outsideCallers(renewMapSoon, cluster);
   node.submit(job);
 }
 
@@ -177,17 +178,14 @@ function renewMapSoon(cluster: Cluster): void {
 function waitForRoute(cluster: Cluster, job: Job): void {
   const { unrouted, breaker, context: { maxPending, failJobs, refuseJob } } = cluster;
   if (unrouted.length >= maxPending) return refuseJob(job);
-  if (!admitsCall(breaker, false)) {
-    const cause = new Error("The cluster did not report its slots a moment ago");
-    return failJobs([job], "no", cause);
-  }
-  if (unrouted.push(job) === 1) void findRoutes(cluster);
+  if (!admitsCall(breaker, false)) return failJobs([job], "no", breaker.cause!);
+  if (unrouted.push(job) === 1) void outsideCallers(findRoutes, cluster);
 }
 
 /** Renews the map, and submits again all calls whose slots have an owner. */
 async function findRoutes(cluster: Cluster): Promise<void> {
-  const { breaker, context: { deadline, connectDeadline, failJobs } } = cluster;
-  const most = breaker.hasConnected ? deadline : connectDeadline;
+  const { breaker, context: { longestDeadline, connectDeadline, failJobs } } = cluster;
+  const most = breaker.hasConnected ? longestDeadline : connectDeadline;
   let cause = new Error("No node owns the hash slot of its key");
   const late = () => {
     throw new Error(`The cluster did not report its slots within ${most} ms`);
@@ -195,7 +193,7 @@ async function findRoutes(cluster: Cluster): Promise<void> {
   try {
     await withTimeout(renewMap(cluster), most, late, patientTimer);
   } catch (error) {
-    cause = error as Error;
+    cause = asError(error);
   }
   const jobs = drainUnrouted(cluster);
   const hasOwner = ({ slot }: Job) => cluster.slots.owners[slot] !== undefined;

@@ -20,6 +20,7 @@ import { reconnector } from "../../../stores/optimistic/reconnector.ts";
 function outcomes(): Outcomes {
   const context: EngineContext = {
     deadline: 1_000,
+    longestDeadline: 1_000,
     connectDeadline: 1_000,
     timeout: 2 ** 31 - 1,
     maxPending: 10,

@@ -120,16 +120,53 @@ describe("an outage", () => {
     assert.equal(printed.mock.callCount(), 1);
   });
 
-  test("for want of a password is printed where calls are admitted and nobody listens", async () => {
-    const printed = mock.method(console, "error", () => {});
-    await withFake({ onUnavailable: "allow" }, async ({ fake, limiter }) => {
-      fake.state.password = "secret";
-      assert.equal((await limiter.consume("a")).allowed, true);
+  test("names its cause in every error, and is reported again when the cause changes", async () => {
+    const outages: Outage[] = [];
+    const onOutage = (outage: Outage) => void outages.push(outage);
+    await withFake({ commit: "cas", onOutage }, async ({ fake, limiter }) => {
+      await limiter.consume("a");
+      for (const reason of ["OOM command not allowed", "MISCONF Redis is configured to save"]) {
+        fake.faults = ([name]) => name === "EVALSHA" ? new Error(reason) : undefined;
+        const causes = new Set<string>();
+        while (outages.at(-1)?.cause?.message !== reason) {
+          const error: Error = await limiter.consume("a").then(assert.fail, (error) => error);
+          causes.add((error.cause as Error).message);
+          assert.ok(error.message.endsWith((error.cause as Error).message));
+        }
+        const later = Array.from({ length: 20 }, () => limiter.consume("a"));
+        for (const end of await Promise.allSettled(later)) {
+          assert.equal(end.status === "rejected" && end.reason.cause.message, reason);
+        }
+      }
+      assert.deepEqual(outages.map(({ state }) => state), ["began", "began"]);
+      assert.ok(outages[0]!.duration === 0 && outages[1]!.duration > 0);
+    });
+  });
+
+  test("is printed once when it begins and once when it ends, unless somebody listens", async () => {
+    const printed = mock.method(console, "warn", () => {});
+    const options = { onUnavailable: "allow", onOutage: undefined } as const;
+    await withFake(options, async ({ fake, limiter }) => {
+      for (let outage = 0; outage < 2; outage++) {
+        fake.state.password = "secret";
+        for (let calls = 0; calls < 5; calls++) {
+          assert.equal((await limiter.consume("a")).allowed, true);
+        }
+        fake.state.password = undefined;
+        while ((await limiter.consume("a")).source === "policy") {
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        fake.dropAll();
+        while (fake.connections() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      }
     }).finally(() => printed.mock.restore());
-    assert.match(
-      String(printed.mock.calls[0]?.arguments[0]),
-      /does not let this process in.*NOAUTH/,
-    );
+    const lines = printed.mock.calls.map((call) => String(call.arguments[0]));
+    const began = /^tidegate: Redis does not answer, so calls are admitted .*: NOAUTH/;
+    const ended = /^tidegate: Redis answers again after \d+ ms$/;
+    assert.equal(lines.length, 4, lines.join("\n"));
+    for (const [index, line] of lines.entries()) {
+      assert.match(line, index % 2 === 0 ? began : ended);
+    }
   });
 
   test("is over when a probe is answered by an error about its key", () =>
@@ -152,7 +189,7 @@ describe("an outage", () => {
       while (!/NOPERM/.test(await message())) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      // Not "The last attempt failed a moment ago".
+      // Not that the server is silent.
       assert.match(await message(), /NOPERM/);
       assert.ok(store.statistics().unavailable > 0);
     }));

@@ -7,8 +7,13 @@ import {
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
 import { newClient } from "../redis/new_client.ts";
 
-/** Limits that a slow machine does not reach. */
-export const PATIENT = { deadline: 30_000, timeout: 30_000, connectDeadline: 5_000 };
+/** Limits that a slow machine does not reach, and outages that nobody has to read about. */
+export const PATIENT = {
+  deadline: 30_000,
+  timeout: 30_000,
+  connectDeadline: 5_000,
+  onOutage() {},
+};
 
 /** A store on a fake server, and a limiter of 10 units that never come back within a test. */
 export interface OnFake {

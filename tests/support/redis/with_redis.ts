@@ -40,7 +40,12 @@ export function withRedis(
     });
     tests(() => redis!, {
       storeOf(options, client = newClient(redis!.url)) {
-        const store = redisStore(client, { deadline: 5_000, timeout: 30_000, ...options });
+        const store = redisStore(client, {
+          deadline: 5_000,
+          timeout: 30_000,
+          onOutage() {},
+          ...options,
+        });
         open.push(store);
         return store;
       },

@@ -210,7 +210,10 @@ async function settlesAll(
   let admitted = 0;
   let unknown = 0;
   try {
-    const store = redisStore(failing(make(state, plan), plan) as RedisClient, { commit });
+    const store = redisStore(failing(make(state, plan), plan) as RedisClient, {
+      commit,
+      onOutage() {},
+    });
     const api = limiter(algorithm, { store, prefix: "api" });
     for (let round = 0; round < 2; round++) {
       const calls = [api.consume("a"), api.consume("b", 2), api.consume("a")];
