@@ -67,8 +67,13 @@ export function optimisticStore(
     argument: unknown,
     several: Several | undefined,
   ): Promise<Answer> {
-    // This throws at once for a key that cannot be stored.
-    const slot = router.slotOf(space.nameOf(key));
+    let slot: number;
+    try {
+      slot = router.slotOf(space.nameOf(key));
+    } catch (error) {
+      // The key cannot be stored.
+      return Promise.reject(error);
+    }
     const promise = new Promise<Answer>(keepBoth);
     router.submit(
       newJob(space, key, slot, at, bound, argument, several, turn(), resolve, reject),
@@ -101,14 +106,14 @@ export function optimisticStore(
   });
 
   /** Runs operations as one call, all or nothing. */
-  function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
-    if (operations.length === 0) return Promise.resolve([]);
+  async function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
+    if (operations.length === 0) return [];
     const now = at === undefined ? undefined : checkNow(at);
     const parts = operations.map(({ bound, key, argument }) => {
       checkCost(bound.verb.name, bound.verb.units(argument), 0);
       return (bound as StoredBound).part(key, argument);
     });
-    return submitParts(parts, now, false) as Promise<readonly unknown[]>;
+    return await submitParts(parts, now, false) as readonly unknown[];
   }
 
   const { onClose, announce } = closeNotice();

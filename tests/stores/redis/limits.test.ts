@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { consumeAll, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import type { RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
-import { type OnFake, storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
+import { type OnFake, withFake } from "../../support/fake_redis/with_fake.ts";
 import { until } from "../../support/redis/redis_cluster.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { newClient } from "../../support/redis/new_client.ts";

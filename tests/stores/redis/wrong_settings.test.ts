@@ -17,7 +17,7 @@ import {
   type RedisStoreOptions,
 } from "../../../stores/redis/redis_store.ts";
 import { freePort } from "../../support/redis/free_port.ts";
-import { tell } from "../../support/redis/redis_cluster.ts";
+import { tell, until } from "../../support/redis/redis_cluster.ts";
 import { type RedisProcess, startRedis } from "../../support/redis/redis_process.ts";
 import { needs } from "../../support/program.ts";
 import { withFake } from "../../support/fake_redis/with_fake.ts";
@@ -83,6 +83,46 @@ describe("a client with wrong settings", redisServer, () => {
   }
 });
 
+describe("a password that changes", redisServer, () => {
+  let redis: RedisProcess;
+  before(async () => {
+    if (!redisServer.skip) redis = await startRedis();
+  });
+  after(() => redis?.stop());
+
+  let password = "";
+  const credentials = () => Promise.resolve({ username: "app", password });
+  const io = new IoRedis({ ...lazy, username: "app" });
+  const CLIENTS: readonly [string, (url: string) => RedisClient][] = [
+    ["the credentialsProvider of node-redis", (url) =>
+      createClient({
+        url,
+        credentialsProvider: { type: "async-credentials-provider", credentials },
+      })],
+    ["the options of ioredis", (url) => {
+      io.options.port = Number(new URL(url).port);
+      return io;
+    }],
+  ];
+  for (const [name, make] of CLIENTS) {
+    test(`is followed by new connections, by ${name}`, async () => {
+      const rotate = async (next: string) => {
+        io.options.password = password = next;
+        await tell(redis, "ACL", "SETUSER", "app", "on", "resetpass", `>${next}`, "~*", "+@all");
+        await tell(redis, "CLIENT", "KILL", "USER", "app");
+      };
+      await rotate("first");
+      const store = redisStore(make(redis.url), { connectDeadline: 5_000, onOutage() {} });
+      const api = limiter(algorithm, { store, prefix: name });
+      assert.equal((await api.consume("a")).remaining, 9);
+      await rotate("second");
+      await until(() => Promise.resolve(api.peek("a")).then(() => true, () => false));
+      assert.equal((await api.consume("a")).remaining, 8);
+      await store.close();
+    });
+  }
+});
+
 test("a client in legacy mode is refused when the store is made", () => {
   const client = createClient4({ legacyMode: true }) as unknown as RedisClient;
   assert.throws(() => redisStore(client), {
@@ -129,7 +169,7 @@ describe("an outage", () => {
         fake.faults = ([name]) => name === "EVALSHA" ? new Error(reason) : undefined;
         const causes = new Set<string>();
         while (outages.at(-1)?.cause?.message !== reason) {
-          const error: Error = await limiter.consume("a").then(assert.fail, (error) => error);
+          const error = await limiter.consume("a").then(() => new Error(), (error) => error);
           causes.add((error.cause as Error).message);
           assert.ok(error.message.endsWith((error.cause as Error).message));
         }

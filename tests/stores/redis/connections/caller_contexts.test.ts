@@ -11,7 +11,7 @@ test("nothing that a store does for several calls keeps a caller's context", asy
   const see = () => void seen.push(context.getStore());
   let fails = false;
   const store = redisStore({
-    send(commands) {
+    send(commands: readonly (readonly string[])[]) {
       see();
       if (fails) return Promise.reject(new Error("away"));
       const time = [String(Math.floor(Date.now() / 1_000)), "0"];
