@@ -37,7 +37,7 @@ import {
   newOutcomes,
   type Outcomes,
 } from "./handle_outcome.ts";
-import { isReadOnly, type Job } from "./job.ts";
+import { isReadOnly, type Job, waitsSince } from "./job.ts";
 import {
   drainBatch,
   drainIf,
@@ -134,7 +134,9 @@ function failLate(state: BatcherState): number {
   const { context: { timeout }, breaker } = server;
   const instant = performance.now() - timeout;
   let oldest = Infinity;
-  function isLate({ since, settled }: Job): boolean {
+  function isLate(job: Job): boolean {
+    const since = waitsSince(job);
+    const { settled } = job;
     if (since > instant && !settled) oldest = Math.min(oldest, since);
     return since <= instant;
   }
@@ -164,10 +166,12 @@ function submit(state: BatcherState, job: Job): void {
   }
   enqueue(queue, job);
   // A probe makes a further attempt to connect, beside an attempt without an answer.
-  if (state.starting && breaker.failures > 0) {
-    outsideCallers(connectTo, state.server).catch(() => {});
-  }
+  if (state.starting && breaker.failures > 0) dialAgain(state.server);
   start(state);
+}
+
+function dialAgain(server: Reconnector): void {
+  outsideCallers(connectTo, server).catch(() => {});
 }
 
 /**
@@ -222,7 +226,9 @@ async function next(state: BatcherState): Promise<void> {
   state.joinable = allWent;
   const ending = run(state, node, batch);
   // From a nearer server the batch is back by then.
-  if (server.breaker.trips.smoothed > APART) leaveApart(inFlight, () => start(state));
+  if (inFlight.most > 1 && server.breaker.trips.smoothed > APART) {
+    leaveApart(inFlight, () => start(state));
+  }
   // Start the next batch only now, so that the commands of this one are written before it is made.
   start(state);
   await ending;
@@ -249,9 +255,8 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
     : context.connectDeadline;
   const began = performance.now();
   const late = new Error(`No connection within ${most} ms`);
-  const waitsSince = ({ since }: Job) => Math.max(since, began);
   for (let job = firstJob(queue); job !== undefined; job = firstJob(queue)) {
-    const left = Math.max(1, waitsSince(job) + most - performance.now());
+    const left = Math.max(1, Math.max(waitsSince(job), began) + most - performance.now());
     try {
       return await withTimeout(connectTo(server), left, () => {
         throw late;
@@ -261,7 +266,11 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<Link | undefi
       if (server.closed) return undefined;
       const over = error === late ? performance.now() - most : Infinity;
       recordFailure(breaker, asError(error));
-      context.failJobs(drainIf(queue, (each) => waitsSince(each) <= over), "no", error as Error);
+      context.failJobs(
+        drainIf(queue, (each) => Math.max(waitsSince(each), began) <= over),
+        "no",
+        error as Error,
+      );
     }
   }
   return undefined;

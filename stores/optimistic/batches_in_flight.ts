@@ -86,7 +86,7 @@ export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
 export function leaveApart(inFlight: BatchesInFlight, start: () => void): void {
   clearTimeout(inFlight.timer);
   inFlight.timer = setTimeout(() => {
-    inFlight.isApart = inFlight.most > 1;
+    inFlight.isApart = true;
     updateLeast(inFlight);
     start();
   }, APART);

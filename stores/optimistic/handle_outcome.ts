@@ -19,7 +19,7 @@ import { postponeProbe, recordFailure, recordSuccess } from "./circuit_breaker.t
 import { dropConnection, type Reconnector } from "./reconnector.ts";
 import type { BatchFailure } from "./batch_failure.ts";
 import { expectedRoundTrip } from "./round_trips.ts";
-import { isReadOnly, type Job, keySet } from "./job.ts";
+import { isReadOnly, type Job, keySet, waitsSince } from "./job.ts";
 import { drainIf, enqueueFirst, type JobQueue } from "./job_queue.ts";
 import { performance } from "../own_timers.ts";
 
@@ -157,7 +157,7 @@ export function handleReturn(state: Outcomes): void {
   state.lostRaces++;
   // A try whose reply would come too late might be charged without an answer.
   const latest = performance.now() + server.breaker.trips.smoothed - server.context.timeout;
-  for (const job of jobs) if (job.since <= latest) failContended(server, job);
+  for (const job of jobs) if (waitsSince(job) <= latest) failContended(server, job);
   retry(state, jobs, (job) => failContended(server, job));
 }
 

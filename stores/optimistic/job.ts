@@ -60,20 +60,7 @@ export interface Turn {
 }
 
 /** A call on the store: its task, and its tries so far. */
-export type Job = YoungJob;
-
-/** A call that has not been tried yet. */
-export function newJob(...parts: ConstructorParameters<typeof YoungJob>): Job {
-  return new YoungJob(...parts);
-}
-
-/**
- * A class, although a literal would do. V8 tracks how many objects of a literal survive. If most do,
- * like calls that wait for a reply, it allocates them in its old generation. There they stay until a
- * full collection, and keep everything alive that they refer to. With 512 calls in flight that took a
- * third of the time. V8 always allocates the objects of a constructor in its young generation.
- */
-class YoungJob implements SpacedKey {
+export interface Job extends SpacedKey {
   readonly space: KeySpace;
   /** The key, or the first of several keys. */
   readonly key: string;
@@ -96,50 +83,60 @@ class YoungJob implements SpacedKey {
   /** Fails the call. */
   readonly reject: (error: Error) => void;
   /** How many tries have failed. */
-  tries = 0;
+  tries: number;
   /** How many of these tries failed because others were faster, or had claimed a key. */
-  races = 0;
+  races: number;
   /**
    * Whether it shares a transaction only with calls on the same keys, because others failed with it.
    */
-  alone = false;
+  alone: boolean;
   /** The error if it could not be committed because others kept one of its keys locked. */
-  lockedOut: Error | undefined = undefined;
+  lockedOut: Error | undefined;
   /** The cell of its first key, in its present batch. */
-  cell: Cell | undefined = undefined;
+  cell: Cell | undefined;
   /** Whether it has been answered, or has failed. */
-  settled = false;
+  settled: boolean;
   /** The value that the call returns once the batch is committed. */
-  answer: Answer = undefined;
+  answer: Answer;
+}
 
-  constructor(
-    space: KeySpace,
-    key: string,
-    slot: number,
-    at: number | undefined,
-    bound: Bound | undefined,
-    argument: unknown,
-    several: Several | undefined,
-    turn: Turn,
-    resolve: (answer: Answer) => void,
-    reject: (error: Error) => void,
-  ) {
-    this.space = space;
-    this.key = key;
-    this.slot = slot;
-    this.at = at;
-    this.bound = bound;
-    this.argument = argument;
-    this.several = several;
-    this.turn = turn;
-    this.resolve = resolve;
-    this.reject = reject;
-  }
+/** A call that has not been tried yet. */
+export function newJob(
+  space: KeySpace,
+  key: string,
+  slot: number,
+  at: number | undefined,
+  bound: Bound | undefined,
+  argument: unknown,
+  several: Several | undefined,
+  turn: Turn,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): Job {
+  return {
+    space,
+    key,
+    slot,
+    at,
+    bound,
+    argument,
+    several,
+    turn,
+    resolve,
+    reject,
+    tries: 0,
+    races: 0,
+    alone: false,
+    lockedOut: undefined,
+    cell: undefined,
+    settled: false,
+    answer: undefined,
+  };
+}
 
-  /** The instant since which it could have been sent, by `performance.now`. */
-  get since(): number {
-    return this.turn.end ?? performance.now();
-  }
+/** The instant since which a call could have been sent, by `performance.now`. */
+export function waitsSince({ turn }: Job): number {
+  return turn.end ?? performance.now();
 }
 
 /** The stored keys of a call as one text, which compares the keys of calls that must be alone. */

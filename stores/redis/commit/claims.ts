@@ -14,7 +14,7 @@
  * the server.
  */
 
-import type { Job } from "../../optimistic/job.ts";
+import { type Job, waitsSince } from "../../optimistic/job.ts";
 import { performance } from "../../own_timers.ts";
 
 /** The text of a value, without and with its claims. */
@@ -101,7 +101,7 @@ export function contendedKeys(roundTrip: () => number, timeout: number): Contend
   function isStarving(job: Job): boolean {
     const { races } = job;
     if (races < FEW_LOSSES) return false;
-    const waited = performance.now() - job.since;
+    const waited = performance.now() - waitsSince(job);
     return races >= MANY_LOSSES ? waited >= MIN_WAIT : waited >= timeout / 2;
   }
 

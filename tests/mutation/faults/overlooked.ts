@@ -136,7 +136,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A store whose calls are answered keeps its process alive":
       "  }{~~, false~>~~});\n}\n\n/** Fails late calls.",
     "A probe makes no attempt beside one that gets no answer":
-      "{~~if (state.starting && breaker.failures > 0) connectTo(state.server).catch(() => {});\n  ~>~~}start(state);",
+      "{~~if (state.starting && breaker.failures > 0) dialAgain(state.server);\n  ~>~~}start(state);",
     "A store that is closed while it connects reports an outage":
       "if ({~~server.closed~>false~~}) return undefined;",
   }),

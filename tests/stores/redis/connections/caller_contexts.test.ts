@@ -21,7 +21,7 @@ test("nothing that a store does for several calls keeps a caller's context", asy
       }));
     },
   }, { onOutage: see });
-  const api = limiter(gcra({ limit: 10, period: "1m" }), { store, prefix: "api" });
+  const api = limiter(gcra({ limit: 10, period: "1m", burst: 10 }), { store, prefix: "api" });
   await context.run("first", async () => {
     await api.consume("key");
     assert.equal(context.getStore(), "first");
