@@ -142,9 +142,17 @@ function getRoute(answer: Route["answer"]): Route {
   return { allow: "GET, HEAD", needsToken: false, answer };
 }
 
-const FILE_ROUTE: Route = getRoute((_call, { path }) =>
-  pageFile(path) ?? refuse(404, "there is nothing here")
-);
+/** An unknown path is a 404 for every method; only a file of the page knows which ones it takes. */
+const FILE_ROUTE: Route = {
+  allow: undefined,
+  needsToken: false,
+  answer({ method }, { path }) {
+    const file = pageFile(path) ?? refuse(404, "there is nothing here");
+    if (method === "GET" || method === "HEAD") return file;
+    const allow = "GET, HEAD";
+    return refuse(405, `nothing at this path takes this method: it must be ${allow}`, { allow });
+  },
+};
 
 function textAnswer(
   body: string,

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 
+import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { needs } from "../../../support/program.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
-import { type Proxy, startCaddy, startNginx } from "../support/proxies.ts";
+import { type Proxy, startCaddy, startDeployedNginx, startNginx } from "../support/proxies.ts";
 import { oneRule, withService } from "../support/running.ts";
 import { testOnce } from "../../../support/test_once.ts";
 
@@ -130,4 +131,31 @@ testOnce(
         assert.deepEqual(statuses, [...Array(LIMIT).fill(200), ...Array(LIMIT).fill(429)]);
       });
     }, { rules }),
+);
+
+testOnce(
+  "nginx by our file passes the fields of the limit on, and refuses with a problem as JSON",
+  needs("nginx"),
+  () =>
+    withService(
+      (service) =>
+        withProxy(startDeployedNginx(service.url), async (proxy) => {
+          for (const status of [200, 429]) {
+            const answer = await rawRequest(proxy.port);
+            assert.equal(answer.status, status);
+            assert.match(answer.values("ratelimit").join(), /^"home";r=0;t=\d+$/);
+            assert.deepEqual(answer.values("ratelimit-policy"), ['"home";q=1;w=86400']);
+            if (status === 200) continue;
+            assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
+            assert.equal(JSON.parse(answer.body).status, 429);
+          }
+        }),
+      {
+        rules: objectSource({
+          domain: "web",
+          routes: [{ path: "/", descriptors: [{ home: "{address}" }] }],
+          rules: [{ key: "home", name: "home", limits: [{ limit: 1, period: "1d", burst: 1 }] }],
+        }),
+      },
+    ),
 );
