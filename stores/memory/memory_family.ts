@@ -38,6 +38,7 @@ import { keepState, sweep } from "./make_room.ts";
 import {
   dropSlot,
   putNumber,
+  replaceAlike,
   requireOpen,
   type Slots,
   stateIn,
@@ -156,8 +157,11 @@ export function keepAfter(
   freshAt: number,
   now: number,
 ): void {
-  if (state !== algorithm.initial) keepState(slots, table, key, slot, state, freshAt, now);
-  else if (slot !== undefined) dropSlot(slots, slot);
+  if (state === algorithm.initial) {
+    if (slot !== undefined) dropSlot(slots, slot);
+  } else if (slot === undefined || !replaceAlike(slots, table, slot, state, freshAt)) {
+    keepState(slots, table, key, slot, state, freshAt, now);
+  }
 }
 
 type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;

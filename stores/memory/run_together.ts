@@ -72,10 +72,12 @@ function takeInCells(
 
 function runAny(slots: Slots, operations: readonly MemoryOperation[], now: number) {
   const held: unknown[] = [];
+  const isNew: boolean[] = [];
   const states: unknown[] = [];
   for (let index = 0; index < operations.length; index++) {
     const { bound: { keys }, key } = operations[index]!;
     const slot = slotOf(slots, keys.own, key);
+    isNew.push(slot === undefined);
     held.push(slot === undefined ? keys.own.algorithm.initial : stateIn(slots, slot));
     states.push(slot === undefined ? stateWithoutSlot(slots, keys, key, now) : held[index]);
   }
@@ -89,7 +91,9 @@ function runAny(slots: Slots, operations: readonly MemoryOperation[], now: numbe
     if (state === held[index] || verb.kind === "look") continue;
     const freshAt = freshAfter(keys.own, state, verb.decisionOf(answers[index]), now);
     writes.push({ operation, state, freshAt });
-    if (typeof state !== "number" || held[index] === keys.own.algorithm.initial) mayGrow = true;
+    if (isNew[index] || bytesOf(keys.own.table, state) > bytesOf(keys.own.table, held[index])) {
+      mayGrow = true;
+    }
   }
   if (mayGrow) requireRoom(slots, writes, now);
   for (const { operation: { bound: { keys }, key }, state, freshAt } of writes) {

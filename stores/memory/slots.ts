@@ -167,6 +167,25 @@ export function putNumber(slots: Slots, slot: number, state: number, freshAt: nu
   if (freshAt < slots.fullUntil) slots.fullUntil = freshAt;
 }
 
+/** Replaces the state of a key by one that takes as many bytes for sure; says whether it has. */
+export function replaceAlike(
+  slots: Slots,
+  { stateBytes }: Table,
+  slot: number,
+  state: unknown,
+  freshAt: number,
+): boolean {
+  const isNumber = slots.cells[2 * slot]! < Infinity;
+  if (fitsCell(state) !== isNumber) return false;
+  if (isNumber) putNumber(slots, slot, state as number, freshAt);
+  else {
+    if (typeof stateBytes !== "number") return false;
+    slots.states[slot] = state;
+    putNumber(slots, slot, Infinity, freshAt);
+  }
+  return true;
+}
+
 /** Writes the slot of a key. */
 export function putState(
   slots: Slots,
