@@ -26,7 +26,8 @@
  * again loses its content type. So the fields are kept beside the request; a handler's own response
  * has them set in place at the end, and only where Elysia makes the response are they given to it.
  *
- * Elysia reads the text of hooks to see what of the context they use. They must not hand it on.
+ * Elysia reads the text of hooks to see what of the context they use. They must not hand it on, nor
+ * use `server`, for which Elysia would define a property on the context of each request.
  */
 
 import type { Decision } from "../../core/decision.ts";
@@ -92,7 +93,6 @@ interface Passage {
 /** The part of the context that the hooks use. */
 interface HookContext {
   readonly request: Request;
-  readonly server?: unknown;
   readonly set: ElysiaSet;
   readonly response?: unknown;
   readonly error?: unknown;
@@ -136,17 +136,18 @@ export function rateLimit(
     const elysia = app as unknown as ElysiaApp;
     const isDynamic = elysia.config?.aot === false;
     const use = {};
+    // A guard in a group gets another `getServer` afterwards, which finds no server.
+    const early = Object.hasOwn(elysia, "getServer") ? elysia.getServer : undefined;
 
     /** Asks once per request; answers with the refusal. */
     async function ask(
       request: Request,
       set: ElysiaSet,
-      server: unknown,
     ): Promise<Response | undefined> {
       const passage = passageOf(set);
       if (passage.asked.includes(use)) return undefined;
       passage.asked.push(use);
-      const info = server ?? elysia.getServer?.();
+      const info = early?.() ?? elysia.getServer?.();
       const answer = decide(request, info);
       const { decision, headers, refusal, settle, release } = answer instanceof Promise
         ? await answer
@@ -169,8 +170,8 @@ export function rateLimit(
     }
 
     async function limitRate(context: HookContext): Promise<unknown> {
-      const { request, server, set } = context;
-      const refused = await ask(request, set, server);
+      const { request, set } = context;
+      const refused = await ask(request, set);
       context.rateLimit = set[PASSAGE]!.decision;
       if (refused === undefined) return undefined;
       return context.status(refused.status, refused);
@@ -190,9 +191,9 @@ export function rateLimit(
     }
 
     async function limitError(context: HookContext): Promise<Response | undefined> {
-      const { request, server, set, error } = context;
+      const { request, set, error } = context;
       try {
-        const refused = await ask(request, set, server);
+        const refused = await ask(request, set);
         if (refused !== undefined) return refused;
       } catch (error) {
         // Elysia does not catch what such a hook throws.
