@@ -37,7 +37,7 @@ const FRESH_GRACE = 5_000;
 /** Slots that the hand passes at a time. */
 const STRIDE = 32;
 /** Calls between two moves of the hand, unless it finds keys to drop. */
-const REST = 32;
+const REST = 48;
 /** Slots that the hand passes for each new key: more than one, so that it overtakes new keys. */
 const STEPS = 4;
 /** Slots drawn by chance, at which a full store looks beside those under the hand. */

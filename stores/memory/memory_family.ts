@@ -37,8 +37,7 @@ import { processTime } from "../process_time.ts";
 import { keepState, sweep } from "./make_room.ts";
 import {
   dropSlot,
-  putNumber,
-  replaceAlike,
+  putInstant,
   requireOpen,
   type Slots,
   stateIn,
@@ -157,11 +156,8 @@ export function keepAfter(
   freshAt: number,
   now: number,
 ): void {
-  if (state === algorithm.initial) {
-    if (slot !== undefined) dropSlot(slots, slot);
-  } else if (slot === undefined || !replaceAlike(slots, table, slot, state, freshAt)) {
-    keepState(slots, table, key, slot, state, freshAt, now);
-  }
+  if (state !== algorithm.initial) keepState(slots, table, key, slot, state, freshAt, now);
+  else if (slot !== undefined) dropSlot(slots, slot);
 }
 
 type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;
@@ -223,14 +219,22 @@ function callOf<Argument, Answer>(
       answer = answerOf(number, next, now, argument);
       if (next !== number) {
         if (typeof next === "number" && next < Infinity && next !== initial) {
-          putNumber(slots, slot, next, freshInstant(now, decisionOf(answer), capacities));
+          slots.cells[2 * slot] = next;
+          putInstant(slots, slot, freshInstant(now, decisionOf(answer), capacities));
         } else keepAny(slot, key, next, answer, now);
       }
     } else {
       const state = slots.states[slot];
       const next = nextOf(state, now, argument);
       answer = answerOf(state, next, now, argument);
-      if (next !== state) keepAny(slot, key, next, answer, now);
+      if (next !== state) {
+        const { stateBytes } = own.table;
+        // A state of as many bytes takes its place.
+        if (typeof next === "object" && next !== initial && typeof stateBytes === "number") {
+          slots.states[slot] = next;
+          putInstant(slots, slot, freshAfter(own, next, decisionOf(answer), now));
+        } else keepAny(slot, key, next, answer, now);
+      }
     }
     if (--slots.rest < 0) move(now);
     return answer;
@@ -301,21 +305,15 @@ function callInPlace(
     const decision = giveBackInPlace(rate, cells, 2 * slot, now, units);
     // A key without use is dropped.
     if (decision === undefined) return other(key, units, now);
-    if (cells[2 * slot + 1]! < slots.fullUntil) slots.fullUntil = cells[2 * slot + 1]!;
+    putInstant(slots, slot, cells[2 * slot + 1]!);
     if (--slots.rest < 0) move(now);
     return decision;
   }
 
-  switch (verb) {
-    case consume:
-      return takeUnits;
-    case peek:
-      return lookAtUnits;
-    case charge:
-      return chargeUnits;
-    case refund:
-      return giveBackUnits;
-    default:
-      return undefined;
-  }
+  return new Map<unknown, UnitsCall>([
+    [consume, takeUnits],
+    [peek, lookAtUnits],
+    [charge, chargeUnits],
+    [refund, giveBackUnits],
+  ]).get(verb);
 }

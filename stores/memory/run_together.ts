@@ -21,13 +21,6 @@ import { bytesOf, type Slots, stateIn } from "./slots.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
-/** A state that an operation leaves. */
-interface Write {
-  readonly operation: MemoryOperation;
-  readonly state: unknown;
-  readonly freshAt: number;
-}
-
 /**
  * Runs operations, all or nothing, and returns their answers in order.
  *
@@ -53,13 +46,19 @@ function takeInCells(
   operations: readonly MemoryOperation[],
   now: number,
 ): readonly Decision[] | undefined {
+  // Before the first look-up, because a batch may have other algorithms as well.
+  for (let index = 0; index < operations.length; index++) {
+    const { bound: { rate }, argument } = operations[index]!;
+    const cost = argument as number;
+    if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
+  }
   const found: number[] = [];
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate, keys }, key, argument } = operations[index]!;
-    const cost = argument as number;
-    if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
     const slot = keys.own.table.slots.get(key);
-    if (slot === undefined || !freeIn(rate, cells[2 * slot]!, now, cost)) return undefined;
+    if (slot === undefined || !freeIn(rate!, cells[2 * slot]!, now, argument as number)) {
+      return undefined;
+    }
     found.push(slot);
   }
   const decisions: Decision[] = [];
@@ -71,49 +70,63 @@ function takeInCells(
 }
 
 function runAny(slots: Slots, operations: readonly MemoryOperation[], now: number) {
-  const held: unknown[] = [];
-  const isNew: boolean[] = [];
+  const found: (number | undefined)[] = [];
   const states: unknown[] = [];
   for (let index = 0; index < operations.length; index++) {
     const { bound: { keys }, key } = operations[index]!;
     const slot = slotOf(slots, keys.own, key);
-    isNew.push(slot === undefined);
-    held.push(slot === undefined ? keys.own.algorithm.initial : stateIn(slots, slot));
-    states.push(slot === undefined ? stateWithoutSlot(slots, keys, key, now) : held[index]);
+    found.push(slot);
+    states.push(
+      slot === undefined ? stateWithoutSlot(slots, keys, key, now) : stateIn(slots, slot),
+    );
   }
   const { answers, nexts } = transact(operations, states, now);
-  const writes: Write[] = [];
+  /** When each key is fresh; `NaN` where nothing is to be written. */
+  const instants: number[] = [];
   let mayGrow = false;
   for (let index = 0; index < operations.length; index++) {
-    const operation = operations[index]!;
-    const { bound: { verb, keys } } = operation;
-    const state = nexts[index];
-    if (state === held[index] || verb.kind === "look") continue;
-    const freshAt = freshAfter(keys.own, state, verb.decisionOf(answers[index]), now);
-    writes.push({ operation, state, freshAt });
-    if (isNew[index] || bytesOf(keys.own.table, state) > bytesOf(keys.own.table, held[index])) {
-      mayGrow = true;
-    }
+    const { bound: { verb, keys: { own } } } = operations[index]!;
+    const next = nexts[index];
+    const isNew = found[index] === undefined;
+    const held = isNew ? own.algorithm.initial : states[index];
+    const writes = next !== held && verb.kind !== "look";
+    instants.push(writes ? freshAfter(own, next, verb.decisionOf(answers[index]), now) : NaN);
+    if (writes && (isNew || bytesOf(own.table, next) > bytesOf(own.table, held))) mayGrow = true;
   }
-  if (mayGrow) requireRoom(slots, writes, now);
-  for (const { operation: { bound: { keys }, key }, state, freshAt } of writes) {
+  if (mayGrow) requireRoom(slots, operations, nexts, instants, now);
+  for (let index = 0; index < operations.length; index++) {
+    const freshAt = instants[index]!;
+    if (freshAt !== freshAt) continue;
+    const { bound: { keys }, key } = operations[index]!;
     const { own } = keys;
-    // An earlier write may have dropped the key.
-    keepAfter(slots, own, key, slotOf(slots, own, key), state, freshAt, now);
+    const slot = found[index];
+    // An earlier write may have dropped the key, or have given its slot to another one.
+    const isHeld = slot !== undefined && slots.keys[slot] === key &&
+      slots.owners[slot] === own.table;
+    const place = isHeld ? slot : slotOf(slots, own, key);
+    keepAfter(slots, own, key, place, nexts[index], freshAt, now);
     dropOlder(slots, keys, key);
   }
   return answers;
 }
 
 /** Throws, before anything is written, if a key does not fit, or if keys may not go for others. */
-function requireRoom(slots: Slots, writes: readonly Write[], now: number): void {
+function requireRoom(
+  slots: Slots,
+  operations: readonly MemoryOperation[],
+  nexts: readonly unknown[],
+  instants: readonly number[],
+  now: number,
+): void {
   function added(): Addition {
     let [keys, bytes] = [0, 0];
-    for (const { operation: { bound: { keys: { own } }, key }, state } of writes) {
-      if (state === own.algorithm.initial) continue;
+    for (let index = 0; index < operations.length; index++) {
+      const { bound: { keys: { own } }, key } = operations[index]!;
+      const next = nexts[index];
+      if (next === own.algorithm.initial || Number.isNaN(instants[index])) continue;
       const slot = slotOf(slots, own, key);
       if (slot === undefined) keys++;
-      const size = requireFit(slots, keyBytes(key) + bytesOf(own.table, state));
+      const size = requireFit(slots, keyBytes(key) + bytesOf(own.table, next));
       bytes += slot === undefined ? size : size - slots.sizes[slot]!;
     }
     return { keys, bytes };

@@ -159,31 +159,10 @@ export function bytesOf({ stateBytes }: Pick<Table, "stateBytes">, state: unknow
   return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
 }
 
-/** Writes the cell of a key whose state was a number, and is another one. */
-export function putNumber(slots: Slots, slot: number, state: number, freshAt: number): void {
-  const { cells } = slots;
-  cells[2 * slot] = state;
-  cells[2 * slot + 1] = freshAt;
+/** Writes when a key is fresh. */
+export function putInstant(slots: Slots, slot: number, freshAt: number): void {
+  slots.cells[2 * slot + 1] = freshAt;
   if (freshAt < slots.fullUntil) slots.fullUntil = freshAt;
-}
-
-/** Replaces the state of a key by one that takes as many bytes for sure; says whether it has. */
-export function replaceAlike(
-  slots: Slots,
-  { stateBytes }: Table,
-  slot: number,
-  state: unknown,
-  freshAt: number,
-): boolean {
-  const isNumber = slots.cells[2 * slot]! < Infinity;
-  if (fitsCell(state) !== isNumber) return false;
-  if (isNumber) putNumber(slots, slot, state as number, freshAt);
-  else {
-    if (typeof stateBytes !== "number") return false;
-    slots.states[slot] = state;
-    putNumber(slots, slot, Infinity, freshAt);
-  }
-  return true;
 }
 
 /** Writes the slot of a key. */
@@ -194,18 +173,15 @@ export function putState(
   freshAt: number,
   size: number,
 ): void {
-  const { states, sizes } = slots;
+  const { cells, states, sizes } = slots;
   slots.bytes += size - sizes[slot]!;
   sizes[slot] = size;
-  if (fitsCell(state)) {
-    if (slot < states.length) states[slot] = undefined;
-    putNumber(slots, slot, state, freshAt);
-    return;
-  }
+  putInstant(slots, slot, freshAt);
+  const isNumber = fitsCell(state);
+  cells[2 * slot] = isNumber ? state : Infinity;
   // Fill the array up to the slot, because engines turn an array with gaps into a dictionary.
-  while (states.length <= slot) states.push(undefined);
-  states[slot] = state;
-  putNumber(slots, slot, Infinity, freshAt);
+  while (!isNumber && states.length <= slot) states.push(undefined);
+  if (slot < states.length) states[slot] = isNumber ? undefined : state;
 }
 
 /** Gives a key that is not held a slot. There must be room for it. */

@@ -20,11 +20,11 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A look in a batch that takes over from older options":
-      'if (state === held[index]{~~ || verb.kind === "look"~>~~}) continue;',
+      'const writes = next !== held{~~ && verb.kind !== "look"~>~~};',
   }),
   ...faultsIn("stores/memory/run_together.ts", ["tests/stores/memory/memory_store.test.ts"], {
     "A batch takes a slot that another key has by now":
-      "keepAfter(slots, own, key, {~~slotOf(slots, own, key)~>operation.key.length~~}, state",
+      "const isHeld = slot !== undefined{~~ && slots.keys[slot] === key &&\n      slots.owners[slot] === own.table~>~~};",
     "Batches on known keys sweep no others":
       "if ({~~--slots.rest < 0~>false~~}) sweep(slots, now);",
   }),

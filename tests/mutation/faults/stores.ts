@@ -52,9 +52,9 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/run_together.ts", ["memoryStore"], {
     "A batch on the memory store that writes nothing":
-      "if (state {~~=~>!~~}== held[index] || verb.kind",
+      "const writes = next {~~!~>=~~}== held && verb.kind",
     "A batch on the memory store that is fresh at once":
-      "const freshAt = {~~freshAfter(keys.own, state, verb.decisionOf(answers[index]), now)~>now~~};",
+      "instants.push(writes ? {~~freshAfter(own, next, verb.decisionOf(answers[index]), now)~>now~~} : NaN);",
   }),
   ...faultsIn("core/steady_time.ts", ["tests/core/steady_time.test.ts"], {
     "Time does not go on where the wall clock is set back":
