@@ -14,6 +14,7 @@ import {
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
+import { failOn } from "./fail_on.ts";
 import { repeatedOperation } from "../repeated_operation.ts";
 import type { Operation } from "../store.ts";
 import { charge } from "../verbs/charge.ts";
@@ -76,6 +77,18 @@ export function consumeAll(
   entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision>;
 export function consumeAll(
+  entries: readonly Entry<Limiter | AsyncLimiter>[],
+): Decision | Promise<Decision> {
+  try {
+    return consumeEntries(entries);
+  } catch (error) {
+    const { store } = (entries?.[0]?.limiter ?? {}) as Partial<AsyncLimiter>;
+    if (store === undefined) throw error;
+    return failOn(store, error);
+  }
+}
+
+function consumeEntries(
   entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision> {
   if (!Array.isArray(entries) || entries.length === 0) {

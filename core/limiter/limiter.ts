@@ -33,6 +33,7 @@ import type { BlockNote, BlockOptions } from "./block_key.ts";
 import { blockDesk, permitDesk } from "./desks.ts";
 import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
+import { failingOn, failOn } from "./fail_on.ts";
 import { type As, receiptCalls, type ReserveOptions } from "./receipt_calls.ts";
 import { storeNames } from "./store_names.ts";
 import { undoOf } from "./undo.ts";
@@ -308,6 +309,12 @@ export function internalsOf(limiter: object): LimiterInternals | undefined {
 /** A limiter on a store of either kind: its answers are promises if the store's are. */
 type LimiterOnAny = LimiterBase<MaybePromise<Decision>, MaybePromise<void>, Store> & PermitDesk;
 
+/** The methods that are wrapped so that they fail as their store answers. */
+type Failing = Omit<
+  LimiterOnAny,
+  "algorithm" | "store" | "prefix" | "consume" | "acquire" | "hold" | "withPermit"
+>;
+
 /**
  * Makes a limiter of an algorithm and a store; `mod.ts` adds the default store.
  *
@@ -415,37 +422,43 @@ export function limiterOn(
       // This is the hot path, so the common outcomes of the checks are here, the rest in separate
       // functions.
       const isUsual = typeof key === "string" && key !== "" && typeof cost === "number";
-      if (!isUsual || cost >>> 0 !== cost) {
-        checkCall("consume", key, cost);
+      try {
+        if (!isUsual || cost >>> 0 !== cost) {
+          checkCall("consume", key, cost);
+        }
+        const answer = taking.call(key, cost, clock === undefined ? undefined : instant());
+        return decided === undefined ? answer : reported(answer, key, cost);
+      } catch (error) {
+        return failOn(store, error);
       }
-      const answer = taking.call(key, cost, clock === undefined ? undefined : instant());
-      return decided === undefined ? answer : reported(answer, key, cost);
     },
-    peek(key: string, cost = 1): MaybePromise<Decision> {
-      checkCall("peek", key, cost);
-      return call(peek, key, cost);
-    },
-    refund(key: string, cost: number | Receipt = 1, units?: number): never {
-      if (typeof cost === "object" && cost !== null) {
-        return receipts.refund(key, cost, units) as never;
-      }
-      checkCall("refund", key, cost, 1);
-      return reported(call(refund, key, cost), key, -cost) as never;
-    },
-    reserve: receipts.reserve as LimiterOnAny["reserve"],
-    settle: receipts.settle as LimiterOnAny["settle"],
-    release: receipts.release as LimiterOnAny["release"],
-    charge(key: string, cost = 1): MaybePromise<Decision> {
-      checkCall("charge", key, cost);
-      return reported(call(charge, key, cost), key, cost);
-    },
-    block: blocks.block,
-    unblock: blocks.unblock,
-    reset(key: string): MaybePromise<void> {
-      checkText("reset", "key", key);
-      return wakeAfter(() => family.delete(key), key);
-    },
-    resetAll: () => andFinally(() => deleteAll(store, prefix, queues), names.forget),
+    ...failingOn<Failing>(store, {
+      peek(key: string, cost = 1): MaybePromise<Decision> {
+        checkCall("peek", key, cost);
+        return call(peek, key, cost);
+      },
+      refund(key: string, cost: number | Receipt = 1, units?: number): never {
+        if (typeof cost === "object" && cost !== null) {
+          return receipts.refund(key, cost, units) as never;
+        }
+        checkCall("refund", key, cost, 1);
+        return reported(call(refund, key, cost), key, -cost) as never;
+      },
+      reserve: receipts.reserve as LimiterOnAny["reserve"],
+      settle: receipts.settle as LimiterOnAny["settle"],
+      release: receipts.release as LimiterOnAny["release"],
+      charge(key: string, cost = 1): MaybePromise<Decision> {
+        checkCall("charge", key, cost);
+        return reported(call(charge, key, cost), key, cost);
+      },
+      block: blocks.block,
+      unblock: blocks.unblock,
+      reset(key: string): MaybePromise<void> {
+        checkText("reset", "key", key);
+        return wakeAfter(() => family.delete(key), key);
+      },
+      resetAll: () => andFinally(() => deleteAll(store, prefix, queues), names.forget),
+    }),
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, options),
     hold: permits.hold,
     withPermit: permits.withPermit,
