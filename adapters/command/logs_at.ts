@@ -18,30 +18,46 @@ interface WithValue {
 }
 
 /** How logs are read. */
-export const LOG_OPTIONS: {
-  readonly format: { readonly choices: readonly LogFormat[]; readonly text: string };
-  readonly where: WithValue & { readonly multiple: true };
-} & Readonly<Record<"time" | "key" | "cost" | "threads", WithValue>> = {
-  format: { choices: FORMAT_NAMES, text: "the format of the log; detected by default" },
-  time: { value: "NAME", text: "the column, or the path in a JSON object, that holds the time" },
-  key: {
-    value: "NAME",
-    text:
-      "what identifies a client: a column, a path, or ip/56 to count IPv6 networks of 56 bits; " +
-      "default the client's address, with IPv6 networks of 64",
-  },
-  cost: {
-    value: "NAME[,NAME]",
-    text: "the columns or paths whose sum is the cost of a request; default 1",
-  },
-  where: {
-    value: "NAME=VALUE",
-    multiple: true,
-    text: "read only lines with this value: path=/api/*, method=POST, status=401, or any column; " +
-      "name!=value excludes a value; of several, all must match, or any if the name is the same",
-  },
-  threads: { value: "N", text: "extra threads to parse lines with; default 0" },
-};
+export const LOG_OPTIONS:
+  & {
+    readonly format: { readonly choices: readonly LogFormat[]; readonly text: string };
+    readonly where: WithValue & { readonly multiple: true };
+  }
+  & Readonly<
+    Record<"pattern" | "time" | "key" | "proxies" | "cost" | "threads", WithValue>
+  > = {
+    format: { choices: FORMAT_NAMES, text: "the format of the log; detected by default" },
+    pattern: {
+      value: "TEXT",
+      text:
+        "the pattern of the lines: nginx's log_format or Apache's LogFormat, as you configured it",
+    },
+    time: { value: "NAME", text: "the column, or the path in a JSON object, that holds the time" },
+    key: {
+      value: "NAME",
+      text:
+        "what identifies a client: a column, a path, or ip/56 to count IPv6 networks of 56 bits; " +
+        "default the client's address, with IPv6 networks of 64",
+    },
+    proxies: {
+      value: "10.0.0.0/8,192.0.2.1",
+      text:
+        "your own proxies with public addresses; in a list of forwarded addresses, the client is " +
+        "the right-most address that is neither private nor one of them",
+    },
+    cost: {
+      value: "NAME[,NAME]",
+      text: "the columns or paths whose sum is the cost of a request; default 1",
+    },
+    where: {
+      value: "NAME=VALUE",
+      multiple: true,
+      text:
+        "read only lines with this value: path=/api/*, method=POST, status=401, or any column; " +
+        "name!=value excludes a value; of several, all must match, or any if the name is the same",
+    },
+    threads: { value: "N", text: "extra threads to parse lines with; default 0" },
+  };
 
 type LogValues = ValuesOf<typeof LOG_OPTIONS>;
 
@@ -67,11 +83,14 @@ export async function openLogs(
   };
 }
 
-function readOptions({ format, time, key, cost, where, threads }: LogValues): ReadTraceOptions {
+function readOptions(values: LogValues): ReadTraceOptions {
+  const { format, pattern, time, key, proxies, cost, where, threads } = values;
   return {
     format: format as LogFormat | undefined,
+    pattern,
     columns: { time },
     key,
+    proxies: proxies?.split(","),
     cost: cost?.split(","),
     where,
     threads: integerOf(threads, "threads"),

@@ -21,8 +21,14 @@ const ADDRESS_NAMES: readonly string[] = [
   ...["proxy.clientip", "properties.clientip", "identity.sourceip", "http.sourceip"],
   ...["remoteaddress", "remote_address", "remote-addr", "remoteaddr", "remoteip", "clientaddress"],
   ...["client_address", "client_addr", "ip_address", "ipaddress", "source_ip", "src_ip"],
-  "remote_host",
+  ...["remote_host", "peer_addr", "proxy_protocol_addr", "http_x_forwarded_for"],
+  ...["http_x_real_ip", "http_cf_connecting_ip", "http_true_client_ip", "x-forwarded-for"],
 ];
+
+/** Whether a column has a name by which it holds addresses that proxies forwarded. */
+export function isForwardedName(column: string): boolean {
+  return /forwarded[_-]?for\)?$/i.test(column);
+}
 
 /** Names that may hold a name of any kind. */
 const CLIENT_NAMES: readonly string[] = ["client", "ip", "key"];

@@ -5,10 +5,14 @@
 
 import { Buffer } from "node:buffer";
 
-import { EITHER_NAME, hostIsClient, requestObjects } from "./column_names.ts";
+import { clientOfList, isAddressList } from "./client_of_list.ts";
+import { EITHER_NAME, hostIsClient, isForwardedName, requestObjects } from "./column_names.ts";
 import {
+  type Field,
+  fieldOf,
   FORMAT_NAMES,
   FORMS,
+  IPV6_PREFIX,
   type Layout,
   layoutOf,
   type LayoutOptions,
@@ -17,6 +21,7 @@ import {
 } from "./layout.ts";
 import { lineFields, pathsOf } from "./line_fields.ts";
 import { blockParser } from "./parse_block.ts";
+import { readPattern } from "./read_pattern.ts";
 import { noColumn, noLayout } from "./unreadable_log.ts";
 
 /** How many lines are tried, and how many paths of objects are known as columns. */
@@ -24,34 +29,41 @@ const TRIED_LINES = 1_000;
 const MAX_PATHS = 500;
 
 /**
- * Splits a block into sections by layout. The first section has the layout of the block before, or
- * the layout found in the first lines of the log. Servers that write the W3C's form name their
+ * Splits a block into sections by layout. The first section has the layout of the block before. Servers that write the W3C's form name their
  * fields again at each start.
  *
- * @throws {TypeError} If no form fits, or the log lacks a column that the caller names.
+ * @throws {TypeError} If the log lacks a column that the caller names.
  */
 export function* sectionsOf(
   block: Uint8Array,
-  before: Layout | undefined,
+  before: Layout,
   options: LayoutOptions,
 ): Generator<{ readonly bytes: Uint8Array; readonly layout: Layout }> {
   const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-  let layout = before ?? findLayout(bytes, options);
+  let layout = before;
   let start = 0;
-  if (FORMS[layout.format].directives === true) {
+  if (layout.directives) {
     for (let at = 0; (at = bytes.indexOf("#Fields:", at)) !== -1; at++) {
       if (at > 0 && bytes[at - 1] !== 10) continue;
       const columns = directiveColumns(bytes.toString("utf8", at, lineEnd(bytes, at, 1)));
       if (columns.join() === layout.columns.join()) continue;
       if (at > start) yield { bytes: block.subarray(start, at), layout };
-      layout = { ...checkedLayout({ ...layout, columns }, options), isCoarse: layout.isCoarse };
+      const literals = literalsOf(columns, layout.literals[1] ?? " ");
+      const { isCoarse } = layout;
+      layout = { ...checkedLayout({ ...layout, columns, literals }, options), isCoarse };
       start = at;
     }
   }
   yield { bytes: block.subarray(start), layout };
 }
 
-function findLayout(bytes: Buffer, options: LayoutOptions): Layout {
+/**
+ * Finds the layout of a log in its first lines.
+ *
+ * @throws {TypeError} If no form fits, or the log lacks a column that the caller names.
+ */
+export function findLayout(block: Uint8Array, options: LayoutOptions): Layout {
+  const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
   const sample = bytes.subarray(0, lineEnd(bytes, 0, TRIED_LINES));
   const found = bestShape(sample, options) ?? bestShape(sample, { ...options, time: undefined });
   if (found === undefined) throw noLayout(sample, shapesOf(sample, options), options);
@@ -60,7 +72,7 @@ function findLayout(bytes: Buffer, options: LayoutOptions): Layout {
   const { key: named, host = named } = options;
   const isEither = host === undefined && key?.name.toLowerCase() === EITHER_NAME;
   const isServer = isEither && !hostIsClient(layout.columns) && !holdsAddresses(sample, layout);
-  return { ...layout, key: isServer ? [] : layout.key, isCoarse: writesSeconds(sample, layout) };
+  return refined(sample, isServer ? { ...layout, key: [] } : layout, options);
 }
 
 /** Whether the clients of some lines are addresses without a port: names and ports are servers'. */
@@ -69,23 +81,62 @@ function holdsAddresses(sample: Buffer, layout: Layout): boolean {
   return keys.every((name) => /^(?:[\d.]+|[\da-f.]*:[\da-f.]*:[\da-f:.]*)$/i.test(name));
 }
 
-/** Whether the times of all readable lines are whole seconds as they are written. */
-function writesSeconds(sample: Buffer, layout: Layout): boolean {
-  const { open, time, text } = lineFields(layout, false);
-  let read = 0;
+/**
+ * Completes a layout by what the readable lines of a sample show: whether times are whole seconds as
+ * they are written, and which columns hold forwarded addresses.
+ */
+function refined(sample: Buffer, layout: Layout, options: LayoutOptions): Layout {
+  const { key, host, proxies } = options;
+  const { open, time, text, all } = lineFields(layout, true);
+  const records: Readonly<Record<string, string>>[] = [];
+  let isCoarse = true;
   for (let from = 0, next = 0; from < sample.length; from = next) {
     next = lineEnd(sample, from, 1);
     let to = next;
     while (to > from && (sample[to - 1] === 10 || sample[to - 1] === 13)) to--;
     if (to - from > layout.maxLine || !open(sample, from, to) || time() < 0) continue;
-    read++;
+    records.push(all());
     // A date and a time of day are two fields; for objects, the first field that is present counts.
     const texts = layout.time.map(text).filter((text) => text);
     const written = (layout.format === "json" ? texts[0] : texts.at(-1)) ?? "";
     // A number of 12 or more digits counts milliseconds, or a smaller unit.
-    if (/^\d+$/.test(written) ? written.length > 11 : /[.,]/.test(written)) return false;
+    if (/^\d+$/.test(written) ? written.length > 11 : /[.,]/.test(written)) isCoarse = false;
   }
-  return read > 0;
+  isCoarse &&= records.length > 0;
+  const isFound = host === undefined && (key === undefined || networkOf(key) !== undefined);
+  const [first] = layout.key;
+  if (!isFound || first?.part !== "address") return { ...layout, isCoarse };
+  const forwarded = layout.columns
+    .filter((column) => column !== first.name && holdsForwarded(column, records, proxies))
+    .map((name) => fieldOf(layout.columns, name)!);
+  const names = forwarded.map(({ name }) => name);
+  const own = layout.key.filter(({ name }) => !names.includes(name));
+  return {
+    ...layout,
+    isCoarse,
+    key: own,
+    hasLists: forwarded.length > 0 ||
+      records.some((record) => {
+        const value = record[first.name] ?? "";
+        return value.includes(",") && isAddressList(value);
+      }),
+    forwarded: forwarded.map((field): Field => ({ ...field, part: "address" })),
+  };
+}
+
+/** Whether a column holds forwarded addresses: by its name, or because it holds lists of addresses. */
+function holdsForwarded(
+  column: string,
+  records: readonly Readonly<Record<string, string>>[],
+  proxies: readonly string[],
+): boolean {
+  const values = records.map((record) => record[column])
+    .filter((value) => value !== undefined && value !== "" && value !== "-") as string[];
+  if (values.length === 0 || !values.every(isAddressList)) return false;
+  const { hasOnlyProxies } = clientOfList(IPV6_PREFIX, proxies);
+  return isForwardedName(column) || values.some((value) => value.includes(",")) ||
+    // Before the address of a proxy stands either the server's or the client's.
+    (column === "vhost" && !values.every(hasOnlyProxies));
 }
 
 /** The layout of a log, with all columns that the caller names. */
@@ -133,24 +184,36 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
 }
 
 /** The columns that a log has in each form that it may have. */
-function shapesOf(sample: Buffer, { format }: LayoutOptions): readonly Shape[] {
+function shapesOf(sample: Buffer, { format, pattern }: LayoutOptions): readonly Shape[] {
   const lines = sample.toString("utf8").split(/\r?\n/);
   const first = lines.findIndex((line) => line !== "");
   const ends = [first, first + 1].map((count) => lineEnd(sample, 0, count));
-  const bytes = sample.toString("latin1", ...ends).replace(/\r?\n$/, "");
-  return (format === undefined ? FORMAT_NAMES : [format]).map((format): Shape => {
-    const { columns, directives, separator, quotes } = FORMS[format];
-    const form = { format, header: "", requires: [] };
-    if (columns !== undefined) return { ...form, columns };
-    if (separator === undefined) return { ...form, ...objectShape(lines) };
-    if (directives === true) {
-      const line = lines.find((line) => line.startsWith("#Fields:")) ?? "";
-      return { ...form, columns: directiveColumns(line) };
+  const header = sample.toString("latin1", ...ends).replace(/\r?\n$/, "");
+  const plain = { header: "", requires: [], literals: [], hasQuotes: false, directives: false };
+  if (pattern !== undefined) return [{ ...plain, format: "pattern", ...pattern }];
+  return (format === undefined ? FORMAT_NAMES : [format]).flatMap((format): readonly Shape[] => {
+    const { patterns, directives = false, separator, hasQuotes = false } = FORMS[format];
+    if (patterns !== undefined) {
+      return patterns.map((text) => ({ ...plain, format, ...readPattern(text) }));
     }
-    const line = lines[first] ?? "";
-    const names = quotes === undefined ? line.split(separator) : unquoted(line, separator);
-    return { ...form, columns: names.map((name) => name.trim()), header: bytes };
+    if (separator === undefined) return [{ ...plain, format, ...objectShape(lines) }];
+    const line = directives
+      ? lines.find((line) => line.startsWith("#Fields:")) ?? ""
+      : lines[first] ?? "";
+    const columns = directives
+      ? directiveColumns(line)
+      : (hasQuotes ? unquoted(line, separator) : line.split(separator)).map((name) => name.trim());
+    const literals = literalsOf(columns, separator);
+    return [{
+      ...{ ...plain, format, columns, literals, hasQuotes, directives },
+      header: directives ? "" : header,
+    }];
   });
+}
+
+/** The text around columns that stand between separators. */
+function literalsOf(columns: readonly string[], separator: string): readonly string[] {
+  return ["", ...columns.slice(1).map(() => separator), ""];
 }
 
 /** The paths of lines that are objects, and the objects that their requests have. */

@@ -12,6 +12,8 @@ export interface KeyTable {
   idOf(bytes: Uint8Array, from: number, to: number): number;
   /** The id of a key given as text. */
   idOfText(text: string): number;
+  /** Whether a key is a proxy's address, or nothing but such addresses. */
+  isProxy(id: number): boolean;
   /** The keys that are new since it was asked last. */
   drainNew(): string[];
   /** Forgets all keys once they take too much memory; says whether ids count from 0. */
@@ -33,12 +35,13 @@ const MAX_BYTES = 1 << 25;
 /** Words of a slot: an id plus 1, or 0 if it is empty; its hash; where its bytes lie. */
 const WORDS = 4;
 
-/** Makes a table without keys. */
-export function keyTable(): KeyTable {
+/** Makes a table without keys; `isProxy` is asked once about each key. */
+export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTable {
   const seed = Math.floor(Math.random() * 2 ** 32) | 0;
   const decoder = new TextDecoder();
   const texts = new Map<string, number>();
   let fresh: string[] = [];
+  let proxies: boolean[] = [];
   let slots = new Int32Array(WORDS << 10);
   let kept = 0;
   let arena = new Uint8Array(1 << 14);
@@ -103,6 +106,7 @@ export function keyTable(): KeyTable {
       id = texts.size;
       texts.set(text, id);
       fresh.push(text);
+      proxies.push(isProxy(text));
     }
     return id;
   }
@@ -110,6 +114,7 @@ export function keyTable(): KeyTable {
   return {
     idOf,
     idOfText,
+    isProxy: (id) => proxies[id]!,
     drainNew() {
       const taken = fresh;
       fresh = [];
@@ -120,6 +125,7 @@ export function keyTable(): KeyTable {
         kept = used = 0;
         slots.fill(0);
         texts.clear();
+        proxies = [];
       }
       return texts.size === 0;
     },

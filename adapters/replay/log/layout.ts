@@ -1,10 +1,11 @@
 /*
- * The forms that logs come in, as data: what lies between fields, and what they are called. A
+ * The forms that logs come in, as data: patterns of nginx's words, or the text between fields. A
  * layout is a form applied to one log: where in a line the time, the client and the cost stand. It
  * is plain data, which goes to worker threads as it is.
  */
 
 import { REQUEST_NAMES, type RequestPart } from "./request_fields.ts";
+import { columnName, type Pattern } from "./read_pattern.ts";
 import { clientColumns, isAddressName, isClientName, TIME_NAMES } from "./column_names.ts";
 
 /**
@@ -14,19 +15,23 @@ import { clientColumns, isAddressName, isClientName, TIME_NAMES } from "./column
  * |---|---|
  * | `"common"` | the Common Log Format of web servers, and the combined one, which adds to it |
  * | `"vhost"` | the same after the name of the virtual host, as Apache's `vhost_combined` |
- * | `"epa"` | that of the trace of EPA's web server, 1995 |
  * | `"envoy"` | Envoy's default text |
  * | `"alb"` | those of AWS's application load balancer |
+ * | `"s3"` | the server access log of AWS S3 |
+ * | `"haproxy"` | HAProxy's `option httplog`, with and without the prefix of syslog |
+ * | `"squid"` | Squid's own |
  * | `"json"` | an object a line, as of nginx, Caddy, Traefik and Envoy |
  * | `"w3c"`, `"cloudfront"` | the W3C's extended form, of IIS and with tabs of AWS CloudFront |
  * | `"tsv"`, `"csv"` | columns named by the first line; quotes as in RFC 4180 |
  */
 export type LogFormat =
-  | "common"
   | "vhost"
-  | "epa"
+  | "common"
   | "envoy"
   | "alb"
+  | "haproxy"
+  | "s3"
+  | "squid"
   | "json"
   | "w3c"
   | "cloudfront"
@@ -35,56 +40,63 @@ export type LogFormat =
 
 /** A form of log. */
 export interface Form {
-  /** The text between fields; `undefined` for objects. */
+  /**
+   * The fields and the text between them; several where lines of one form differ. Forms without
+   * patterns name their fields in the log: by a header, or `#Fields`.
+   */
+  readonly patterns?: readonly string[];
+  /** The text between fields that the log names; `undefined` for objects. */
   readonly separator?: string;
-  /** How fields that hold it are quoted: with `\"` or `""` for a quote inside; default not at all. */
-  readonly quotes?: "escaped" | "doubled";
-  /** Whether the time stands in brackets. */
-  readonly brackets?: boolean;
-  /** The fields, in order; forms without them name them in the log: by a header, or `#Fields`. */
-  readonly columns?: readonly string[];
+  /** Whether a field that holds the separator is in quotes, with `""` for a quote inside. */
+  readonly hasQuotes?: boolean;
   /** Whether a line `#Fields:` names the fields. */
   readonly directives?: boolean;
 }
 
-const REQUEST = ["request", "status", "bytes", "referer", "agent"];
-const COMMON = ["remote_addr", "ident", "user", "time", ...REQUEST];
+const COMMON = '$remote_addr $ident $user [$time] "$request" $status $bytes "$referer" "$agent" ' +
+  '"$x_forwarded_for"';
+const HAPROXY = "${client:port} [$time] $frontend $backend/$server $timers $status $bytes " +
+  '$request_cookie $response_cookie $termination $connections $queues "$request"';
 
 /** The forms by name, in the order in which they are tried. */
 export const FORMS: Readonly<Record<LogFormat, Form>> = {
-  common: { separator: " ", quotes: "escaped", brackets: true, columns: COMMON },
-  vhost: { separator: " ", quotes: "escaped", brackets: true, columns: ["vhost", ...COMMON] },
-  epa: {
-    separator: " ",
-    quotes: "escaped",
-    brackets: true,
-    columns: ["remote_addr", "time", "request", "status", "bytes"],
-  },
+  // The virtual host comes first: a common line has no client in its place.
+  vhost: { patterns: [`$vhost ${COMMON}`] },
+  common: { patterns: [COMMON, '$remote_addr [$time] "$request" $status $bytes'] },
   envoy: {
-    separator: " ",
-    quotes: "escaped",
-    brackets: true,
-    columns: [
-      ...["time", "request", "status", "response_flags", "bytes_received", "bytes_sent"],
-      ...["duration", "upstream_service_time", "x_forwarded_for", "agent", "request_id"],
-      ...["authority", "upstream_host"],
+    patterns: [
+      '[$time] "$request" $status $response_flags $bytes_received $bytes_sent $duration ' +
+      '$upstream_service_time "$x_forwarded_for" "$agent" "$request_id" "$authority" ' +
+      '"$upstream_host"',
     ],
   },
   alb: {
-    separator: " ",
-    quotes: "escaped",
-    columns: [
-      ...["type", "time", "elb", "client:port", "target:port", "request_processing_time"],
-      ...["target_processing_time", "response_processing_time", "status"],
-      ...["target_status_code", "received_bytes", "sent_bytes", "request", "user_agent"],
-      ...["ssl_cipher", "ssl_protocol", "target_group_arn", "trace_id", "domain_name"],
+    patterns: [
+      "$type $time $elb ${client:port} ${target:port} $request_processing_time " +
+      "$target_processing_time $response_processing_time $status $target_status_code " +
+      '$received_bytes $sent_bytes "$request" "$user_agent" $ssl_cipher $ssl_protocol ' +
+      '$target_group_arn "$trace_id" "$domain_name"',
+    ],
+  },
+  // S3 comes after it, because a hyphen may stand in place of S3's request.
+  haproxy: { patterns: [`$syslog]: ${HAPROXY}`, HAPROXY] },
+  s3: {
+    patterns: [
+      "$bucket_owner $bucket [$time] $remote_ip $requester $request_id $operation $object " +
+      '"$request" $status $error_code $bytes $object_size $total_time $turn_around_time ' +
+      '"$referer" "$agent"',
+    ],
+  },
+  squid: {
+    patterns: [
+      "$time $elapsed $remote_host $result/$status $bytes $method $url $user $peer $type",
     ],
   },
   json: {},
   w3c: { separator: " ", directives: true },
   cloudfront: { separator: "\t", directives: true },
   tsv: { separator: "\t" },
-  csv: { separator: ",", quotes: "doubled" },
+  csv: { separator: ",", hasQuotes: true },
 };
 
 /** The names of the forms. */
@@ -115,10 +127,14 @@ export interface PlacedCondition extends Condition {
   readonly field: Field;
 }
 
-/** A form, and the columns that a log of it has. */
+/** The format of a log, a form or the caller's own pattern, and the columns that the log has. */
 export interface Shape {
-  readonly format: LogFormat;
+  readonly format: LogFormat | "pattern";
   readonly columns: readonly string[];
+  /** The text before each column, and after the last one; none for objects. */
+  readonly literals: readonly string[];
+  readonly hasQuotes: boolean;
+  readonly directives: boolean;
   /** The bytes of the line that names the columns. */
   readonly header: string;
   /** The objects that a line of a request has; without any each line is of one. */
@@ -134,6 +150,12 @@ export interface Layout extends Shape {
    * client.
    */
   readonly key: readonly Field[];
+  /** Columns of forwarded addresses, which name the client where `key` names a proxy. */
+  readonly forwarded: readonly Field[];
+  /** Whether clients are found among forwarded addresses. */
+  readonly hasLists: boolean;
+  /** The site's own proxies, beside private addresses. */
+  readonly proxies: readonly string[];
   /** Their sum is the cost; without any it is 1. */
   readonly cost: readonly Field[];
   /** Which lines are read; without any all of them. */
@@ -153,11 +175,13 @@ export interface LayoutOptions {
   /** The log's name in errors. */
   readonly name: string;
   readonly format: LogFormat | undefined;
+  readonly pattern: Pattern | undefined;
   readonly time: string | undefined;
   /** A column, or `ip/64`. */
   readonly key: string | undefined;
   /** The column of the client's address. */
   readonly host: string | undefined;
+  readonly proxies: readonly string[];
   readonly cost: readonly string[];
   readonly where: readonly Condition[];
   readonly marks: boolean;
@@ -182,6 +206,9 @@ export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefin
     ...shape,
     time: isPair ? [date, clock] : isObject ? time : time.slice(0, 1),
     key: isObject ? key : key.slice(0, 1),
+    forwarded: [],
+    hasLists: false,
+    proxies: options.proxies,
     cost: found(options.cost),
     where: options.where.flatMap((condition) => {
       const field = requestField(columns, condition.name);
@@ -201,7 +228,7 @@ export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefin
 }
 
 /** Bits of an IPv6 address that distinguish clients, unless others are asked for: as over HTTP. */
-const IPV6_PREFIX = 64;
+export const IPV6_PREFIX = 64;
 
 /** The bits of a key such as `ip/64`; `undefined` if it is a column's name. */
 export function networkOf(key: string | undefined): number | undefined {
@@ -220,12 +247,12 @@ function requestField(columns: readonly string[], name: string): Field | undefin
 }
 
 /** The column of a name, or the part of a request that is called so. */
-function fieldOf(columns: readonly string[], name: string): Field | undefined {
+export function fieldOf(columns: readonly string[], name: string): Field | undefined {
   const wanted = name.toLowerCase();
-  const index = columns.findIndex((column) => column.toLowerCase() === wanted);
+  const index = columns.findIndex((column) => columnName(column).toLowerCase() === wanted);
   if (index !== -1) {
     const part = isAddressName(wanted) ? "address" : "whole";
-    return { name: columns[index]!, index, part };
+    return { name: columnName(columns[index]!), index, part };
   }
   const request = columns.indexOf("request");
   const isPart = wanted === "method" || wanted === "url";

@@ -5,7 +5,9 @@
 import type { Buffer } from "node:buffer";
 
 import { type KeyTable, NOBODY } from "./key_table.ts";
-import { type Field, FORMS, type Layout } from "./layout.ts";
+import { isAddressName } from "./column_names.ts";
+import type { Field, Layout } from "./layout.ts";
+import { columnName } from "./read_pattern.ts";
 import { instantOf, readTime } from "./read_time.ts";
 
 /** The fields of the line that was opened last. */
@@ -24,11 +26,15 @@ export interface LineFields {
   all(): Readonly<Record<string, string>>;
 }
 
+/** No byte in particular. */
+const NONE = -1;
+/** A byte that never comes. */
+const OTHER = -2;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const HYPHEN = 0x2d;
+const COMMA = 0x2c;
 const COLON = 0x3a;
-const OPEN = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE = 0x5d;
 
@@ -37,79 +43,187 @@ export function lineFields(layout: Layout, readsAll: boolean): LineFields {
   return layout.format === "json" ? objectFields(layout) : separatedFields(layout, readsAll);
 }
 
+/** How a column is read: what stands before it and after it. */
+interface Place {
+  /** The text before it, without the quote that ends the column before. */
+  readonly before: Uint8Array;
+  /** Whether quotes stand around it. A hyphen may stand in place of an empty column. */
+  readonly isQuoted: boolean;
+  /** The byte after it; -1 at the end of the line. */
+  readonly after: number;
+  /** The byte after that one; `NONE` if any may follow, `OTHER` if more has to be looked at. */
+  readonly second: number;
+  /** Whether that byte alone ends the column. */
+  readonly endsAtByte: boolean;
+  /** How often that byte stands within it. */
+  readonly skips: number;
+  /** Whether a space after a comma is a part of it. */
+  readonly isList: boolean;
+}
+
+function placesOf({ columns, literals }: Layout): readonly Place[] {
+  const isQuoted = columns.map((_, index) =>
+    literals[index]!.replace(index > 0 ? /^"/ : "", "").endsWith('"') &&
+    literals[index + 1]!.startsWith('"')
+  );
+  const encoder = new TextEncoder();
+  const texts = literals.map((text, index) => {
+    const whole = isQuoted[index - 1] ? text.slice(1) : text;
+    return encoder.encode(isQuoted[index] ? whole.slice(0, -1) : whole);
+  });
+  return columns.map((column, index): Place => {
+    const name = columnName(column);
+    const next = texts[index + 1]!;
+    const after = next[0] ?? (isQuoted[index + 1] ? QUOTE : -1);
+    const isSpaced = after === SPACE && !isQuoted[index];
+    const skips = isSpaced ? spacesIn(column, name) : 0;
+    const endsAtByte = next.length <= 1 && !isQuoted[index + 1];
+    return {
+      before: texts[index]!,
+      isQuoted: isQuoted[index]!,
+      after,
+      second: skips > 0 || next.length > 2 ? OTHER : endsAtByte ? NONE : next[1] ?? QUOTE,
+      endsAtByte,
+      skips,
+      isList: isSpaced && (isAddressName(name) || name === "vhost"),
+    };
+  });
+}
+
+/** How many spaces a column has that is not in quotes. */
+function spacesIn(column: string, name: string): number {
+  if (name === "time_local") return 1;
+  if (name === "request") return 2;
+  return column === name ? 0 : column.split(" ").length - 1;
+}
+
 function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const { columns, time: [first, second = first], key: [key], where, request = {} } = layout;
-  const { separator = " ", quotes, brackets } = FORMS[layout.format];
-  const mark = separator.charCodeAt(0);
-  const status = layout.columns.indexOf("status");
+  const { hasQuotes, forwarded } = layout;
+  const status = columns.indexOf("status");
   const asked = [...layout.time, ...layout.key, ...layout.cost, ...Object.values(request)]
     .filter((field) => field !== undefined);
   const indices = [...asked, ...where.map(({ field }) => field)].map(({ index }) => index);
   const least = Math.max(status, ...indices) + 1;
-  const most = readsAll ? columns.length : least;
+  const most = readsAll
+    ? columns.length
+    : Math.max(least, ...forwarded.map(({ index }) => index + 1));
+  const places = placesOf(layout);
+  const afterStatus = places[status]?.after ?? -1;
+  const mayBeQuoted = !hasQuotes && !layout.directives && !layout.literals[0]!.startsWith('"');
+  // Columns of numbers, because this is the innermost loop.
+  const firsts = Int16Array.from(
+    places,
+    ({ before }) => before.length > 2 ? OTHER : before[0] ?? NONE,
+  );
+  const nexts = Int16Array.from(places, ({ before }) => before[1] ?? NONE);
+  const afters = Int16Array.from(places, ({ after }) => after);
+  const seconds = Int16Array.from(places, ({ second }) => second);
+  const quoted = Uint8Array.from(places, ({ isQuoted }) => isQuoted ? 1 : 0);
   const starts = new Int32Array(most);
   const ends = new Int32Array(most);
-  const isEscaped = quotes === "escaped";
+  let found = 0;
   let line: Buffer;
 
   function open(bytes: Buffer, from: number, to: number): boolean {
     line = bytes;
-    let at = from;
     // Some tools put quotes around the whole line.
-    if (isEscaped && bytes[at] === QUOTE) at++;
-    let count = 0;
-    for (; count < most && at <= to; count++) {
-      if (mark === SPACE) { while (at < to && bytes[at] === SPACE) at++; }
-      if (at === to && mark === SPACE) break;
-      const byte = bytes[at];
-      let end: number;
-      if (quotes !== undefined && byte === QUOTE && at < to) {
-        end = closingQuote(bytes, ++at, to, mark, isEscaped, count + 1 === status);
-        if (end === -1) return false;
-        starts[count] = at;
-        ends[count] = end++;
-      } else if (brackets && count === first!.index) {
-        end = byte === OPEN ? bytes.indexOf(CLOSE, ++at) : -1;
-        if (end === -1 || end >= to) return false;
-        starts[count] = at;
-        ends[count] = end++;
-      } else {
-        end = at;
-        while (end < to && bytes[end] !== mark) end++;
-        starts[count] = at;
-        ends[count] = end;
+    let at = mayBeQuoted && bytes[from] === QUOTE ? from + 1 : from;
+    found = 0;
+    while (found < most) {
+      const first = firsts[found]!;
+      const next = nexts[found]!;
+      const after = afters[found]!;
+      if (first === OTHER) {
+        at = begin(places[found]!, bytes, at, to);
+        if (at === -1) break;
+      } else if (first !== NONE) {
+        if (bytes[at++] !== first) break;
+        if (first === SPACE) {
+          while (at < to && bytes[at] === SPACE) at++;
+          if (at >= to) break;
+        }
+        if (next !== NONE && bytes[at++] !== next) break;
+        if (next === SPACE) { while (at < to && bytes[at] === SPACE) at++; }
       }
-      at = end + 1;
+      let end = at;
+      if (quoted[found] === 1 && bytes[at] === QUOTE) {
+        end = closingQuote(bytes, ++at, to, after, found + 1 === status);
+        if (end === -1) return false;
+        starts[found] = at;
+        ends[found++] = end++;
+      } else if (hasQuotes && bytes[at] === QUOTE && at < to) {
+        end = doubledQuote(bytes, ++at, to, after);
+        if (end === -1) return false;
+        starts[found] = at;
+        ends[found++] = end++;
+      } else {
+        while (end < to && bytes[end] !== after) end++;
+        const second = seconds[found]!;
+        const isSure = end === to ||
+          ((second === NONE || bytes[end + 1] === second) && bytes[end - 1] !== COMMA);
+        if (!isSure) end = endOf(found, bytes, at, to);
+        if (end === -1) return false;
+        starts[found] = at;
+        ends[found++] = end;
+      }
+      at = end;
+      if (at >= to) break;
     }
-    return count >= least && (status === -1 || isStatus(bytes, starts[status]!, to, mark));
+    return found >= least && (status === -1 || isStatus(bytes, starts[status]!, to, afterStatus));
+  }
+
+  /** Where a column without quotes ends, of which some bytes look like its end; -1 for nowhere. */
+  function endOf(index: number, bytes: Buffer, from: number, to: number): number {
+    const { after, endsAtByte, isList } = places[index]!;
+    let { skips } = places[index]!;
+    for (let end = from;; end++) {
+      while (end < to && bytes[end] !== after) end++;
+      if (end >= to) return to;
+      if (isList && bytes[end - 1] === COMMA && end > from) continue;
+      if (skips-- > 0) continue;
+      const next = places[index + 1];
+      if (endsAtByte || next === undefined || begin(next, bytes, end, to) !== -1) return end;
+      // No address holds a space.
+      if (isList) return -1;
+    }
   }
 
   function text({ index, part }: Field): string | undefined {
+    if (index >= found) return undefined;
     const text = line.toString("utf8", starts[index], ends[index]);
     if (part === "method") return text.split(" ", 1)[0];
     if (part === "url") return text.split(" ", 2)[1];
-    return isEscaped ? text : text.replaceAll('""', '"');
+    return hasQuotes ? text.replaceAll('""', '"') : text;
+  }
+
+  /** The id of the client that a column names. */
+  function clientIn(field: Field, table: KeyTable): number {
+    if (field.index >= found) return NOBODY;
+    const from = starts[field.index]!;
+    let to = ends[field.index]!;
+    if (to === from || (to === from + 1 && line[from] === HYPHEN)) return NOBODY;
+    const isText = field.part === "method" || field.part === "url" ||
+      (hasQuotes && line.subarray(from, to).includes(QUOTE));
+    if (isText) return table.idOfText(nameOf(text(field)));
+    if (field.part === "address") to = beforePort(line, from, to);
+    return table.idOf(line, from, to);
   }
 
   return {
     open,
     isRequest: () => true,
     time: () => readTime(line, starts[first!.index]!, ends[second!.index]!),
-    client(table) {
-      if (key === undefined) return table.idOfText("all");
-      const from = starts[key.index]!;
-      let to = ends[key.index]!;
-      if (to === from || (to === from + 1 && line[from] === HYPHEN)) return NOBODY;
-      const isText = key.part === "method" || key.part === "url" ||
-        (quotes === "doubled" && line.subarray(from, to).includes(QUOTE));
-      if (isText) return table.idOfText(nameOf(text(key)));
-      if (key.part === "address") to = beforePort(line, from, to);
-      return table.idOf(line, from, to);
-    },
+    client: key === undefined
+      ? (table) => table.idOfText("all")
+      : forwarded.length === 0
+      ? (table) => clientIn(key, table)
+      : (table) => clientBehind([key, ...forwarded], table, clientIn),
     text,
     all: () =>
       Object.fromEntries(
-        columns.flatMap((name, index) => {
+        columns.slice(0, found).flatMap((column, index) => {
+          const name = columnName(column);
           const value = text({ name, index, part: "whole" })!;
           if (name !== "request") return [[name, value]];
           const [method = "", url = ""] = value.split(" ", 2);
@@ -119,36 +233,72 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   };
 }
 
-/** The end of a quoted field; -1 if it has none. */
+/** The client: the first column that names one which is no proxy, or else the last one. */
+function clientBehind(
+  fields: readonly Field[],
+  table: KeyTable,
+  clientIn: (field: Field, table: KeyTable) => number,
+): number {
+  let client = NOBODY;
+  for (const field of fields) {
+    const id = clientIn(field, table);
+    if (id === NOBODY) continue;
+    client = id;
+    if (id < 0 || !table.isProxy(id)) break;
+  }
+  return client;
+}
+
+/** Where a column begins behind the text before it; -1 if another text stands there. */
+function begin({ before, isQuoted }: Place, bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  for (let index = 0; index < before.length; index++) {
+    const byte = before[index]!;
+    if (bytes[at] !== byte || at >= to) return -1;
+    at++;
+    if (byte !== SPACE) continue;
+    while (at < to && bytes[at] === SPACE) at++;
+    if (at === to) return -1;
+  }
+  return !isQuoted || bytes[at] === QUOTE || bytes[at] === HYPHEN ? at : -1;
+}
+
+/** The end of a quoted column, where a backslash stands before a quote inside; -1 if it has none. */
 function closingQuote(
   bytes: Buffer,
   from: number,
   to: number,
-  mark: number,
-  isEscaped: boolean,
+  after: number,
   isRequest: boolean,
 ): number {
   for (let at = from; at < to; at++) {
     const byte = bytes[at]!;
-    if (byte === BACKSLASH && isEscaped) at++;
+    if (byte === BACKSLASH) at++;
     else if (byte === QUOTE) {
-      if (!isEscaped && bytes[at + 1] === QUOTE) at++;
       // Old servers left quotes in URLs as they were: a request ends where a status follows.
-      else if (at + 1 === to) return isRequest ? -1 : at;
-      else if (bytes[at + 1] === mark && (!isRequest || isStatus(bytes, at + 2, to, mark))) {
-        return at;
-      }
+      if (at + 1 === to) return isRequest ? -1 : at;
+      if (bytes[at + 1] !== after && after !== -1) continue;
+      if (!isRequest || isStatus(bytes, at + 2, to, after)) return at;
     }
   }
   return -1;
 }
 
-/** Whether a field is a status: up to three digits, or a hyphen. */
-function isStatus(bytes: Buffer, from: number, to: number, mark: number): boolean {
-  let at = from;
+/** The end of a quoted column, where a quote inside is written twice; -1 if it has none. */
+function doubledQuote(bytes: Buffer, from: number, to: number, after: number): number {
+  for (let at = from; at < to; at++) {
+    if (bytes[at] !== QUOTE) continue;
+    if (bytes[at + 1] === QUOTE) at++;
+    else if (at + 1 === to || bytes[at + 1] === after) return at;
+  }
+  return -1;
+}
+
+/** Whether a column is a status: up to three digits, or a hyphen; HAProxy writes -1 for none. */
+function isStatus(bytes: Buffer, from: number, to: number, after: number): boolean {
+  let at = bytes[from] === HYPHEN ? from + 1 : from;
   while (at < to && at < from + 3 && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
-  if (at === from && bytes[at] === HYPHEN) at++;
-  return at > from && (at === to || bytes[at] === mark);
+  return at > from && (at === to || bytes[at] === after);
 }
 
 /** Where an address ends: 192.0.2.7:80, [2001:db8::1]:80. */
@@ -165,7 +315,7 @@ function nameOf(text: string | undefined): string {
   return text === undefined || text === "-" ? "" : text;
 }
 
-function objectFields({ time, key, requires }: Layout): LineFields {
+function objectFields({ time, key, forwarded, requires }: Layout): LineFields {
   const scratch = new Uint8Array(256);
   const encoder = new TextEncoder();
   let object: unknown;
@@ -174,6 +324,12 @@ function objectFields({ time, key, requires }: Layout): LineFields {
   function valueOf({ name }: Field): unknown {
     const value = valueAt(object, name);
     return value === null || value === "" || value === "-" ? undefined : value;
+  }
+
+  /** The id of the client that a value names. */
+  function clientIn(field: Field, table: KeyTable): number {
+    const name = textOf(valueOf(field)) ?? "";
+    return table.idOfText(field.part === "address" ? name.replace(PORT_REGEXP, "$1$2") : name);
   }
 
   return {
@@ -197,9 +353,8 @@ function objectFields({ time, key, requires }: Layout): LineFields {
     },
     client(table) {
       if (key.length === 0) return table.idOfText("all");
-      const field = key.find((field) => valueOf(field) !== undefined);
-      const name = textOf(field && valueOf(field)) ?? "";
-      return table.idOfText(field?.part === "address" ? name.replace(PORT_REGEXP, "$1$2") : name);
+      const named = key.find((field) => valueOf(field) !== undefined);
+      return clientBehind(named === undefined ? forwarded : [named, ...forwarded], table, clientIn);
     },
     text: (field) => textOf(valueOf(field)),
     all: () =>

@@ -8,9 +8,9 @@
 
 import { Buffer } from "node:buffer";
 
-import { addressKey } from "../../http/http.ts";
+import { clientOfList } from "./client_of_list.ts";
 import { keyTable, LONGEST_KEY, NOBODY } from "./key_table.ts";
-import { type Field, FORMS, type Layout, type LogFormat } from "./layout.ts";
+import { type Field, type Layout, type LogFormat } from "./layout.ts";
 import { lineTest } from "./conditions.ts";
 import { lineFields } from "./line_fields.ts";
 import { requestMarks } from "./request_marks.ts";
@@ -38,6 +38,8 @@ export interface ColumnOptions {
 export interface ReadLogOptions {
   /** The form of the lines; by default the form that reads most of the first lines. */
   readonly format?: LogFormat | undefined;
+  /** The pattern of the lines, as nginx's `log_format` or Apache's `LogFormat` defines it. */
+  readonly pattern?: string | undefined;
   /** Which columns hold the time and the client, in any case of letters. */
   readonly columns?: ColumnOptions | undefined;
   /**
@@ -47,6 +49,12 @@ export interface ReadLogOptions {
    * and counted.
    */
   readonly key?: string | ((record: LogRecord) => string) | undefined;
+  /**
+   * The proxies in front of the server, beside private addresses, as `trustedProxies` of the HTTP
+   * adapters names them. Of a list of forwarded addresses the client is the right-most one that is
+   * neither private nor a proxy's. Default none.
+   */
+  readonly proxies?: readonly string[] | undefined;
   /**
    * Units that a request took: columns, which are summed, or a function; default 1. A line on which
    * one of the columns is missing or empty, or whose sum is no positive integer, is no entry.
@@ -100,12 +108,13 @@ function layoutParser(
   const keyOf = typeof key === "function" ? key : undefined;
   const costOf = typeof cost === "function" ? cost : undefined;
   const { network, where, request } = layout;
-  const table = keyTable();
+  const addresses = network === undefined ? undefined : clientOfList(network, layout.proxies);
+  const table = keyTable(layout.forwarded.length === 0 ? undefined : addresses?.hasOnlyProxies);
   const usesRecord = keyOf !== undefined || costOf !== undefined;
   const fields = lineFields(layout, usesRecord);
   const isWanted = where.length === 0 ? undefined : lineTest(where, fields.text);
   const marking = request && requestMarks(request, fields.text);
-  const hasComments = FORMS[layout.format].directives === true;
+  const hasComments = layout.directives;
   const header = Buffer.from(hasComments ? "#" : layout.header, "latin1");
   const headerStart = header[0] ?? -1;
   let ats = new Float64Array(1 << 12);
@@ -214,21 +223,10 @@ function layoutParser(
       client: clients.slice(0, count),
       cost: isOne ? undefined : costs.slice(0, count),
       marks: marking && marks.slice(0, count),
-      keys: keyOf !== undefined || network === undefined
-        ? keys
-        : keys.map((name) => clientKey(name, network)),
+      keys: keyOf !== undefined || addresses === undefined ? keys : keys.map(addresses.keyOf),
       ...{ restarts, lines, headers, ...left, firstUnread, seen: marking?.take() },
     };
   };
-}
-
-/**
- * The key of a client. A list of forwarded addresses is its last one, which the log's own server
- * appended; a name stays as it is.
- */
-function clientKey(name: string, network: number): string {
-  const last = name.slice(name.lastIndexOf(",") + 1).trim();
-  return addressKey(last, network) ?? name;
 }
 
 function namesOf(fields: readonly Field[]): string {

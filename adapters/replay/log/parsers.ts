@@ -8,12 +8,11 @@ import { Worker } from "node:worker_threads";
 import { workerProgram } from "../../../core/application_support.ts";
 import type { Layout } from "./layout.ts";
 import { blockParser, type ReadLogOptions } from "./parse_block.ts";
-import type { Columns } from "./trace.ts";
+import type { Columns, ParserClients } from "./trace.ts";
 
 /** A reader of blocks: this thread, or another one. */
 export interface Parser {
-  /** The trace's id of each client, by the parser's own id. */
-  readonly ids: number[];
+  readonly clients: ParserClients;
   parse(block: Uint8Array, layout: Layout): Promise<Columns>;
   close(): Promise<unknown>;
 }
@@ -22,7 +21,7 @@ export interface Parser {
 export function ownParser(options: ReadLogOptions): Parser {
   const parse = blockParser(options);
   return {
-    ids: [],
+    clients: { keys: [], ids: [] },
     parse: async (block, layout) => await parse(block, layout),
     close: () => Promise.resolve(),
   };
@@ -35,7 +34,7 @@ export function parserThread(): Parser {
   worker.on("message", (columns: Columns) => waiting.shift()?.resolve(columns));
   worker.on("error", (error) => waiting.splice(0).forEach(({ reject }) => reject(error)));
   return {
-    ids: [],
+    clients: { keys: [], ids: [] },
     parse: (block, layout) =>
       new Promise((resolve, reject) => {
         waiting.push({ resolve, reject });

@@ -9,13 +9,16 @@ import {
   integerFrom,
   type OptionNames,
 } from "../../../core/application_support.ts";
+import { clientAddress } from "../../http/http.ts";
 import { readConditions } from "./conditions.ts";
-import { sectionsOf } from "./find_layout.ts";
+import { findLayout, sectionsOf } from "./find_layout.ts";
+import { recordJoiner } from "./join_records.ts";
 import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
 import { nothingRead, SHOWN_COLUMNS } from "./unreadable_log.ts";
 import { type ReadLogOptions, SHOWN_LINES } from "./parse_block.ts";
 import { ownParser, type Parser, parserThread } from "./parsers.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
+import { columnName, readPattern } from "./read_pattern.ts";
 import { bothSeen } from "./request_marks.ts";
 import { spreadSeconds } from "./spread_seconds.ts";
 import {
@@ -27,6 +30,7 @@ import {
   type TraceBuilder,
   traceBuilder,
 } from "./trace.ts";
+import { unwrapLines } from "./unwrap_lines.ts";
 
 /** The options of `readTrace`. */
 export interface ReadTraceOptions extends ReadLogOptions {
@@ -51,8 +55,10 @@ export type ReadSoFar = Pick<LogFacts, "bytes" | "lines">;
 
 const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
   format: true,
+  pattern: true,
   columns: true,
   key: true,
+  proxies: true,
   cost: true,
   where: true,
   marks: true,
@@ -144,7 +150,7 @@ export async function readTrace(
       for await (
         const { columns, facts, parser, layout } of readColumns(log, name, rest, parsers, size)
       ) {
-        addColumns(trace, parser.ids, columns);
+        addColumns(trace, parser.clients, columns);
         trace.log = withFacts(trace.log, facts);
         isCoarse &&= layout.isCoarse;
         onProgress?.(trace.log);
@@ -181,6 +187,7 @@ function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
     firstUnread: [...one.firstUnread, ...other.firstUnread].slice(0, SHOWN_LINES),
     formats: [...new Set([...one.formats, ...other.formats])],
     keys: [...new Set([...one.keys, ...other.keys])],
+    hasLists: one.hasLists || other.hasLists,
     columns: [...new Set([...one.columns, ...other.columns])].slice(0, SHOWN_COLUMNS),
     resolution: Math.max(one.resolution, other.resolution),
     where: [...new Set([...one.where, ...other.where])],
@@ -191,7 +198,7 @@ function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
 
 const NO_FACTS: LogFacts = {
   ...{ lines: 0, bytes: 0, unread: 0, firstUnread: [], unnamed: 0, others: 0 },
-  ...{ formats: [], keys: [], columns: [], resolution: 1, where: [], leftOut: 0 },
+  ...{ formats: [], keys: [], hasLists: false, columns: [], resolution: 1, where: [], leftOut: 0 },
 };
 
 /** Columns, and what they were read from. */
@@ -231,8 +238,18 @@ async function* readColumns(
     return { columns, facts: { ...facts, firstUnread }, ...from };
   }
 
-  for await (const block of readBlocks(text, wanted)) {
-    for (const { bytes, ...section } of sectionsOf(block, layout, wanted)) {
+  const joiner = recordJoiner(wanted.maxLine);
+  async function* blocks(): AsyncGenerator<Uint8Array> {
+    for await (const block of unwrapLines(readBlocks(text, wanted))) {
+      layout ??= findLayout(block, wanted);
+      yield layout.hasQuotes ? joiner.join(block) : block;
+    }
+    const rest = joiner.rest();
+    if (rest.length > 0) yield rest;
+  }
+
+  for await (const block of blocks()) {
+    for (const { bytes, ...section } of sectionsOf(block, layout!, wanted)) {
       const own = layout = section.layout;
       const parser = parsers[turn++ % parsers.length]!;
       const reading = parser.parse(bytes, own).then((columns): ReadColumns => ({
@@ -256,14 +273,17 @@ function factsOf(columns: Columns, layout: Layout, bytes: number): Omit<LogFacts
   return {
     ...{ lines: lines - headers, bytes, unread, firstUnread, unnamed, others, leftOut, seen },
     formats: [layout.format],
-    keys: layout.key.map(({ name }) => name),
-    columns: layout.columns.slice(0, SHOWN_COLUMNS),
+    keys: [...layout.key, ...layout.forwarded].map(({ name }) => name),
+    hasLists: layout.hasLists,
+    columns: layout.columns.slice(0, SHOWN_COLUMNS).map(columnName),
     resolution: 1,
   };
 }
 
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
-  const { format, columns = {}, key, cost = [], marks = false, maxLine = MAX_LINE } = options;
+  const { format, pattern, columns = {}, key, cost = [], proxies = [] } = options;
+  const { marks = false, maxLine = MAX_LINE } = options;
+  clientAddress({ trustedProxies: proxies });
   if (format !== undefined && !FORMAT_NAMES.includes(format)) {
     const rule = `format must be one of ${FORMAT_NAMES.join(", ")}`;
     throw new TypeError(errorMessage("read a log", rule, format));
@@ -271,9 +291,11 @@ function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
   return {
     name,
     format,
+    pattern: pattern === undefined ? undefined : readPattern(pattern),
     time: columns.time,
     key: typeof key === "string" ? key : undefined,
     host: columns.host,
+    proxies,
     cost: typeof cost === "function" ? [] : [cost].flat(),
     where: readConditions(options.where),
     marks,

@@ -1,7 +1,7 @@
 /*
  * The times that logs write, read from bytes. The shape of a time says how to read it:
  *
- *   22/Dec/2016:22:32:31 +0300    the Common Log Format
+ *   22/Dec/2016:22:32:31 +0300    the Common Log Format; a fraction may follow the seconds
  *   2016-12-22T19:32:31.250Z      ISO 8601; a space or tab for the T, no zone for UTC
  *   2016/12/22 19:32:31           Go's
  *   1482435151.250                seconds, milliseconds, microseconds or nanoseconds since 1970
@@ -44,8 +44,7 @@ function inRange(at: number): number {
 function commonTime(bytes: Uint8Array, from: number, to: number): number {
   const code = (bytes[from + 3]! << 16 | bytes[from + 4]! << 8 | bytes[from + 5]!) | 0x202020;
   const date = dateOf(digits(bytes, from + 7, 4), MONTHS.indexOf(code) + 1, digits(bytes, from, 2));
-  const zone = to - from === 20 ? 0 : to - from === 26 ? zoneOf(bytes, from + 21, to) : NaN;
-  return wholeOr(date + clockOf(bytes, from + 12) - zone);
+  return wholeOr(date + clockOf(bytes, from + 12) + restOf(bytes, from + 20, to));
 }
 
 function isoTime(bytes: Uint8Array, from: number, to: number): number {
@@ -54,7 +53,12 @@ function isoTime(bytes: Uint8Array, from: number, to: number): number {
     digits(bytes, from + 5, 2),
     digits(bytes, from + 8, 2),
   );
-  let at = from + 19;
+  return wholeOr(date + clockOf(bytes, from + 11) + restOf(bytes, from + 19, to));
+}
+
+/** The fraction after the seconds, less the zone, in milliseconds. */
+function restOf(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
   let thousandths = 0;
   // A comma beyond the end is the separator of a CSV.
   if (at < to && (bytes[at] === 0x2e || bytes[at] === 0x2c)) {
@@ -64,9 +68,9 @@ function isoTime(bytes: Uint8Array, from: number, to: number): number {
       thousandths += unit * (bytes[at]! - 0x30);
     }
   }
-  if (bytes[at] === 0x20 && at + 6 <= to) at++;
-  const zone = at === to || (at === to - 1 && bytes[at] === 0x5a) ? 0 : zoneOf(bytes, at, to);
-  return wholeOr(date + clockOf(bytes, from + 11) + thousandths - zone);
+  if (bytes[at] === 0x20 && at + 4 <= to) at++;
+  const isUtc = at >= to || (at === to - 1 && bytes[at] === 0x5a);
+  return thousandths - (isUtc ? 0 : zoneOf(bytes, at, to));
 }
 
 function dayTime(bytes: Uint8Array, from: number): number {

@@ -50,6 +50,8 @@ export interface LogFacts {
   readonly formats: readonly string[];
   /** The columns that distinguished clients; without any, all requests count as one client's. */
   readonly keys: readonly string[];
+  /** Whether clients were found among forwarded addresses. */
+  readonly hasLists: boolean;
   /** The columns that there are, or the paths of values in objects; the first 40. */
   readonly columns: readonly string[];
   /**
@@ -156,16 +158,28 @@ export function traceBuilder(maxClients: number): TraceBuilder {
   };
 }
 
-/**
- * Adds columns to a trace.
- *
- * @param ids The trace's id for each of the parser's ids; it grows.
- */
-export function addColumns(trace: TraceBuilder, ids: number[], columns: Columns): void {
-  if (columns.restarts) ids.length = 0;
-  for (const key of columns.keys) ids.push(idOf(trace, key));
+/** The clients that a parser has met. A trace has those of them that made a request. */
+export interface ParserClients {
+  readonly keys: string[];
+  /** The trace's ids of them; -1 before their first requests. */
+  readonly ids: number[];
+}
+
+/** Adds columns to a trace; `clients` grows. */
+export function addColumns(trace: TraceBuilder, clients: ParserClients, columns: Columns): void {
+  const { keys, ids } = clients;
+  if (columns.restarts) keys.length = ids.length = 0;
+  for (const key of columns.keys) {
+    keys.push(key);
+    ids.push(-1);
+  }
   const { client } = columns;
-  for (let row = 0; row < client.length; row++) client[row] = ids[client[row]!]!;
+  for (let row = 0; row < client.length; row++) {
+    const own = client[row]!;
+    let id = ids[own]!;
+    if (id === -1) id = ids[own] = idOf(trace, keys[own]!);
+    client[row] = id;
+  }
   addRows(trace, columns);
 }
 

@@ -24,21 +24,28 @@ const FLAGS = {
 export function noLayout(
   sample: Buffer,
   shapes: readonly Shape[],
-  { name, format, time }: LayoutOptions,
+  { name, format, pattern, time }: LayoutOptions,
 ): TypeError {
   const kind = strangeKind(sample);
   if (kind !== undefined) return new TypeError(`Cannot read ${name} as ${kind}`);
-  const columns = shapes.filter(({ format }) => FORMS[format].columns === undefined)
+  const columns = shapes.filter(isNamedByLog)
     .map(({ columns }) => columns)
     .reduce((most, columns) => columns.length > most.length ? columns : most, []);
   if (columns.length > 1 && columns.every(isColumnName)) {
     return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
   }
-  const forms = format === undefined
+  const forms = pattern !== undefined
+    ? "the given pattern"
+    : format === undefined
     ? `one of the formats ${FORMAT_NAMES.join(", ")}`
     : `the format ${format}`;
   const lines = sample.toString("utf8").split(/\r?\n/).filter((line) => line !== "");
   return new TypeError(`Cannot read ${name} as its lines must have ${forms}:${shown(lines)}`);
+}
+
+/** Whether the log itself names its columns. */
+export function isNamedByLog({ format }: Pick<Shape, "format">): boolean {
+  return format !== "pattern" && FORMS[format]?.patterns === undefined;
 }
 
 /** The error of an option that names a column that is not there. */
@@ -86,7 +93,7 @@ export function nothingRead(
   const reasons = firstUnread.map(({ line, text, reason }) =>
     `\n  line ${line}: ${formatValue(safeText(text))}: ${reason}`
   );
-  const hint = FORMS[format].columns === undefined
+  const hint = isNamedByLog({ format })
     ? `${own}; name those of the time and the client with ${FLAGS.time} and ${FLAGS.key}`
     : `the formats are ${FORMAT_NAMES.join(", ")}`;
   return new TypeError(

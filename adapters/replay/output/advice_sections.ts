@@ -8,6 +8,7 @@ import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { rulesOf, typescriptOf } from "./advice_snippets.ts";
 import { checkAdvice } from "./check_report.ts";
 import { count, instantText, safeText } from "./format_numbers.ts";
+import { clientLines } from "./log_notes.ts";
 import { needBars } from "./need_bars.ts";
 import { needPlot } from "./plots/need_plot.ts";
 import type { Section } from "./section.ts";
@@ -20,7 +21,7 @@ export function adviceSections(advice: Advice): readonly Section[] {
   checkAdvice(advice);
   const [all, ...special] = advice.parts;
   return [
-    { kind: "note", lines: [summaryOf(advice)] },
+    { kind: "note", lines: [summaryOf(advice), ...clientLines(advice.log)] },
     ...partSections(all!, "Advice"),
     ...special.flatMap((part) => partSections(part, TITLES[part.part])),
     { heading: "To paste", title: "TypeScript", code: typescriptOf(advice) },

@@ -3,9 +3,9 @@
  * such a log cannot tell.
  */
 
-import { FORMAT_NAMES, FORMS, type LogFormat } from "../log/layout.ts";
+import { FORMAT_NAMES, type LogFormat } from "../log/layout.ts";
 import type { LogFacts } from "../log/trace.ts";
-import { columnsText } from "../log/unreadable_log.ts";
+import { columnsText, isNamedByLog } from "../log/unreadable_log.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import { count, counted, percent, safeText } from "./format_numbers.ts";
 
@@ -14,6 +14,7 @@ export function notes(report: ReplayReport): readonly string[] {
   const { backSteps, untracked, log } = report;
   const isShown = log !== undefined && log.unread > 0 && unreadLines(report).length === 0;
   return [
+    ...clientLines(log),
     ...filterLines(log),
     ...(isShown ? [unreadText(log)] : []),
     ...(log === undefined ? [] : [...skippedLines(log), ...secondLines(report, log)]),
@@ -26,6 +27,17 @@ export function notes(report: ReplayReport): readonly string[] {
         "clients beyond the maximum number.",
       ]
       : []),
+  ];
+}
+
+/** Which columns name the client, and which of several addresses is taken. */
+export function clientLines(log: ReplayReport["log"]): readonly string[] {
+  if (log === undefined || log.keys.length === 0) return [];
+  const names = log.keys.map((key) => safeText(key)).join(", ");
+  if (!log.hasLists) return [`The clients are those in the column ${names}.`];
+  return [
+    `The client of a request is the right-most address in ${names} that is neither private nor a ` +
+    "proxy named by --proxies.",
   ];
 }
 
@@ -85,7 +97,7 @@ export function unreadLines({ log }: Pick<ReplayReport, "log">): readonly string
     `line ${count(line)}: ${safeText(text)}: ${reason}`
   );
   const isTable = log.formats.some((format) =>
-    FORMS[format as LogFormat]?.columns === undefined && log.columns.length > 0
+    isNamedByLog({ format: format as LogFormat }) && log.columns.length > 0
   );
   const hint = isTable
     ? `The columns are ${columnsText(log.columns)}; --time and --key choose others.`

@@ -49,7 +49,7 @@ describe("tidegate replay", () => {
     assert.equal(complaints, "");
     assert.ok(printed.includes(
       "\n1 of 9 lines could not be read as common.\n" +
-        "line 9: nonsense: it is not in the format common\nReplay knows these formats: common, vhost, ",
+        "line 9: nonsense: it is not in the format common\nReplay knows these formats: vhost, common, ",
     ));
     assert.match(
       printed,
@@ -231,7 +231,7 @@ describe("tidegate replay", () => {
     [
       "noise.log",
       RULE,
-      /^Cannot read .*noise\.log as its lines must have one of the formats common, /,
+      /^Cannot read .*noise\.log as its lines must have one of the formats vhost, common, /,
     ],
     ["nowhere.log", RULE, /nowhere\.log/],
     ["", RULE, /^Cannot replay .* as it must be a file or a pipe: it is a directory$/],

@@ -19,7 +19,8 @@ async function entriesOf(text: TextSource, options?: ReadLogOptions): Promise<Lo
 }
 
 const FORMATS = [
-  ...["common", "vhost", "epa", "envoy", "alb", "json", "w3c", "cloudfront", "tsv", "csv"] as const,
+  ...["vhost", "common", "envoy", "alb", "haproxy", "s3", "squid"] as const,
+  ...["json", "w3c", "cloudfront", "tsv", "csv"] as const,
 ];
 describe("readLog", () => {
   test("names the fields of the combined form", async () => {

@@ -59,7 +59,7 @@ export const FIXTURES: readonly Fixture[] = [
   },
   {
     what: "EPA's form, with quotes in URLs",
-    format: "epa",
+    format: "common",
     text: '141.243.1.172 [29:23:53:25] "GET /Software.html HTTP/1.0" 200 1497\n' +
       'query2.lycos.cs.cmu.edu [29:23:53:36] "GET /Consumer.html HTTP/1.0" 200 1325\n' +
       'tanuki.twics.com [30:00:10:12] "GET /docs/"quoted" HTTP/1.0" 404 -\n' +
@@ -268,11 +268,11 @@ export const FIXTURES: readonly Fixture[] = [
     ]],
   },
   {
-    what: "addresses that Envoy forwarded, of which the last is its own word",
+    what: "addresses that Envoy forwarded, of which the last is a private proxy",
     format: "envoy",
     text: '[2016-04-15T20:17:00.310Z] "GET / HTTP/2" 200 - 154 0 226 100 "6.6.6.6, 10.0.35.28" ' +
       '"nsq2http" "cc21d9b0" "locations" "tcp://10.0.2.1:80"\n',
-    entries: [[at(2016, 3, 15, 20, 17, 0, 310), "10.0.35.28"]],
+    entries: [[at(2016, 3, 15, 20, 17, 0, 310), "6.6.6.6"]],
   },
   {
     what: "NASA's TSV, of seconds",
@@ -295,5 +295,182 @@ export const FIXTURES: readonly Fixture[] = [
     options: { columns: { time: "When", host: "who, then" } },
     text: '"when","who, then"\n"2023-11-16T18:15:46Z","a ""b"", c"\n1700158546,""\n',
     entries: [[at(2023, 10, 16, 18, 15, 46), 'a "b", c']],
+  },
+  // Lines of https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html
+  {
+    what: "AWS S3, from its documentation",
+    format: "s3",
+    text: "79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be awsexamplebucket1 " +
+      "[06/Feb/2019:00:00:38 +0000] 192.0.2.3 " +
+      "79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be 3E57427F3EXAMPLE " +
+      'REST.GET.VERSIONING - "GET /awsexamplebucket1?versioning HTTP/1.1" 200 - 113 - 7 - "-" ' +
+      '"S3Console/0.4" - s9lzHYrFp76ZVxRcpX9+5cjAnEH2ROuNkd2BHfIa6UkFVdtjf5mKR3/eTPFvsiP/XV/VLi31234= ' +
+      "SigV2 ECDHE-RSA-AES128-GCM-SHA256 AuthHeader awsexamplebucket1.s3.us-west-1.amazonaws.com " +
+      "TLSV1.1\n",
+    entries: [[at(2019, 1, 6, 0, 0, 38), "192.0.2.3"]],
+  },
+  // The first two of https://docs.haproxy.org/2.8/configuration.html#8.2.3 and haproxy/logs.md in
+  // github.com/adrianlzt/cerebro, the third of github.com/logstash-plugins/logstash-patterns-core
+  {
+    what: "HAProxy, with captured headers, a request that ended early, and syslog",
+    format: "haproxy",
+    text: "haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 " +
+      '10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1"\n' +
+      "<30>Jun 27 21:43:42 haproxy[22021]: 8.6.7.10:55480 [27/Jun/2019:21:42:38.916] public_ssl~ " +
+      "be_http/srva 0/0/0/-1/63387    504 194 - - sH-- 15/13/10/0/0 0/0 " +
+      '"PATCH /api/upload/4ddad61736a6 HTTP/1.1"\n' +
+      "Dec  9 13:01:26 localhost haproxy[28029]: 127.0.0.1:39759 [09/Dec/2013:12:59:46.633] " +
+      "loadbalancer default/instance8 0/51536/1/48082/99627 200 83285 - - ---- 87/87/87/1/0 0/67 " +
+      '{77.24.148.74} "GET /path/to/image HTTP/1.1"\n',
+    entries: [
+      [at(2009, 1, 6, 12, 14, 14, 655), "10.0.1.2"],
+      [at(2019, 5, 27, 21, 42, 38, 916), "8.6.7.10"],
+      [at(2013, 11, 9, 12, 59, 46, 633), "127.0.0.1"],
+    ],
+  },
+  // test/code/plugins/squid_log_parser_plugintest.rb in github.com/microsoft/OMS-Agent-for-Linux,
+  // and github.com/logstash-plugins/logstash-patterns-core
+  {
+    what: "Squid",
+    format: "squid",
+    text: "1486686388.768      0 10.1.1.4 TCP_MISS/200 2965 GET cache_object://localhost/5min - " +
+      "HIER_NONE/- text/plain\n" +
+      "1525344856.899  16867 10.170.72.111 TCP_TUNNEL/200 6256 CONNECT " +
+      "logs.ap-southeast-2.amazonaws.com:443 - HIER_DIRECT/53.140.206.134 -\n",
+    entries: [
+      [1_486_686_388_768, "10.1.1.4"],
+      [1_525_344_856_899, "10.170.72.111"],
+    ],
+  },
+  // The lines of nginx are of _posts/2020-01-11-id-docker-log-container.md in
+  // github.com/ametdoohan/ametdoohan.github.io, as https://docs.docker.com/engine/logging/drivers/json-file/
+  // writes lines
+  {
+    what: "nginx in Docker, with an error between",
+    format: "common",
+    text: String
+      .raw`{"log":"172.17.0.1 - - [11/Jan/2020:04:51:33 +0000] \"GET / HTTP/1.1\" 200 612 \"-\" \"curl/7.29.0\" \"-\"\n","stream":"stdout","time":"2020-01-11T04:51:33.111111111Z"}
+{"log":"2020/01/11 05:14:07 [error] 6#6: *2 open() \"/usr/share/nginx/html/favicon.ico\" failed\n","stream":"stderr","time":"2020-01-11T05:14:07.2Z"}
+{"log":"192.168.1.2 - - [11/Jan/2020:05:14:07 +0000] \"GET /favicon.ico HTTP/1.1\" 404 555 ","stream":"stdout","time":"2020-01-11T05:14:07.3Z"}
+{"log":"\"http://192.168.1.6:8080/\" \"Mozilla/5.0\" \"-\"\n","stream":"stdout","time":"2020-01-11T05:14:07.3Z"}
+`,
+    entries: [
+      [at(2020, 0, 11, 4, 51, 33), "172.17.0.1"],
+      [at(2020, 0, 11, 5, 14, 7), "192.168.1.2"],
+    ],
+  },
+  {
+    what: "forwarded addresses in the first column, as many as there are",
+    format: "common",
+    text: '203.0.113.7, 10.0.0.1 - - [28/Nov/2026:02:00:01 +0000] "GET / HTTP/1.1" 200 12\n' +
+      '6.6.6.6, 203.0.113.8, 10.0.0.1, 10.0.0.2 - - [28/Nov/2026:02:00:02 +0000] "GET / HTTP/1.1" 200 1\n' +
+      '2001:db8::7 - - [28/Nov/2026:02:00:03 +0000] "GET / HTTP/1.1" 200 12\n',
+    entries: [
+      [at(2026, 10, 28, 2, 0, 1), "203.0.113.7"],
+      [at(2026, 10, 28, 2, 0, 2), "203.0.113.8"],
+      [at(2026, 10, 28, 2, 0, 3), "2001:db8::/64"],
+    ],
+  },
+  {
+    what: "forwarded addresses before the proxy's, and a named proxy",
+    format: "vhost",
+    options: { proxies: ["198.51.100.0/24"] },
+    text:
+      '203.0.113.7, 198.51.100.4 10.0.0.9 - - [28/Nov/2026:02:00:01 +0000] "GET / HTTP/1.1" 200 1\n' +
+      '203.0.113.9 10.0.0.9 - - [28/Nov/2026:02:00:01 +0000] "GET / HTTP/1.1" 200 1\n' +
+      '6.6.6.6 192.0.2.1 - - [28/Nov/2026:02:00:02 +0000] "GET / HTTP/1.1" 200 1\n',
+    entries: [
+      [at(2026, 10, 28, 2, 0, 1), "203.0.113.7"],
+      [at(2026, 10, 28, 2, 0, 1), "203.0.113.9"],
+      [at(2026, 10, 28, 2, 0, 2), "192.0.2.1"],
+    ],
+  },
+  {
+    what: "nginx's main form, which ends with the forwarded addresses",
+    format: "common",
+    text:
+      '10.0.0.9 - - [28/Nov/2026:02:00:01 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8" "203.0.113.7"\n' +
+      '10.0.0.9 - - [28/Nov/2026:02:00:02 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8" "-"\n' +
+      '192.0.2.1 - - [28/Nov/2026:02:00:03 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8" "6.6.6.6"\n',
+    entries: [
+      [at(2026, 10, 28, 2, 0, 1), "203.0.113.7"],
+      [at(2026, 10, 28, 2, 0, 2), "10.0.0.9"],
+      [at(2026, 10, 28, 2, 0, 3), "192.0.2.1"],
+    ],
+  },
+  {
+    what: "JSON with a proxy and the addresses that it forwarded",
+    format: "json",
+    text: '{"time":1,"remote_addr":"10.0.0.9","http_x_forwarded_for":"6.6.6.6, 203.0.113.7"}\n' +
+      '{"time":2,"remote_addr":"192.0.2.1","http_x_forwarded_for":"6.6.6.6"}\n',
+    entries: [[1_000, "203.0.113.7"], [2_000, "192.0.2.1"]],
+  },
+  {
+    what: "user names with spaces, and times with fractions",
+    format: "common",
+    text: '192.0.2.7 - Ada Lovelace [22/Dec/2016:22:32:31.250 +0300] "GET / HTTP/1.1" 200 3279\n' +
+      '192.0.2.8 - - [22/Dec/2016:22:32:31.999999 +0300] "GET / HTTP/1.1" 200 3279\n',
+    entries: [
+      [at(2016, 11, 22, 19, 32, 31, 250), "192.0.2.7"],
+      [at(2016, 11, 22, 19, 32, 31, 999), "192.0.2.8"],
+    ],
+  },
+  {
+    what: "a CSV with line breaks in its fields",
+    format: "csv",
+    text: 'time,agent,client\r\n1000,"a\r\nb, ""c""\n",ada\r\n1001,5" disk,bob\r\n1002,"d",ada\r\n',
+    entries: [[1_000_000, "ada"], [1_001_000, "bob"], [1_002_000, "ada"]],
+  },
+  // https://nginx.org/en/docs/http/ngx_http_log_module.html
+  {
+    what: "nginx's own example of a log_format, pasted",
+    format: "pattern",
+    options: {
+      pattern: `log_format compression '$remote_addr - $remote_user [$time_local] '
+                       '"$request" $status $bytes_sent '
+                       '"$http_referer" "$http_user_agent" "$gzip_ratio"';`,
+    },
+    text:
+      '192.0.2.7 - ada b [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3 "-" "curl" "2.5"\n',
+    entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
+  },
+  // https://gist.github.com/zx1986/8dd3bbe998e5fd71fcdc10dccec61732
+  {
+    what: "a log_format with names before its values, pasted",
+    format: "pattern",
+    options: {
+      pattern: `log_format main '"$time_local" client=$remote_addr '
+        'host=$host '
+        'method=$request_method request="$request" '
+        'request_length=$request_length '
+        'status=$status';`,
+    },
+    text: '"22/Dec/2016:22:32:31 +0300" client=192.0.2.7 host=a.example method=GET ' +
+      'request="GET / HTTP/1.1" request_length=71 status=200\n',
+    entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
+  },
+  // https://httpd.apache.org/docs/2.4/mod/mod_log_config.html
+  {
+    what: "Apache's LogFormat, pasted, with a time of several parts",
+    format: "pattern",
+    options: {
+      pattern: String
+        .raw`LogFormat "%v:%p %h %l %u [%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t] \"%r\" %>s %O \"%{User-Agent}i\"" vhost`,
+    },
+    text:
+      'a.example:443 192.0.2.7 - ada b [22/Dec/2016 22:32:31.250 +0300] "GET /a\\"b HTTP/1.1" ' +
+      '200 3 "curl"\n',
+    entries: [[at(2016, 11, 22, 19, 32, 31, 250), "192.0.2.7"]],
+  },
+  {
+    what: "Apache's form with forwarded addresses, and a time without brackets",
+    format: "pattern",
+    options: { pattern: String.raw`%{%Y-%m-%d %H:%M:%S}t %{X-Forwarded-For}i %a %U%q %s` },
+    text: "2016-12-22 22:32:31 203.0.113.7, 10.0.0.1 10.0.0.2 /a?b 200\n" +
+      "2016-12-22 22:32:32 - 192.0.2.9 /a 200\n",
+    entries: [
+      [at(2016, 11, 22, 22, 32, 31), "203.0.113.7"],
+      [at(2016, 11, 22, 22, 32, 32), "192.0.2.9"],
+    ],
   },
 ];
