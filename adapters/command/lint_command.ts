@@ -3,6 +3,7 @@
  */
 
 import { type Command, defineCommand, RULE_OPTIONS, usageError } from "./command_options.ts";
+import { unmatchedRequests } from "./request_check.ts";
 import { readAt } from "./rules_at.ts";
 
 /** The command `tidegate lint`. */
@@ -11,7 +12,14 @@ export const lintCommand: Command = defineCommand({
   operands: "RULES...",
   summary: "check rule files",
   about: "  RULES is a YAML or JSON file, a folder of them, or redis://host:port.",
-  options: { ...RULE_OPTIONS, strict: { text: "treat warnings as errors" } },
+  options: {
+    ...RULE_OPTIONS,
+    strict: { text: "treat warnings as errors" },
+    requests: {
+      value: "FILE",
+      text: "requests that must meet a rule, a JSON object on each line; others are admitted",
+    },
+  },
   statuses: ["the rules are valid", "they are not"],
   async run(operands, values, tools) {
     if (operands.length === 0) {
@@ -26,6 +34,11 @@ export const lintCommand: Command = defineCommand({
         // The service's page counts rules in the same way. Other rules only lead to their inner
         // rules.
         const { length } = rules.rules.filter(({ kind }) => kind !== "open");
+        const unmatched = values.requests === undefined
+          ? []
+          : await unmatchedRequests(values.requests, rules);
+        if (unmatched.length > 0) status = 1;
+        unmatched.forEach(tools.complain);
         tools.print(`${path}: ${length === 1 ? "1 rule" : `${length} rules`} in ${domains}`);
       }
     }

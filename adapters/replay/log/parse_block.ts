@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 
 import { clientOfList } from "./client_of_list.ts";
 import { keyTable, LONGEST_KEY, NOBODY } from "./key_table.ts";
-import { type Field, type Layout, type LogFormat } from "./layout.ts";
+import type { Field, Layout, LogFormat } from "./layout.ts";
 import { lineTest } from "./conditions.ts";
 import { lineFields } from "./line_fields.ts";
 import { requestMarks } from "./request_marks.ts";

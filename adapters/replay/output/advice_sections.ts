@@ -5,7 +5,7 @@
 import { durationText } from "../../../core/application_support.ts";
 import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
-import { rulesOf, typescriptOf } from "./advice_snippets.ts";
+import { commandOf, rulesOf, typescriptOf } from "./advice_snippets.ts";
 import { checkAdvice } from "./check_report.ts";
 import { count, instantText, safeText } from "./format_numbers.ts";
 import { clientLines } from "./log_notes.ts";
@@ -25,7 +25,8 @@ export function adviceSections(advice: Advice): readonly Section[] {
     ...partSections(all!, "Advice"),
     ...special.flatMap((part) => partSections(part, TITLES[part.part])),
     { heading: "To paste", title: "TypeScript", code: typescriptOf(advice) },
-    { title: "Rule file", code: rulesOf(advice) },
+    { title: "Rule file, rules.json", code: rulesOf(advice) },
+    { title: "Requests of this log that the limit refuses", code: commandOf(advice) },
     { heading: "What this log does not show", kind: "list", lines: unseen(advice) },
   ];
 }

@@ -40,37 +40,57 @@ export function typescriptOf({ parts }: Advice): readonly string[] {
   ];
 }
 
-/** A rule file with the advised limits; with routes, if clients are addresses. */
+/**
+ * A rule file with the advised limits; with routes, if clients are addresses. It is JSON, which needs
+ * no package to be read.
+ */
 export function rulesOf(advice: Advice): readonly string[] {
   const [column = "address"] = advice.log?.keys ?? [];
   const isAddress = advice.log === undefined || column === EITHER_NAME || isAddressName(column);
   const key = isAddress ? "address" : PLAIN_NAME.test(column) ? column : "client";
-  const keyOf = (part: PartAdvice["part"]) => part === "all" ? key : part;
+  const rules = advice.parts.map(({ part, limits }) => ({
+    key: part === "all" ? key : part,
+    limits: limits.map(({ limit, period, burst }) => ({
+      ...{ limit, period: periodText(period), burst },
+    })),
+  }));
+  const routes = advice.parts.flatMap(({ part }) => routesOf(part, advice));
+  return ruleText("web", rules, isAddress ? routes : []);
+}
+
+/** A rule file of JSON, in which each rule and each route has a line. */
+function ruleText(
+  domain: string,
+  rules: readonly object[],
+  routes: readonly object[],
+): readonly string[] {
+  const list = (items: readonly object[]) =>
+    items.map((item, index) => `    ${JSON.stringify(item)}${index < items.length - 1 ? "," : ""}`);
   return [
-    "domain: web",
-    "rules:",
-    ...advice.parts.flatMap(({ part, limits }) => [
-      `  - key: ${keyOf(part)}`,
-      "    limits:",
-      ...limits.map(({ limit, period, burst }) =>
-        `      - { limit: ${limit}, period: ${periodText(period)}, burst: ${burst} }`
-      ),
-    ]),
-    ...(isAddress
-      ? ["routes:", ...advice.parts.flatMap(({ part }) => routesOf(part, advice))]
-      : []),
+    `{ "domain": ${JSON.stringify(domain)},`,
+    '  "rules": [',
+    ...list(rules),
+    ...(routes.length === 0 ? ["  ] }"] : ["  ],", '  "routes": [', ...list(routes), "  ] }"]),
   ];
 }
 
-function routesOf(part: PartAdvice["part"], { log }: Advice): readonly string[] {
+/** The command that shows what the advised limits would have refused. */
+export function commandOf({ parts }: Advice): readonly string[] {
+  const rules = parts[0]!.limits.map(({ limit, period, burst }) =>
+    `--rule gcra:${limit}/${periodText(period)},burst=${burst}`
+  );
+  return [`npx tidegate replay LOG ${rules.join(" ")}`];
+}
+
+function routesOf(part: PartAdvice["part"], { log }: Advice): readonly object[] {
   const logins = (log?.seen?.logins ?? []).map(([path]) => path)
     .filter((path) => PLAIN_PATH.test(path)).slice(0, MAX_PATHS);
   const paths = part === "logins" ? logins : ["/*"];
-  return paths.flatMap((path) => [
-    `  - path: ${path === "/*" ? '"/*"' : path}`,
+  return paths.map((path) => ({
+    path,
     // Most frameworks ignore case in paths, so that another spelling would avoid the limit.
-    ...(path === "/*" ? [] : ["    ignoreCase: true"]),
-    ...(part === "all" ? [] : ["    methods: [POST, PUT, PATCH, DELETE]"]),
-    `    descriptors: [{ ${part === "all" ? "address" : part}: "{address}" }]`,
-  ]);
+    ...(path !== "/*" && { ignoreCase: true }),
+    ...(part !== "all" && { methods: ["POST", "PUT", "PATCH", "DELETE"] }),
+    descriptors: [{ [part === "all" ? "address" : part]: "{address}" }],
+  }));
 }

@@ -263,6 +263,38 @@ test("options come from arguments, or else from variables, or else from the file
     assert.match(flag.complaints, /strict in TIDEGATE_STRICT must be true or false, not yes/);
   }));
 
+test("lint reports requests that no rule limits, and suggests the key that was meant", () =>
+  inFolder(async (folder) => {
+    const [rules, requests] = ["rules.json", "requests.jsonl"].map((name) => join(folder, name));
+    const limits = [{ limit: 1, period: "1m" }];
+    writeFileSync(
+      rules!,
+      JSON.stringify({
+        domain: "shop",
+        rules: [{ key: "user", limits }, { key: "path", value: "/a", limits }],
+      }),
+    );
+    const lint = () => run("lint", rules!, "--requests", requests!);
+    writeFileSync(requests!, '{"entries":{"user":"42"}}\n\n');
+    assert.deepEqual([(await lint()).status, (await lint()).complaints], [0, ""]);
+    writeFileSync(
+      requests!,
+      '{"entries":{"usr":"42"}}\n{"domain":"shpo","entries":{"user":"1"}}\n' +
+        '{"descriptors":[{"entries":[["user","1"]]},{"entries":[["path","/b"]]}]}\nnonsense\n',
+    );
+    const { status, complaints } = await lint();
+    assert.equal(status, 1);
+    assert.deepEqual(
+      complaints.split("\n").map((line) => line.slice(line.indexOf(".jsonl:") + 7)),
+      [
+        "1: no rule has the key usr: did you mean user?",
+        "2: no rules have the domain shpo: did you mean shop?",
+        "3: no rule matches path=/b",
+        "4: it must be a JSON object",
+      ],
+    );
+  }));
+
 /** Whoever gives something else may have given a password, so it is not repeated. */
 const REDIS_NEEDED = /--redis must be a URL such as redis:\/\/host:port/;
 
@@ -298,7 +330,7 @@ describe("tidegate refuses, with a status of 2 and the help to ask for,", () => 
       /--on-lookup-failure must be throw or default/,
     ],
     [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
-    [["replay", "log", "--format", "xml"], /--format must be common, .* or csv, not xml/],
+    [["replay", "log", "--format", "xml"], /--format must be vhost, .* or csv, not xml/],
     [["replay", "log", "--ruel", "gcra:1/1s,burst=1"], /ruel/],
   ];
   for (const [args, message] of cases) {

@@ -13,7 +13,11 @@ import {
   replayPage,
 } from "../../../../adapters/replay/replay.ts";
 import { algorithmOf } from "../../../../adapters/replay/advise/choose_limits.ts";
-import { rulesOf, typescriptOf } from "../../../../adapters/replay/output/advice_snippets.ts";
+import {
+  commandOf,
+  rulesOf,
+  typescriptOf,
+} from "../../../../adapters/replay/output/advice_snippets.ts";
 import { traffic } from "../../../../examples/traffic.ts";
 import { share } from "../../../support/seed.ts";
 import { studyLog } from "./support/advice_study.ts";
@@ -113,7 +117,7 @@ describe("advise", () => {
     await checkSnippets(advice);
     assert.match(
       rulesOf(advice).join("\n"),
-      /path: \/login\n {4}ignoreCase: true\n {4}methods: \[POST/,
+      /"path":"\/login","ignoreCase":true,"methods":\["POST"/,
     );
   });
 
@@ -199,9 +203,13 @@ describe("advise", () => {
 
 /** Checks that the lines to paste can be used. */
 async function checkSnippets(advice: Advice): Promise<void> {
-  const documents = [{ name: "rules.yaml", text: `${rulesOf(advice).join("\n")}\n` }];
+  const documents = [{ name: "rules.json", text: `${rulesOf(advice).join("\n")}\n` }];
   const { rules, problems } = await readDocuments(documents);
   assert.deepEqual(problems, []);
+  assert.match(
+    commandOf(advice)[0]!,
+    /^npx tidegate replay LOG(?: --rule gcra:\d+\/\d+(?:s|m|h),burst=\d+)+$/,
+  );
   assert.equal(rules!.rules.length, advice.parts.length);
   assert.equal(rules!.rules[0]!.limits.length, advice.parts[0]!.limits.length);
   assert.equal(
