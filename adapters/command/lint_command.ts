@@ -2,8 +2,10 @@
  * `tidegate lint`: whether rule files can be used, and their faults.
  */
 
+import { readFile } from "node:fs/promises";
+
+import { lintRequest, type RuleSet } from "../rules/rules.ts";
 import { type Command, defineCommand, RULE_OPTIONS, usageError } from "./command_options.ts";
-import { unmatchedRequests } from "./request_check.ts";
 import { readAt } from "./rules_at.ts";
 
 /** The command `tidegate lint`. */
@@ -45,3 +47,18 @@ export const lintCommand: Command = defineCommand({
     return status;
   },
 });
+
+/** The faults of requests, a JSON object on each line, with their lines. */
+async function unmatchedRequests(path: string, rules: RuleSet): Promise<readonly string[]> {
+  const text = await readFile(path, "utf8").catch((cause) => {
+    throw new Error(`Cannot read --requests ${path}`, { cause });
+  });
+  return text.split("\n").flatMap((line, index) => {
+    if (line.trim() === "") return [];
+    let request: unknown;
+    try {
+      request = JSON.parse(line);
+    } catch { /* It is no JSON, and no object either. */ }
+    return lintRequest(request, rules).map((fault) => `${path}:${index + 1}: ${fault}`);
+  });
+}

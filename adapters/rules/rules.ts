@@ -27,6 +27,7 @@
  * @module
  */
 
+export { lintRequest } from "./files/lint_request.ts";
 export { problemText, type RuleProblem } from "./files/rule_problem.ts";
 export { type YamlReader, yamlReader } from "./files/read_yaml.ts";
 export type { RuleDocument, RuleFile, RuleFormat } from "./files/rule_file.ts";
