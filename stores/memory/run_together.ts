@@ -17,7 +17,7 @@ import {
   slotOf,
   stateWithoutSlot,
 } from "./memory_family.ts";
-import { bytesOf, type Slots, stateIn } from "./slots.ts";
+import { bytesOf, isNumberAfterNumber, putInstant, type Slots, stateIn } from "./slots.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
@@ -74,7 +74,7 @@ function runAny(slots: Slots, operations: readonly MemoryOperation[], now: numbe
   const states: unknown[] = [];
   for (let index = 0; index < operations.length; index++) {
     const { bound: { keys }, key } = operations[index]!;
-    const slot = slotOf(slots, keys.own, key);
+    const slot = keys.own.table.slots.get(key) ?? slotOf(slots, keys.own, key);
     found.push(slot);
     states.push(
       slot === undefined ? stateWithoutSlot(slots, keys, key, now) : stateIn(slots, slot),
@@ -103,8 +103,13 @@ function runAny(slots: Slots, operations: readonly MemoryOperation[], now: numbe
     // An earlier write may have dropped the key, or have given its slot to another one.
     const isHeld = slot !== undefined && slots.keys[slot] === key &&
       slots.owners[slot] === own.table;
-    const place = isHeld ? slot : slotOf(slots, own, key);
-    keepAfter(slots, own, key, place, nexts[index], freshAt, now);
+    const next = nexts[index];
+    if (isHeld && next !== own.algorithm.initial && isNumberAfterNumber(slots, slot, next)) {
+      slots.cells[2 * slot] = next;
+      putInstant(slots, slot, freshAt);
+    } else {
+      keepAfter(slots, own, key, isHeld ? slot : slotOf(slots, own, key), next, freshAt, now);
+    }
     dropOlder(slots, keys, key);
   }
   return answers;

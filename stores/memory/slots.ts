@@ -152,6 +152,15 @@ function fitsCell(state: unknown): state is number {
   return typeof state === "number" && state < Infinity;
 }
 
+/** Whether a state lies in a cell, like the one before it. */
+export function isNumberAfterNumber(
+  { cells }: Slots,
+  slot: number,
+  state: unknown,
+): state is number {
+  return fitsCell(state) && cells[2 * slot]! < Infinity;
+}
+
 /** The bytes of a state outside of its cell. */
 export function bytesOf({ stateBytes }: Pick<Table, "stateBytes">, state: unknown): number {
   if (fitsCell(state)) return 0;
