@@ -146,20 +146,6 @@ export function freshAfter(
   return freshInstant(now, decision, capacities, keptFor(algorithm, state, now, decision));
 }
 
-/** Keeps the state of a key after a call; a key in the fresh state is forgotten. */
-export function keepAfter(
-  slots: Slots,
-  { algorithm, table }: Place,
-  key: string,
-  slot: number | undefined,
-  state: unknown,
-  freshAt: number,
-  now: number,
-): void {
-  if (state !== algorithm.initial) keepState(slots, table, key, slot, state, freshAt, now);
-  else if (slot !== undefined) dropSlot(slots, slot);
-}
-
 type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;
 
 /** Single calls of a verb. */
@@ -200,7 +186,8 @@ function callOf<Argument, Answer>(
     now: number,
   ): void {
     const freshAt = freshAfter(own, next, decisionOf(answer), now);
-    keepAfter(slots, own, key, slot, next, freshAt, now);
+    if (next !== initial) keepState(slots, own.table, key, slot, next, freshAt, now);
+    else if (slot !== undefined) dropSlot(slots, slot);
   }
 
   const other = callAny.bind(undefined);

@@ -8,16 +8,22 @@ import type { Decision } from "../../core/decision.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
 import { keyBytes } from "./key_bytes.ts";
-import { type Addition, makeRoom, requireFit, sweep } from "./make_room.ts";
+import { type Addition, keepState, makeRoom, requireFit, sweep } from "./make_room.ts";
 import {
   dropOlder,
   freshAfter,
-  keepAfter,
   type MemoryBoundVerb,
   slotOf,
   stateWithoutSlot,
 } from "./memory_family.ts";
-import { bytesOf, isNumberAfterNumber, putInstant, type Slots, stateIn } from "./slots.ts";
+import {
+  bytesOf,
+  dropSlot,
+  isNumberAfterNumber,
+  putInstant,
+  type Slots,
+  stateIn,
+} from "./slots.ts";
 
 type MemoryOperation = Operation & { readonly bound: MemoryBoundVerb<unknown, unknown> };
 
@@ -103,13 +109,14 @@ function runAny(slots: Slots, operations: readonly MemoryOperation[], now: numbe
     // An earlier write may have dropped the key, or have given its slot to another one.
     const isHeld = slot !== undefined && slots.keys[slot] === key &&
       slots.owners[slot] === own.table;
+    const place = isHeld ? slot : slotOf(slots, own, key);
     const next = nexts[index];
-    if (isHeld && next !== own.algorithm.initial && isNumberAfterNumber(slots, slot, next)) {
+    if (next === own.algorithm.initial) {
+      if (place !== undefined) dropSlot(slots, place);
+    } else if (isHeld && isNumberAfterNumber(slots, slot, next)) {
       slots.cells[2 * slot] = next;
       putInstant(slots, slot, freshAt);
-    } else {
-      keepAfter(slots, own, key, isHeld ? slot : slotOf(slots, own, key), next, freshAt, now);
-    }
+    } else keepState(slots, own.table, key, place, next, freshAt, now);
     dropOlder(slots, keys, key);
   }
   return answers;

@@ -120,7 +120,7 @@ export function restore(
   const action = "restore a snapshot";
   checkOptions<RestoreOptions>(action, options, { now: true });
   const now = options.now === undefined ? processTime() : checkNow(options.now);
-  const found: Counts = { restored: 0, outdated: 0, full: 0, unreadable: 0 };
+  const found = { restored: 0, outdated: 0, full: 0, unreadable: 0 };
   const add = (line: string) => found[outcomeOf(slotsOf(action, store), line, now)]++;
   if (Symbol.iterator in lines) {
     for (const line of lines) add(line);
@@ -131,8 +131,6 @@ export function restore(
     return found;
   })();
 }
-
-type Counts = { -readonly [Outcome in keyof RestoredLines]: number };
 
 function slotsOf(action: string, store: MemoryStore): Slots {
   const { [SLOTS]: answer } = (store ?? {}) as { readonly [SLOTS]?: () => Slots };

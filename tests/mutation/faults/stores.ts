@@ -23,10 +23,10 @@ export const STORE_FAULTS: readonly Fault[] = [
       "const left = freshAt <= now ? ALL : {~~leftOf(freshAt)~>1 / freshAt~~};",
     "A full memory store forgets the first key that it looks at":
       "if (left > mostLeft{~~~> && mostLeft < 0~~}) [found, mostLeft]",
-    "A full memory store looks at no others than those under the hand":
-      "const others = {~~length > stride ? OTHERS : 0~>0~~};",
   }),
   ...faultsIn("stores/memory/make_room.ts", ["tests/stores/memory/make_room.test.ts"], {
+    "A full memory store looks at no others than those under the hand":
+      "const others = {~~length > stride ? OTHERS : 0~>0~~};",
     "A full memory store looks at none but a few keys where these are used up":
       "step < most && {~~mostLeft <= USED_UP~>false~~}; step++)",
     "A fresh key is dropped while its own state grows":
