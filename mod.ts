@@ -115,7 +115,7 @@ export type {
   StoreLimiterOptions,
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
-export type { As, ReserveOptions } from "./core/limiter/receipt_calls.ts";
+export { release, reserve, settle } from "./core/limiter/reservations.ts";
 export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
 export type {
   Held,
@@ -132,6 +132,7 @@ export {
   lockout,
   type LockoutOptions,
 } from "./core/algorithms/lockout.ts";
+export { reservable, type ReservableOptions } from "./core/algorithms/reservable.ts";
 export { slidingCounter } from "./core/algorithms/sliding_counter.ts";
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";

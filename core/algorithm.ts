@@ -5,7 +5,8 @@
 
 import type { Codec } from "./codec.ts";
 import type { Decision } from "./decision.ts";
-import type { Receipts } from "./receipts/returns.ts";
+import type { Returns } from "./arithmetic/returns.ts";
+import type { Receipts } from "./receipts/receipt.ts";
 
 /**
  * The numbers of one limit, as headers and dashboards show them.
@@ -139,11 +140,6 @@ export interface AlgorithmInternals<State = unknown> {
    * `step` and `charge` give the same results.
    */
   readonly halves?: SplitReducer<State> | undefined;
-  /**
-   * The split reducer for states that remember no receipts, if other states can. A store that keeps
-   * the two kinds apart need not check the kind at each call.
-   */
-  readonly plain?: SplitReducer<State> | undefined;
   /** The computation of `take`, if numbers can describe it. */
   readonly formula?: Formula | undefined;
   /** For an arrival time in one number of whole ticks: its units. */
@@ -177,10 +173,40 @@ export interface AlgorithmInternals<State = unknown> {
    * an instant: the state of a key without free units. Absent if another state may be further.
    */
   furthest?(now: number): State;
-  /** How the units of one call are given back. Without `receipts`, a receipt gives back nothing. */
+  /** How the units of one call are given back. */
+  readonly returns?: Returns<State> | undefined;
+  /** How calls are settled later, if the algorithm is `reservable`. */
   readonly receipts?: Receipts<State> | undefined;
   /** How states are blocked, if the algorithm is `blockable`. */
   readonly blocks?: Blocks<State> | undefined;
+  /** For a combinator that adds something to the states of another algorithm: how it does. */
+  readonly wraps?: Wraps<State> | undefined;
+  /** Milliseconds for which a store must keep a state that is fresh in so many; default: so many. */
+  keptFor?(state: State, now: number, resetAfter: number): number;
+}
+
+/**
+ * A combinator that adds something to the states of another algorithm, such as a block. A state
+ * without the addition is the other algorithm's own state.
+ *
+ * @typeParam State The memory of a key.
+ */
+export interface Wraps<State = unknown> {
+  /** The algorithm inside. */
+  readonly inner: Algorithm;
+  /** The state without the addition. */
+  innerOf(state: State): unknown;
+  /** The same addition to another state of the algorithm inside. */
+  withInner(state: State, inner: unknown): State;
+  /** The same combinator around another algorithm. */
+  around(inner: Algorithm): Algorithm;
+  /** Its place among combinators: one with a larger number lies further out. */
+  readonly layer: number;
+  /**
+   * A state of the algorithm inside, with the addition that an older state of the same combinator
+   * has, around an algorithm with other options.
+   */
+  carry(inner: unknown, old: State, before: Wraps, now: number): State;
 }
 
 /**
@@ -189,10 +215,6 @@ export interface AlgorithmInternals<State = unknown> {
  * @typeParam State The memory of a key.
  */
 export interface Blocks<State = unknown> {
-  /** The algorithm of the states that blocks cover. */
-  readonly inner: Algorithm;
-  /** The state without its block. */
-  covered(state: State): unknown;
   /** When the state's block ends; 0 if it has none. */
   until(state: State): number;
   /**

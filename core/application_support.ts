@@ -4,7 +4,7 @@
  * became a package of its own.
  */
 
-export { splitReducer, withoutReceipts } from "./algorithms/split_reducer.ts";
+export { splitReducer } from "./algorithms/split_reducer.ts";
 export { mayDelay } from "./algorithms/may_delay.ts";
 export { setBounded } from "./bounded_map.ts";
 export { isStoreError } from "./errors.ts";

@@ -9,7 +9,6 @@
 
 import type { Algorithm } from "./algorithm.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
-import { isNoted, withNotes } from "./receipts/noted.ts";
 
 /** The milliseconds by which processes may differ in their estimate of one server's time. */
 export const MOST_AHEAD = 5_000;
@@ -19,7 +18,8 @@ export const MOST_AHEAD = 5_000;
  * state that is fresh sooner does not need the functions below.
  */
 export function longestReset(algorithm: Algorithm): number {
-  const { parts, furthest } = algorithm.internals ?? {};
+  const { parts, wraps, furthest } = algorithm.internals ?? {};
+  if (wraps !== undefined) return longestReset(wraps.inner);
   if (parts !== undefined) return Math.max(...parts.map(longestReset));
   if (furthest === undefined) return Infinity;
   // The wait is longest at the beginning of a window, which is the end of the window before it.
@@ -34,16 +34,16 @@ export function longestReset(algorithm: Algorithm): number {
  * @param by Ignores leads of at most so many milliseconds.
  */
 export function isAhead(algorithm: Algorithm, state: unknown, now: number, by: number): boolean {
-  const plain = isNoted(state) ? state.state : state;
-  const { parts, furthest } = algorithm.internals ?? {};
+  const { parts, wraps, furthest } = algorithm.internals ?? {};
+  if (wraps !== undefined) return isAhead(wraps.inner, wraps.innerOf(state), now, by);
   if (parts !== undefined) {
-    const states = plain as readonly unknown[];
+    const states = state as readonly unknown[];
     return parts.some((part, index) => isAhead(part, states[index], now, by));
   }
   if (furthest === undefined) return false;
   // With a refill at intervals, the distance to the next refill varies.
   const longest = Math.max(longestReset(algorithm), resetOf(algorithm, furthest(now), now));
-  return resetOf(algorithm, plain, now) > longest + by;
+  return resetOf(algorithm, state, now) > longest + by;
 }
 
 /**
@@ -53,10 +53,10 @@ export function isAhead(algorithm: Algorithm, state: unknown, now: number, by: n
  */
 export function boundedState(algorithm: Algorithm, state: unknown, now: number): unknown {
   if (!isAhead(algorithm, state, now, MOST_AHEAD)) return state;
-  if (isNoted(state)) {
-    return withNotes(boundedState(algorithm, state.state, now), state.back, state.entries);
+  const { parts, wraps, furthest } = algorithm.internals!;
+  if (wraps !== undefined) {
+    return wraps.withInner(state, boundedState(wraps.inner, wraps.innerOf(state), now));
   }
-  const { parts, furthest } = algorithm.internals!;
   if (parts === undefined) return furthest!(now);
   return parts.map((part, index) => boundedState(part, (state as readonly unknown[])[index], now));
 }

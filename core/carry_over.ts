@@ -5,9 +5,10 @@
  */
 
 import type { Algorithm, UnitsAt } from "./algorithm.ts";
+import { partsOf } from "./algorithms/parts_of.ts";
 import { holdsPermits } from "./algorithms/holds_permits.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
-import { plainState } from "./receipts/noted.ts";
+import { keptFor } from "./kept_for.ts";
 import type { FamilySpec, ReplaceMode } from "./store.ts";
 
 /**
@@ -15,8 +16,8 @@ import type { FamilySpec, ReplaceMode } from "./store.ts";
  * parts correspond.
  */
 export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
-  const parts = one.internals?.parts;
-  const others = other.internals?.parts;
+  const parts = partsOf(one);
+  const others = partsOf(other);
   if (parts === undefined || others === undefined) return parts === others;
   return parts.length === others.length &&
     parts.every((part, index) => haveLikeParts(part, others[index]!));
@@ -48,7 +49,7 @@ export function takeOver(
     const { algorithm: old, mode } = older[index]!;
     // Permits stay with the options under which their holders renew and release them.
     if (holdsPermits(old) || holdsPermits(algorithm)) continue;
-    if (splitReducer(old).decide(held, held, now, 0).resetAfter === 0) continue;
+    if (keptFor(old, held, now, splitReducer(old).decide(held, held, now, 0)) === 0) continue;
     const state = carryOver(old, held, algorithm, mode, now);
     if (state !== algorithm.initial) return { state, index };
   }
@@ -69,18 +70,16 @@ export function carryOver(
   now: number,
 ): unknown {
   const { internals, initial, capacity } = algorithm;
-  const before = older.internals?.blocks;
-  const after = internals?.blocks;
-  if (before !== undefined || after !== undefined) {
-    const covered = before === undefined ? old : before.covered(old);
-    const from = before?.inner ?? older;
-    const state = carryOver(from, covered, after?.inner ?? algorithm, mode, now);
-    const until = before?.until(old) ?? 0;
-    return until > now && after !== undefined ? after.block(state, until) : state;
+  const from = older.internals?.wraps;
+  const to = internals?.wraps;
+  if (from !== undefined && !(to !== undefined && to.layer > from.layer)) {
+    const inner = from.innerOf(old);
+    if (to?.layer !== from.layer) return carryOver(from.inner, inner, algorithm, mode, now);
+    return to.carry(carryOver(from.inner, inner, to.inner, mode, now), old, from, now);
   }
-  const plain = plainState(old);
+  if (to !== undefined) return carryOver(older, old, to.inner, mode, now);
   if (internals?.parts !== undefined && haveLikeParts(older, algorithm)) {
-    const states = plain as readonly unknown[];
+    const states = old as readonly unknown[];
     const olderParts = older.internals!.parts!;
     const parts = internals.parts.map((part, index) =>
       carryOver(olderParts[index]!, states[index], part, mode, now)
@@ -91,7 +90,7 @@ export function carryOver(
   const { remaining, debt } = splitReducer(older).decide(old, old, now, 0);
   const carried = (units: number) =>
     mode === "keep" ? units : sameShare(units, older.capacity, capacity);
-  const uses = keepInstants(older, algorithm) ? older.internals!.uses!(plain, now) : NO_USES;
+  const uses = keepInstants(older, algorithm) ? older.internals!.uses!(old, now) : NO_USES;
   const isLocked = uses.some(({ locks }) => locks);
   const used = isLocked ? capacity : Math.min(carried(older.capacity - remaining), capacity);
   const { charge } = splitReducer(algorithm);

@@ -29,6 +29,7 @@ export type {
   Shares,
   SplitReducer,
   UnitsAt,
+  Wraps,
 } from "./algorithm.ts";
 export { type TakenOver, takeOver } from "./carry_over.ts";
 export { namesOf, plainFamily, type PlainStore } from "./plain_family.ts";
@@ -46,9 +47,8 @@ export type {
   Verb,
   VerbKind,
 } from "./store.ts";
-export { keptFor } from "./receipts/receipts_of.ts";
-export type { OpenReceipt, RememberedReceipts } from "./receipts/remembered_receipts.ts";
-export type { Receipts } from "./receipts/returns.ts";
+export { keptFor } from "./kept_for.ts";
+export type { Claim, Mark, Receipts, Settled } from "./receipts/receipt.ts";
 export { transact, type Transaction } from "./transact.ts";
 export {
   type Attempt,
@@ -63,11 +63,5 @@ export { consume } from "./verbs/consume.ts";
 export type { DecisionVerb } from "./verbs/decision_verb.ts";
 export { peek } from "./verbs/peek.ts";
 export { refund } from "./verbs/refund.ts";
-export {
-  type Mark,
-  reserve,
-  type ReserveArgument,
-  type Reserved,
-  reserveFor,
-} from "./verbs/reserve.ts";
+export { reserve, type ReserveArgument, type Reserved, takeBackable } from "./verbs/reserve.ts";
 export { chargeReceipt, giveBackReceipt, type SettleArgument } from "./verbs/settle.ts";

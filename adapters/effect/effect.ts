@@ -48,6 +48,6 @@ export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";
 export { layerRateLimiterStore } from "./rate_limiter_store.ts";
 export * from "./policy.ts";
 export * from "./rate_limiter.ts";
-export type { Reservation, ReserveOptions, Settlement } from "./receipts.ts";
+export type { Reservation, Settlement } from "./receipts.ts";
 export * from "./with_limit.ts";
 export * from "./with_permit.ts";

@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope";
 import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import { release, settle } from "../../core/limiter/reservations.ts";
 import type { Receipt } from "../../core/receipts/receipt.ts";
 import type { Store } from "../../core/store.ts";
 import { warnOfProcesses } from "../../stores/memory/warn_of_processes.ts";
@@ -26,13 +27,7 @@ import {
 import { type Decision, withDurations } from "./decision.ts";
 import { type HeldPermit, type HoldOptions, holdPermit } from "./held_permit.ts";
 import type { Limit } from "./limit.ts";
-import {
-  type Reservation,
-  reserve,
-  type ReserveOptions,
-  settleBy,
-  type Settlement,
-} from "./receipts.ts";
+import { type Reservation, reserve, settleBy, type Settlement } from "./receipts.ts";
 import type { RateLimited, RateLimitStoreError } from "./errors.ts";
 
 /** The options of a wait. */
@@ -95,36 +90,28 @@ export interface RateLimiter {
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /**
    * Gives units back that were just taken, the newest first: an integer of at least 1; default 1.
-   * To give units back later, use a receipt.
+   * To give units back later, use a reservable algorithm and a receipt.
    */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
-  /** Gives back the units of a receipt that still count: all of them, or `units`. */
-  refund(
-    limit: Limit,
-    key: string,
-    receipt: Receipt,
-    units?: number,
-  ): Effect.Effect<Settlement, RateLimitStoreError>;
   /**
    * Takes as `consume` does, and returns a receipt with which exactly these units can be settled
-   * later. An interrupt does not stop a call on the store, and the receipt is then lost with the
-   * fiber. To avoid that, use `Effect.acquireRelease`, or give a `ttl`.
+   * later. The limit's algorithm must be `reservable(...)`. An interrupt does not stop a call on the
+   * store, and the receipt is then lost with the fiber: to avoid that, use `Effect.acquireRelease`.
    */
   reserve(
     limit: Limit,
     key: string,
     cost?: number,
-    options?: ReserveOptions,
   ): Effect.Effect<Reservation, RateLimitStoreError>;
   /**
-   * Settles a receipt, at most once. If it took more than `actual`, the difference is given back;
-   * if it took less, the difference is charged.
+   * Settles a receipt, at most once. If it took more than was used, the difference is given back; if
+   * it took less, the difference is charged.
    */
   settle(
     limit: Limit,
     key: string,
     receipt: Receipt,
-    actual: number,
+    used: number,
   ): Effect.Effect<Settlement, RateLimitStoreError>;
   /** Settles a receipt of a call that used nothing. */
   release(
@@ -211,16 +198,12 @@ export function makeRateLimiter(store: Store): RateLimiter {
     limiterOf: (limit) => Effect.withFiberSucceed((fiber) => bind(limit, fiber).limiter),
     consume: (limit, key, cost) => decide(bind, "consume", limit, key, cost),
     peek: (limit, key, cost) => decide(bind, "peek", limit, key, cost),
-    refund:
-      ((limit: Limit, key: string, given?: number | Receipt, units?: number) =>
-        typeof given === "object"
-          ? settleBy(bind, "refund", limit, (limiter) => limiter.refund(key, given, units))
-          : decide(bind, "refund", limit, key, given)) as RateLimiter["refund"],
-    reserve: (limit, key, cost, options) => reserve(bind, limit, key, cost, options),
-    settle: (limit, key, receipt, actual) =>
-      settleBy(bind, "settle", limit, (limiter) => limiter.settle(key, receipt, actual)),
+    refund: (limit, key, cost) => decide(bind, "refund", limit, key, cost),
+    reserve: (limit, key, cost) => reserve(bind, limit, key, cost),
+    settle: (limit, key, receipt, used) =>
+      settleBy(bind, "settle", limit, (limiter) => settle(limiter, key, receipt, used)),
     release: (limit, key, receipt) =>
-      settleBy(bind, "release", limit, (limiter) => limiter.release(key, receipt)),
+      settleBy(bind, "release", limit, (limiter) => release(limiter, key, receipt)),
     hold: (limit, key, options) => holdPermit(bind, limit, key, options),
     charge: (limit, key, cost) => decide(bind, "charge", limit, key, cost),
     reset: (limit, key) => forget(bind, "reset", limit, (limiter) => limiter.reset(key)),

@@ -2,11 +2,10 @@
  * Reservations as effects: units that are taken as an estimate, and settled by their receipt.
  */
 
-import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
-import { checkOptions } from "../../core/options/checks.ts";
+import { reserve as reserveUnits } from "../../core/limiter/reservations.ts";
 import type {
   Receipt,
   ReceiptOutcome,
@@ -17,12 +16,6 @@ import { type Decision, withDurations } from "./decision.ts";
 import type { RateLimitStoreError } from "./errors.ts";
 import type { Limit } from "./limit.ts";
 
-/** The options of `reserve`. */
-export interface ReserveOptions {
-  /** The time after which the units are given back unless they were settled. */
-  readonly ttl?: Duration.Input | undefined;
-}
-
 /** The answer of `reserve`. */
 export interface Reservation {
   /** The decision, with durations. */
@@ -31,7 +24,7 @@ export interface Reservation {
   readonly receipt: Receipt | undefined;
 }
 
-/** The answer of `settle`, `release`, and `refund` with a receipt. */
+/** The answer of `settle` and `release`. */
 export interface Settlement {
   /** The balance afterwards, with durations. */
   readonly decision: Decision;
@@ -49,18 +42,12 @@ export function reserve(
   limit: Limit,
   key: string,
   cost: number = 1,
-  options: ReserveOptions = {},
 ): Effect.Effect<Reservation, RateLimitStoreError> {
   return storeEffect((fiber) => {
-    checkOptions<ReserveOptions>("reserve", options, { ttl: true });
-    const { ttl } = options;
     const bound = bind(limit, fiber);
     const { limiter, attributes } = bound;
-    const period = ttl === undefined
-      ? undefined
-      : { ttl: Duration.toMillis(Duration.fromInputUnsafe(ttl)) };
     return whenSettled(
-      limiter.reserve(key, cost, period),
+      reserveUnits(limiter, key, cost),
       ({ decision, receipt }) => {
         recordVerdict(fiber, bound, "reserve", decision, cost);
         return Effect.succeed({ decision: withDurations(decision), receipt });
@@ -74,7 +61,7 @@ export function reserve(
 /** Settles a receipt by one of the calls of a limiter. */
 export function settleBy(
   bind: Binder,
-  verb: "settle" | "release" | "refund",
+  verb: "settle" | "release",
   limit: Limit,
   call: (limiter: Limiter | AsyncLimiter) => CoreSettlement | Promise<CoreSettlement>,
 ): Effect.Effect<Settlement, RateLimitStoreError> {

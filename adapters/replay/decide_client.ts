@@ -3,7 +3,7 @@
  * a decision only where one is needed, because a log can have millions of requests.
  */
 
-import { mayDelay, splitReducer, withoutReceipts } from "../../core/application_support.ts";
+import { mayDelay, splitReducer } from "../../core/application_support.ts";
 import type { Algorithm } from "../../mod.ts";
 import type { ClientRequests } from "./log/trace.ts";
 
@@ -54,7 +54,7 @@ export interface ClientDecider {
 export function clientDecider(algorithm: Algorithm): ClientDecider {
   const { initial, capacity } = algorithm;
   // A log has no receipts, so neither has a state.
-  const { take, decide } = splitReducer(withoutReceipts(algorithm));
+  const { take, decide } = splitReducer(algorithm);
   const delays = mayDelay(algorithm);
   return {
     decide({ at, cost }, verdicts) {

@@ -3,7 +3,7 @@
  * together or not at all, and their states written one after the other.
  */
 
-import type { Algorithm, Formula, Policy, SplitReducer } from "../algorithm.ts";
+import type { Algorithm, Formula, Policy, SplitReducer, Wraps } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { typeError } from "../options/checks.ts";
@@ -11,11 +11,8 @@ import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
 import { distinctNames } from "./distinct_names.ts";
-import { notedCodec } from "../receipts/noted_codec.ts";
-import { reduceNoted } from "../receipts/noted_reducer.ts";
-import { receiptsOfAll } from "../receipts/receipts_of.ts";
-import type { Receipts } from "../receipts/returns.ts";
-import { splitReducer, withoutReceipts } from "./split_reducer.ts";
+import { inEachPart } from "../arithmetic/returns.ts";
+import { splitReducer } from "./split_reducer.ts";
 
 /** The state of `all`: each part's state, in order. */
 export type AllState = readonly unknown[];
@@ -26,7 +23,7 @@ export type AllState = readonly unknown[];
  *
  * The decision's `parts` holds the decision of each part, in order. When the call is refused, a
  * part's `allowed` is its own verdict, which shows the limits that refused. Policies whose names
- * are equal are numbered.
+ * are equal are numbered. With a `reservable` part, the whole is reservable.
  *
  * A call takes as long as the calls of all parts together. Source: J. Carlson, "Rate limiting with
  * Redis, part 2": check all, then count.
@@ -60,31 +57,46 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
       throw typeError("create all", "its arguments must be algorithms", algorithm);
     }
   }
+  const outermost = lastingLongest(algorithms);
+  if (outermost !== undefined) {
+    return outermost.around(all(...algorithms.map(withoutReceipts)));
+  }
   const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));
   const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
-  const receipts = receiptsOfAll(algorithms, initial) as Receipts<AllState>;
-  const reducerOf = (parts: readonly Algorithm[]) =>
-    Object.freeze(allReducer(parts.map((part) => splitReducer(part)), initial, capacity));
-  const plain = reducerOf(algorithms.map(withoutReceipts));
-  const split = Object.freeze(
-    reduceNoted(reducerOf(algorithms), receipts.giveBack),
-  ) as SplitReducer<AllState>;
+  const halves = Object.freeze(
+    allReducer(algorithms.map((part) => splitReducer(part)), initial, capacity),
+  );
   return Object.freeze({
     name: algorithms.map((algorithm) => algorithm.name).join("+"),
     id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,
     policies: Object.freeze(distinctPolicies(algorithms)),
     capacity,
     initial,
-    ...reducersOf(split),
-    codec: notedCodec(allCodec(algorithms, initial), receipts.size) as Codec<AllState>,
+    ...reducersOf(halves),
+    codec: allCodec(algorithms, initial),
     internals: Object.freeze({
-      halves: split,
-      plain,
+      halves,
       parts: Object.freeze([...algorithms]),
       formula: formulaOf(algorithms),
-      receipts,
+      returns: inEachPart(algorithms.map(({ internals }) => internals?.returns), initial),
     }),
   });
+}
+
+/**
+ * How a reservable part adds receipts, of those parts the one whose receipts can be settled longest.
+ * Receipts belong to a call, and so to all parts together.
+ */
+function lastingLongest(algorithms: readonly Algorithm[]): Wraps | undefined {
+  const within = ({ internals }: Algorithm) => internals?.receipts?.within ?? -1;
+  const longest = algorithms.reduce((one, other) => within(other) > within(one) ? other : one);
+  return longest.internals?.receipts && longest.internals.wraps;
+}
+
+/** A part without the receipts of its own. */
+function withoutReceipts(algorithm: Algorithm): Algorithm {
+  const { receipts, wraps } = algorithm.internals ?? {};
+  return receipts === undefined ? algorithm : wraps!.inner;
 }
 
 /** The policies of the parts, each with a name of its own. */

@@ -4,7 +4,7 @@
  * the state that it covers, and when the block ends, that state counts again.
  */
 
-import type { Algorithm, Blocks, Permits, SplitReducer } from "../algorithm.ts";
+import type { Algorithm, Blocks, Permits, SplitReducer, Wraps } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
@@ -12,9 +12,8 @@ import { makeDecision } from "../make_decision.ts";
 import { openBlocks } from "../limiter/block_key.ts";
 import { bringDesks } from "../limiter/desks.ts";
 import { LAST_INSTANT, typeError } from "../options/checks.ts";
-import type { Receipts } from "../receipts/returns.ts";
+import type { Returns } from "../arithmetic/returns.ts";
 import { all } from "./all.ts";
-import { detachState } from "./detach_state.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { splitReducer } from "./split_reducer.ts";
@@ -37,8 +36,8 @@ interface BlockedState<State = unknown> {
  * after the block at which the algorithm admits the cost. Earlier use of the key ends when it would
  * have ended without the block; `refund` and `charge` change that use, not the block. Once the
  * block is over, or was ended, the key is as if it had never been blocked. The stored keys differ
- * from those of the algorithm without `blockable`: `replaces` carries use over. A receipt of
- * `reserve` gives back the units that still count under the block.
+ * from those of the algorithm without `blockable`: `replaces` carries use over. The receipts of a
+ * `reservable` algorithm can be settled while its key is blocked.
  *
  * In an `all` the first part becomes blockable, because one part that refuses is enough.
  *
@@ -69,12 +68,16 @@ export function blockable(algorithm: Algorithm): Algorithm {
   }
   const { internals, initial, codec } = algorithm;
   if (internals?.blocks !== undefined) return algorithm;
+  if (internals?.receipts !== undefined) {
+    const { inner, around } = internals.wraps!;
+    return around(blockable(inner));
+  }
   if (internals?.parts !== undefined) {
     const [first, ...others] = internals.parts;
     return all(blockable(first!), ...others);
   }
   const halves = blockableReducer(algorithm);
-  const { detach, uses, permits, receipts } = internals ?? {};
+  const { uses, permits, returns } = internals ?? {};
   const bytes = stateBytes(algorithm);
   const made: Algorithm = {
     ...fieldsOf(algorithm),
@@ -84,15 +87,19 @@ export function blockable(algorithm: Algorithm): Algorithm {
     codec: blockableCodec(codec),
     internals: Object.freeze({
       halves,
-      blocks: blocksOf(algorithm),
-      ...(permits && { permits: permitsUnder(permits, initial) }),
-      ...(receipts && { receipts: receiptsUnder(receipts, initial) }),
-      ...(detach && {
-        detach: (state: unknown) =>
-          isBlocked(state)
-            ? { ...state, covered: detachState(algorithm, state.covered) }
-            : detach(state),
+      blocks: blocksOf<unknown>(),
+      wraps: Object.freeze({
+        inner: algorithm,
+        innerOf: coveredBy,
+        withInner: (state: unknown, covered: unknown) =>
+          isBlocked(state) ? { ...state, covered } : covered,
+        around: blockable,
+        layer: 1,
+        carry: (covered: unknown, old: unknown, _before: Wraps, now: number) =>
+          isBlocked(old) && old.blockedUntil > now ? { ...old, covered } : covered,
       }),
+      ...(permits && { permits: permitsUnder(permits, initial) }),
+      ...(returns && { returns: returnsUnder(returns, initial) }),
       ...(typeof bytes !== "number" && {
         bytes: (state: unknown) =>
           isBlocked(state) ? BLOCK_BYTES + bytes(state.covered) : bytes(state),
@@ -120,10 +127,8 @@ function coveredBy<State>(state: State | BlockedState<State>): State {
   return isBlocked(state) ? state.covered : state;
 }
 
-function blocksOf<State>(inner: Algorithm<State>): Blocks<State | BlockedState<State>> {
+function blocksOf<State>(): Blocks<State | BlockedState<State>> {
   const blocks: Blocks<State | BlockedState<State>> = {
-    inner: inner as Algorithm,
-    covered: coveredBy,
     until: (state) => isBlocked(state) ? state.blockedUntil : 0,
     block(state, until) {
       const end = Math.min(until, LAST_INSTANT);
@@ -176,32 +181,21 @@ function permitsUnder<State>(
   };
 }
 
-/** Receipts of a key that may be blocked. They belong to the state that the block covers. */
-function receiptsUnder<State>(
-  receipts: Receipts<State>,
+/** Units of calls on a key that may be blocked. They belong to the state that the block covers. */
+function returnsUnder<State>(
+  returns: Returns<State>,
   initial: State,
-): Receipts<State | BlockedState<State>> {
+): Returns<State | BlockedState<State>> {
   return {
-    size: receipts.size,
-    mark: (after) => receipts.mark(coveredBy(after)),
-    giveBack(state, now, units, mark, closes) {
-      if (!isBlocked(state)) return receipts.giveBack(state, now, units, mark, closes);
-      const [next, returned] = receipts.giveBack(state.covered, now, units, mark, closes);
-      return [afterCall(initial, state, next, now, true), returned];
+    marks: returns.marks,
+    ticks: returns.ticks,
+    mark: (after) => returns.mark(coveredBy(after)),
+    use: (state, now) => returns.use(coveredBy(state), now),
+    giveBack(state, now, ...given) {
+      if (!isBlocked(state)) return returns.giveBack(state, now, ...given);
+      const back = returns.giveBack(state.covered, now, ...given);
+      return { ...back, next: afterCall(initial, state, back.next, now, true) };
     },
-    lasts: (after, now) => receipts.lasts(coveredBy(after), now),
-    settled(state, now) {
-      if (!isBlocked(state)) return receipts.settled(state, now);
-      const covered = receipts.settled(state.covered, now);
-      return covered === state.covered ? state : { ...state, covered };
-    },
-    entries: (state) => receipts.entries(coveredBy(state)),
-    remember(state, entries, now) {
-      if (!isBlocked(state)) return receipts.remember(state, entries, now);
-      const covered = receipts.remember(state.covered, entries, now);
-      return afterCall(initial, state, covered, now, true);
-    },
-    keptFor: (state, now, resetAfter) => receipts.keptFor(coveredBy(state), now, resetAfter),
   };
 }
 

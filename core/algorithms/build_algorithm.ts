@@ -32,12 +32,9 @@ import type {
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Rate } from "../options/rate_options.ts";
 import type { Codec } from "../codec.ts";
+import type { Returns } from "../arithmetic/returns.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
-import { notedCodec } from "../receipts/noted_codec.ts";
-import { reduceNoted } from "../receipts/noted_reducer.ts";
-import { receiptsOf } from "../receipts/receipts_of.ts";
-import type { Receipts, Returns } from "../receipts/returns.ts";
 
 /**
  * How an algorithm accounts for units. All of it is pure; `now` is a whole number from 0 to 2^42,
@@ -127,28 +124,23 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { take, decide, charge } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
-  const plain: SplitReducer<State> = Object.freeze({
+  const halves: SplitReducer<State> = Object.freeze({
     take,
     decide,
     // Only for a cost above 0; units that are given back go through `take`.
     charge: (state: State, now: number, cost: number) =>
       cost > 0 ? charge(state, now, cost) : take(state, now, cost),
   });
-  const receipts = accounting.returns && receiptsOf(accounting.returns);
-  const split = receipts === undefined
-    ? plain
-    : Object.freeze(reduceNoted(plain, receipts.giveBack)) as typeof plain;
   return Object.freeze({
     name,
     id: parts.id.join("/"),
     policies: Object.freeze([policy]),
     capacity,
     initial,
-    ...reducersOf(split),
-    codec: (receipts === undefined ? codec : notedCodec(codec, receipts.size)) as Codec<State>,
+    ...reducersOf(halves),
+    codec,
     internals: Object.freeze({
-      halves: split,
-      plain,
+      halves,
       slots: parts.span,
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),
@@ -159,7 +151,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
         furthest: (now: number) => accounting.add(initial, now, capacity),
       }),
       ...(parts.permits && { permits: parts.permits }),
-      receipts: receipts as Receipts<State> | undefined,
+      returns: accounting.returns,
       formula: parts.formula,
       arrival,
     }),

@@ -1,5 +1,4 @@
 import type { Algorithm } from "../algorithm.ts";
-import { isNoted, withNotes } from "../receipts/noted.ts";
 
 /**
  * A copy of a state that stays valid after the store has answered. A store may pass a state that is
@@ -7,9 +6,11 @@ import { isNoted, withNotes } from "../receipts/noted.ts";
  * copied.
  */
 export function detachState(algorithm: Algorithm, state: unknown): unknown {
-  const { parts, detach } = algorithm.internals ?? {};
-  if (isNoted(state)) {
-    return withNotes(detachState(algorithm, state.state), state.back, state.entries);
+  const { parts, wraps, detach } = algorithm.internals ?? {};
+  if (wraps !== undefined) {
+    const inner = wraps.innerOf(state);
+    const detached = detachState(wraps.inner, inner);
+    return detached === inner ? state : wraps.withInner(state, detached);
   }
   if (parts === undefined) return detach === undefined ? state : detach(state);
   return (state as readonly unknown[]).map((own, index) => detachState(parts[index]!, own));

@@ -6,6 +6,7 @@
 import type { Algorithm } from "../algorithm.ts";
 import { refuseAll } from "./refuse_all.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
+import { byPlace } from "../arithmetic/returns.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import {
@@ -132,16 +133,11 @@ function windowAccounting<Use>(
     giveBack,
     free: (use, now) => limit - usedNow(use, now),
     reset: (use, now) => usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now,
-    // A receipt names its window.
-    returns: {
-      size: 1,
-      mark: (after) => [place(after)],
-      giveBack(use, now, units, [window], back) {
-        const count = place(use) === window ? Math.min(units, usedNow(use, now)) : 0;
-        return [count > 0 ? giveBack(use, now, count) : use, count, back];
-      },
-      lasts: (after, now) => windows.end(place(after)) - now,
-    },
+    returns: byPlace({
+      newest: place,
+      held: (use, now, window) => place(use) === window ? usedNow(use, now) : 0,
+      without: giveBack,
+    }),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { countsAfter, isCount } from "../arithmetic/counts.ts";
+import { byPlace } from "../arithmetic/returns.ts";
 import type { Accounting } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
@@ -104,17 +105,15 @@ export function growingAccounting(
       const open = tries === 0 || tries >= limit ? 0 : opened + period - now;
       return Math.max(open, strikes === 0 ? 0 : until + forget - now);
     },
-    // A receipt names the first try of its window.
-    returns: {
-      size: 1,
-      mark: ({ opened }) => [opened],
-      giveBack(state, now, units, [opened], back) {
-        const held = current(state, now);
-        const count = held.opened === opened ? Math.min(units, held.tries) : 0;
-        return [count > 0 ? giveBack(state, now, count) : state, count, back];
+    // The place of a try is the first try of its window.
+    returns: byPlace({
+      newest: ({ opened }) => opened,
+      held(state, now, place) {
+        const { opened, tries } = current(state, now);
+        return opened === place ? tries : 0;
       },
-      lasts: ({ opened }, now) => opened + period + locks.at(-1)! - now,
-    },
+      without: giveBack,
+    }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { refuseAll } from "./refuse_all.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
+import { byPlace } from "../arithmetic/returns.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import {
@@ -200,17 +201,15 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
     giveBack,
     free: (state, now) => limit - current(state, now).tries,
     reset: (state, now) => current(state, now).tries === 0 ? 0 : end(state) - now,
-    // A receipt names the first try of its window.
-    returns: {
-      size: 1,
-      mark: ({ opened }) => [opened],
-      giveBack(state, now, units, [opened], back) {
-        const held = current(state, now);
-        const count = held.opened === opened ? Math.min(units, held.tries) : 0;
-        return [count > 0 ? giveBack(state, now, count) : state, count, back];
+    // The place of a try is the first try of its window.
+    returns: byPlace({
+      newest: ({ opened }) => opened,
+      held(state, now, place) {
+        const { opened, tries } = current(state, now);
+        return opened === place ? tries : 0;
       },
-      lasts: ({ opened }, now) => opened + period + lock - now,
-    },
+      without: giveBack,
+    }),
   };
 }
 

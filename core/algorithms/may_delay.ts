@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { partsOf } from "./parts_of.ts";
 
 const known = new WeakMap<Algorithm, boolean>();
 
@@ -18,7 +19,7 @@ const known = new WeakMap<Algorithm, boolean>();
 export function mayDelay(algorithm: Algorithm): boolean {
   const before = known.get(algorithm);
   if (before !== undefined) return before;
-  const parts = algorithm.internals?.parts;
+  const parts = partsOf(algorithm);
   const delays = parts === undefined ? lastWaits(algorithm) : parts.some(mayDelay);
   known.set(algorithm, delays);
   return delays;

@@ -6,6 +6,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
+import { byPlace } from "../arithmetic/returns.ts";
 import type { Rate } from "../options/rate_options.ts";
 import { type Accounting, buildAlgorithm, type Parts } from "./build_algorithm.ts";
 
@@ -22,7 +23,14 @@ export function refuseAll<State>(
 ): Algorithm<State> {
   const fresh = () => initial;
   const zero = () => 0;
-  const accounting: Accounting<State> = { add: fresh, giveBack: fresh, free: zero, reset: zero };
+  const returns = byPlace<State>({ newest: zero, held: zero, without: fresh });
+  const accounting: Accounting<State> = {
+    add: fresh,
+    giveBack: fresh,
+    free: zero,
+    reset: zero,
+    returns,
+  };
   const codec = wordsCodec<State>(
     1,
     () => [0],

@@ -7,12 +7,9 @@
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { all } from "./all.ts";
-import { blockable } from "./blockable.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import type { Decision } from "../decision.ts";
-import { isNoted } from "../receipts/noted.ts";
-import { reduceNoted, settledAt } from "../receipts/noted_reducer.ts";
-import type { Receipts } from "../receipts/returns.ts";
+import type { Returns } from "../arithmetic/returns.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /**
@@ -22,17 +19,15 @@ import { splitReducer } from "./split_reducer.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  const { parts, blocks, permits, plain, receipts } = algorithm.internals ?? {};
-  if (blocks !== undefined) return blockable(scaleAlgorithm(blocks.inner, share));
+  const { parts, wraps, permits, returns } = algorithm.internals ?? {};
+  if (wraps !== undefined) return wraps.around(scaleAlgorithm(wraps.inner, share));
   if (permits !== undefined) return permits.scale(share);
   if (parts !== undefined) {
     return all(...parts.map((part) => scaleAlgorithm(part, share)));
   }
   const scale = unitScale(share);
   const capacity = scale.unitsIn(algorithm.capacity);
-  const own = scaledReducer(plain ?? splitReducer(algorithm), scale, capacity);
-  const scaled = receipts && scaledReceipts(receipts, scale);
-  const split = scaled === undefined ? own : reduceNoted(own, scaled.giveBack);
+  const halves = scaledReducer(splitReducer(algorithm), scale, capacity);
   const policies = algorithm.policies.map((policy) => ({
     ...policy,
     limit: scale.limitOf(policy.limit),
@@ -42,8 +37,8 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
     ...fieldsOf(algorithm),
     policies,
     capacity,
-    ...reducersOf(split),
-    internals: { halves: split, plain: own, receipts: scaled },
+    ...reducersOf(halves),
+    internals: { halves, returns: returns && scaledReturns(returns, scale) },
   };
 }
 
@@ -87,17 +82,16 @@ function unitScale(share: number): UnitScale {
   };
 }
 
-/** Receipts of units of the share. */
-function scaledReceipts(receipts: Receipts, { counted }: UnitScale): Receipts {
-  const giveBack: Receipts["giveBack"] = (state, now, units, mark, closes) => {
-    const whole = counted(units);
-    const [next, returned] = receipts.giveBack(state, now, whole, mark, closes);
-    return [next, returned === whole ? units : units * returned / whole];
-  };
+/** How units of the share are given back. */
+function scaledReturns(returns: Returns, { counted }: UnitScale): Returns {
   return {
-    ...receipts,
-    giveBack,
-    settled: (state, now) => isNoted(state) ? settledAt(state, now, giveBack) : state,
+    ...returns,
+    giveBack(state, now, units, ...given) {
+      const whole = counted(units);
+      const back = returns.giveBack(state, now, whole, ...given);
+      const { returned } = back;
+      return { ...back, returned: returned === whole ? units : units * returned / whole };
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
-import type { Returns } from "../receipts/returns.ts";
+import { byPlace, type Returns } from "../arithmetic/returns.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 
@@ -108,28 +108,26 @@ function counterAccounting(limit: number, period: number): Accounting<SlidingCou
 }
 
 /**
- * A receipt names its window. The window's count is the current count or, a window later, the
- * fading count.
+ * The place of units is their window. Its count is the current count or, a window later, the fading
+ * count.
  */
 function counterReturns(
   period: number,
   giveBack: Accounting<SlidingCounterState>["giveBack"],
 ): Returns<SlidingCounterState> {
-  return {
-    size: 1,
-    mark: ({ window }) => [window],
-    giveBack(state, now, units, [place], back) {
-      const { window, previous, current } = state;
+  return byPlace({
+    newest: ({ window }) => window,
+    held({ window, previous, current }, now, place) {
       const age = Math.floor(now / period) - window;
-      if (place === window && age <= 1) {
-        const count = Math.min(units, current);
-        return [count > 0 ? giveBack(state, now, count) : state, count, back];
-      }
-      const count = place === window - 1 && age <= 0 ? Math.min(units, previous) : 0;
-      return [count > 0 ? { window, previous: previous - count, current } : state, count, back];
+      if (place === window) return age <= 1 ? current : 0;
+      return place === window - 1 && age <= 0 ? previous : 0;
     },
-    lasts: ({ window }, now) => (window + 2) * period - now,
-  };
+    without(state, now, units, place) {
+      const { window, previous, current } = state;
+      if (place === window) return giveBack(state, now, units);
+      return { window, previous: previous - units, current };
+    },
+  });
 }
 
 /** The counts at `now`. If `now` is before the state's window, the counts in that window. */

@@ -17,13 +17,3 @@ export function splitReducer<State>(algorithm: Algorithm<State>): SplitReducer<S
     charge: (state, now, cost) => algorithm.charge(state, now, cost)[1],
   };
 }
-
-/**
- * The same algorithm for states that remember no receipts: a call that takes, charges or gives back
- * units adds no receipts to such a state.
- */
-export function withoutReceipts(algorithm: Algorithm): Algorithm {
-  const { internals } = algorithm;
-  if (internals?.plain === undefined) return algorithm;
-  return { ...algorithm, internals: { ...internals, halves: internals.plain } };
-}

@@ -7,6 +7,7 @@ import type { Algorithm, UnitsAt } from "../algorithm.ts";
 import { refuseAll } from "./refuse_all.ts";
 import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
+import { byPlace } from "../arithmetic/returns.ts";
 import type { Codec } from "../codec.ts";
 import {
   bucketsOf,
@@ -93,18 +94,15 @@ function bucketAccounting(limit: number, precision: number, span: number): Accou
       const units = timeline.since(newest);
       return timeline.takeBack(units).add(bucket, units, oldest);
     },
-    // A receipt names its sub-bucket.
-    returns: {
-      size: 1,
-      mark: ({ newest }) => [newest],
-      giveBack(timeline, now, units, [bucket = -1], back) {
-        const oldest = bucketAt(timeline, now) - span + 1;
-        const held = bucket < oldest ? 0 : timeline.since(bucket) - timeline.since(bucket + 1);
-        const count = Math.min(units, held);
-        return [count > 0 ? withoutUnits(timeline, bucket, count, oldest) : timeline, count, back];
+    returns: byPlace({
+      newest: ({ newest }) => newest,
+      held(timeline, now, bucket) {
+        if (bucket < bucketAt(timeline, now) - span + 1) return 0;
+        return timeline.since(bucket) - timeline.since(bucket + 1);
       },
-      lasts: ({ newest }, now) => untilGone(newest, now),
-    },
+      without: (timeline, now, units, bucket) =>
+        withoutUnits(timeline, bucket, units, bucketAt(timeline, now) - span + 1),
+    }),
   };
 }
 

@@ -20,7 +20,7 @@
  */
 
 import type { Accounting } from "../algorithms/build_algorithm.ts";
-import type { Returns } from "../receipts/returns.ts";
+import { NO_CALL_SINCE, type Returns } from "./returns.ts";
 import type { Ticks } from "./ticks.ts";
 
 /**
@@ -30,7 +30,7 @@ import type { Ticks } from "./ticks.ts";
  * @param interval The emission interval in ticks.
  * @param capacity Units that a fresh key admits at one instant.
  * @param mostUse The most units that may be in use.
- * @param newestOnly Whether only the units of the newest call are given back by a receipt.
+ * @param newestOnly Whether only the units of the newest call can be settled: a place in a queue.
  */
 export function arrivalTime<Instant>(
   scale: Ticks<Instant>,
@@ -58,58 +58,52 @@ export function arrivalTime<Instant>(
     free: (tat, now) => Math.floor((tolerance - ahead(tat, now)) / interval),
     wait: (tat, now, cost) => until(tat, now, tolerance - cost * interval),
     reset: (tat, now) => until(tat, now, 0),
-    returns: arrivalReturns(scale, interval, tolerance, newestOnly),
+    returns: arrivalReturns(scale, interval, mostUse, newestOnly),
   };
 }
 
-/** Ticks given back are counted modulo this number. */
-const BACK_CYCLE = 2 ** 53;
-
-/** The sum, modulo the cycle, of two numbers below it: their sum alone need not be exact. */
-function cycled(back: number, ticks: number): number {
-  return back < BACK_CYCLE - ticks ? back + ticks : back - (BACK_CYCLE - ticks);
-}
-
 /**
- * How the units of one call are given back. Units drain first in, first out, so those of a call are
- * gone when its TAT has come: a refund before that moves the TAT back, and with it the TAT of every
- * call after it. So the state counts all ticks that were ever given back, and a receipt keeps that
- * count as of its call. A receipt cannot know whether ticks given back since then came before its
- * own units or after them. It assumes before, so that it never gives back more than still counts.
- * Giving back the newest call's units moves no other call's TAT, so those ticks are not counted.
- *
- * @param newestOnly Whether only the newest call's units can be given back: a place in a queue.
+ * How the units of one call are given back: by its lag. Without lags, a call is known to be the newest
+ * if the arrival time is still the one that it left. As long as only newest calls give back, no other
+ * calls lead to that time again.
  */
 function arrivalReturns<Instant>(
-  { initial, ahead, due, later, earlier, codec }: Ticks<Instant>,
+  { initial, ahead, earlier, codec }: Ticks<Instant>,
   interval: number,
-  tolerance: number,
+  mostUse: number,
   newestOnly: boolean,
 ): Returns<Instant> {
-  const size = 1 + codec.maxWords;
+  const size = codec.maxWords;
   const words = new Float64Array(size);
+
+  function mark(tat: Instant): readonly number[] {
+    if (typeof tat === "number") return [tat];
+    codec.write(tat, words, 0);
+    return [...words];
+  }
+
   return {
-    size,
-    mark(tat, back) {
-      if (typeof tat === "number") return [back, tat];
-      codec.write(tat, words, 1);
-      return [back, words[1]!, words[2]!];
-    },
-    giveBack(tat, now, units, mark, back, closes) {
-      if (mark.length !== size) return [tat, 0, back];
-      for (let word = 1; word < size; word++) words[word] = mark[word]!;
-      const end = codec.read(words, 1, codec.maxWords);
-      if (end === undefined) return [tat, 0, back];
-      const since = back >= mark[0]! ? back - mark[0]! : BACK_CYCLE - (mark[0]! - back);
+    marks: size,
+    ticks: [interval],
+    mark,
+    use: (tat, now) => [ahead(tat, now)],
+    giveBack(tat, now, units, left, lags) {
+      const wanted = Math.min(units, mostUse) * interval;
+      const isNewest = lags === undefined
+        ? mark(tat).every((word, index) => word === left[index])
+        : lags[0] === NO_CALL_SINCE;
+      const lag = isNewest ? wanted : newestOnly ? 0 : lags?.[0] ?? 0;
+      // A receipt that somebody altered must not lead to an instant before the epoch.
+      const moved = Math.min(wanted, lag, ahead(tat, 0));
       const use = ahead(tat, now);
-      const place = ahead(end, now) - since;
-      const isNewest = place === use;
-      const counting = Math.min(place, use, units * interval);
-      if (counting <= 0 || (newestOnly && !isNewest)) return [tat, 0, back];
-      const next = counting < use ? earlier(tat, counting) : initial;
-      return [next, counting / interval, isNewest && closes ? back : cycled(back, counting)];
+      const isFresh = lags === undefined && moved >= use;
+      return {
+        next: moved === 0 ? tat : isFresh ? initial : earlier(tat, moved),
+        returned: Math.min(moved, use) / interval,
+        wanted: [wanted],
+        moved: [moved],
+      };
     },
-    lasts: (_tat, now) => due(later(initial, now, tolerance), 0) - now,
   };
 }
 

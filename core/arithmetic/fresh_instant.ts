@@ -10,6 +10,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { partsOf } from "../algorithms/parts_of.ts";
 import type { Decision } from "../decision.ts";
 
 /** The fraction that is subtracted for a key without debt that has nothing left. */
@@ -33,8 +34,8 @@ export interface Capacities {
 }
 
 /** The capacities of an algorithm. */
-export function capacitiesOf({ capacity, internals }: Algorithm): Capacities {
-  return { capacity, parts: (internals?.parts ?? []).map(capacitiesOf) };
+export function capacitiesOf(algorithm: Algorithm): Capacities {
+  return { capacity: algorithm.capacity, parts: (partsOf(algorithm) ?? []).map(capacitiesOf) };
 }
 
 /** A whole instant combined with the share of the capacity that is left, for a key without debt. */

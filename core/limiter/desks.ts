@@ -47,8 +47,8 @@ export function permitDesk(...given: Parameters<OpenPermits>): PermitDesk {
 function deskOf<Name extends keyof Desks>(algorithm: Algorithm, name: Name): Desks[Name] {
   const own = desks.get(algorithm)?.[name];
   if (own !== undefined) return own;
-  const { parts = [], blocks } = algorithm.internals ?? {};
-  for (const part of blocks === undefined ? parts : [blocks.inner]) {
+  const { parts = [], wraps } = algorithm.internals ?? {};
+  for (const part of wraps === undefined ? parts : [wraps.inner]) {
     const desk = deskOf(part, name);
     if (desk !== undefined) return desk;
   }

@@ -7,7 +7,6 @@ import type { Algorithm } from "../algorithm.ts";
 import { acquire, type Acquired, type AcquireOptions, acquireOrUndo } from "./acquire.ts";
 import { andFinally, andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
-import type { Receipt, Reservation, Settlement } from "../receipts/receipt.ts";
 import { type Clock, passingTime, timerOf } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
@@ -28,14 +27,13 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
-import { reserve } from "../verbs/reserve.ts";
+import { takeBackable } from "../verbs/reserve.ts";
 import type { BlockNote, BlockOptions } from "./block_key.ts";
 import { blockDesk, permitDesk } from "./desks.ts";
 import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
 import { failingOn, failOn } from "./fail_on.ts";
-import { type As, receiptCalls, type ReserveOptions } from "./receipt_calls.ts";
-import { storeNames } from "./store_names.ts";
+import { newPermitId } from "./permit_ids.ts";
 import { undoOf } from "./undo.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
@@ -118,69 +116,12 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   peek(key: string, cost?: number): Answer;
   /**
    * Gives back units that were just taken, the newest first: an integer of at least 1; default 1.
-   * To give units back later, use a receipt: without a receipt, `refund` removes whatever units the
-   * key holds by then. These may belong to later calls, and then more than the limit is admitted.
+   * `refund` removes whatever units the key holds by then. Later on, these may belong to other calls,
+   * and then more than the limit is admitted: use `reservable`, `reserve` and `settle` instead.
+   *
+   * @throws {TypeError} If the algorithm is `reservable`: its units go back by receipts.
    */
   refund(key: string, cost?: number): Answer;
-  /**
-   * Gives back the units of a receipt that still count. Units that have drained, or belong to a
-   * window that is over, are not given back, so that no other call loses its units. A receipt gives
-   * back each unit once, as long as the key remembers the receipt (the 16 receipts that were
-   * settled last, for as long as their units count).
-   *
-   * @param key The key of the receipt.
-   * @param receipt The receipt of `reserve`.
-   * @param units An integer of at least 1; default: all units of the receipt.
-   * @throws {TypeError} If the key is not a non-empty string, or the receipt is not a receipt.
-   * @throws {RangeError} If the units are not an integer of at least 1.
-   */
-  refund(key: string, receipt: Receipt, units?: number): As<Answer, Settlement>;
-  /**
-   * Takes as `consume` does, and returns a receipt with which exactly these units can be settled
-   * later: for an estimate whose real cost is known only afterwards, or a job that may fail.
-   *
-   * With a `ttl` the units come back automatically after that time unless the receipt was settled
-   * before, and `retryAfter` takes that into account. Use it for limits over days and months; units
-   * of a second or a minute are soon free again anyway. A key remembers 64 such receipts. The units
-   * of any further call are charged without a time to live, and its `receipt.expires` is `false`.
-   *
-   * @param key The key whose units are taken: a non-empty string.
-   * @param cost Units to take, an integer of at least 0; default 1.
-   * @param options `ttl` in milliseconds or as text.
-   * @throws {TypeError} If the key is not a non-empty string, or the cost is not a number.
-   * @throws {RangeError} If the cost is not an integer of at least 0, or the `ttl` is out of range.
-   *
-   * @example
-   * ```ts
-   * import { gcra, limiter } from "tidegate";
-   * import assert from "node:assert/strict";
-   *
-   * let now = 0;
-   * const tokens = limiter(gcra({ limit: 60, period: "1m", burst: 10 }), { clock: () => now });
-   * const { receipt } = tokens.reserve("user:42", 8);
-   * now = 2_000; // two units have drained
-   * const { returned } = tokens.settle("user:42", receipt!, 1);
-   * assert.equal(returned, 6);
-   * ```
-   */
-  reserve(
-    key: string,
-    cost?: number,
-    options?: ReserveOptions,
-  ): As<Answer, Reservation>;
-  /**
-   * Settles a receipt, at most once. If the receipt took more than `actual`, the difference is
-   * given back, as by `refund`. If it took less, the difference is charged, as by `charge`.
-   *
-   * @param key The key of the receipt.
-   * @param receipt The receipt of `reserve`.
-   * @param actual Units that were really used, an integer of at least 0.
-   * @throws {TypeError} If the key is not a non-empty string, or the receipt is not a receipt.
-   * @throws {RangeError} If `actual` is not an integer of at least 0.
-   */
-  settle(key: string, receipt: Receipt, actual: number): As<Answer, Settlement>;
-  /** Settles a receipt of a call that used nothing. */
-  release(key: string, receipt: Receipt): As<Answer, Settlement>;
   /**
    * Takes the units that were really used, beyond the limit if need be: for a cost that is known
    * only afterwards, such as the tokens of an answer. It is always allowed. If it takes more than
@@ -283,6 +224,8 @@ export interface LimiterInternals {
   now(): number | undefined;
   readonly clock: Clock | undefined;
   report(decision: Decision, key: string, cost: number): void;
+  /** The families of its keys: its own, then those of its older options. */
+  readonly families: readonly string[];
   readonly permits: PermitDesk;
   /**
    * `consume` for a caller that may give the units back. It checks nothing, and reports as
@@ -406,14 +349,6 @@ export function limiterOn(
   const permits = permitDesk(waiting);
   const blocks = blockDesk(algorithm, call, options);
 
-  const names = storeNames(store, prefix, instant);
-  const receipts = receiptCalls({
-    names,
-    family: keyFamily(prefix, algorithm.id),
-    call,
-    report,
-    checkCall,
-  });
   const made: LimiterOnAny = Object.freeze({
     algorithm,
     store,
@@ -437,16 +372,10 @@ export function limiterOn(
         checkCall("peek", key, cost);
         return call(peek, key, cost);
       },
-      refund(key: string, cost: number | Receipt = 1, units?: number): never {
-        if (typeof cost === "object" && cost !== null) {
-          return receipts.refund(key, cost, units) as never;
-        }
+      refund(key: string, cost = 1): MaybePromise<Decision> {
         checkCall("refund", key, cost, 1);
-        return reported(call(refund, key, cost), key, -cost) as never;
+        return reported(call(refund, key, cost), key, -cost);
       },
-      reserve: receipts.reserve as LimiterOnAny["reserve"],
-      settle: receipts.settle as LimiterOnAny["settle"],
-      release: receipts.release as LimiterOnAny["release"],
       charge(key: string, cost = 1): MaybePromise<Decision> {
         checkCall("charge", key, cost);
         return reported(call(charge, key, cost), key, cost);
@@ -457,7 +386,7 @@ export function limiterOn(
         checkText("reset", "key", key);
         return wakeAfter(() => family.delete(key), key);
       },
-      resetAll: () => andFinally(() => deleteAll(store, prefix, queues), names.forget),
+      resetAll: () => deleteAll(store, prefix, queues),
     }),
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, options),
     hold: permits.hold,
@@ -469,9 +398,12 @@ export function limiterOn(
     now: instant,
     clock,
     report,
+    families: [algorithm, ...older.map(({ algorithm }) => algorithm)].map(({ id }) =>
+      keyFamily(prefix, id)
+    ),
     permits,
     take: (key, cost) =>
-      andThen(call(reserve, key, { cost, id: 0, ttl: 0 }), ({ decision, mark }) => {
+      andThen(call(takeBackable, key, { cost, id: newPermitId() }), ({ decision, mark }) => {
         report(decision, key, cost);
         return { decision, undo: undoOf({ call }, key, cost, decision, mark) };
       }),

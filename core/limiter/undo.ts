@@ -1,7 +1,7 @@
 import type { Decision } from "../decision.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Verb } from "../store.ts";
-import type { Mark } from "../verbs/reserve.ts";
+import type { Mark } from "../receipts/receipt.ts";
 import { giveBackReceipt } from "../verbs/settle.ts";
 
 /** The part of a limiter that giving back needs. */
@@ -13,12 +13,11 @@ export interface UndoLimiter {
   ): MaybePromise<Answer>;
 }
 
-/** Gives the units of a call back, as far as they still count; to be called once. */
+/** Gives back what is known to belong to a call and still counts; to be called once. */
 export type Undo = () => MaybePromise<unknown>;
 
 /**
- * Makes the function that gives back the units of a call in this process. The function is called
- * once, so the key's state need not remember which units were given back.
+ * Makes the function that gives back the units of a call in this process; to be called once.
  *
  * @returns `undefined` if there are no units to give back.
  */
@@ -30,6 +29,6 @@ export function undoOf(
   mark: Mark | undefined,
 ): Undo | undefined {
   if (mark === undefined || units === 0) return undefined;
-  const receipt = { ...mark, id: 0, units, source };
-  return () => limiter.call(giveBackReceipt, key, { receipt, back: units });
+  const receipt = { ...mark, units, source };
+  return () => limiter.call(giveBackReceipt, key, { receipt, used: 0 });
 }

@@ -15,7 +15,7 @@
  * A caller that a `leakyQueue` has admitted sleeps out its delay. If it leaves meanwhile, it gives
  * its place back only if that is the newest: if a place in the middle were given back, the next
  * call would be given the newest one, which is taken. A caller with an older place is marked, and
- * stays until those behind it are gone. The receipt gives a place back, and knows whether it still
+ * stays until those behind it are gone. Its mark gives a place back, and shows whether it still
  * is the newest.
  */
 
@@ -23,6 +23,7 @@ import { remove } from "../linked_list.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { type Attempt, attempt } from "../verbs/attempt.ts";
 import { refund } from "../verbs/refund.ts";
+import { newPermitId } from "./permit_ids.ts";
 import { undoOf } from "./undo.ts";
 import { type AbortGroups, abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
 import { acquireClosedError } from "./end_queues.ts";
@@ -87,7 +88,9 @@ function tryToTake(
   { limiter, key, cost, target }: WaitRequest,
   maxDelay: number,
 ): MaybePromise<Attempt> {
-  return target === undefined ? limiter.call(attempt, key, { cost, maxDelay }) : target.take();
+  return target === undefined
+    ? limiter.call(attempt, key, { cost, maxDelay, id: newPermitId() })
+    : target.take();
 }
 
 /** Whether a call is admitted, and starts at once. */
@@ -268,7 +271,7 @@ function undo(
   if (target !== undefined) return target.giveBack();
   const giveBack = undoOf(limiter, key, cost, decision, sight.mark);
   if (giveBack !== undefined) return giveBack();
-  // An algorithm without receipts gives the newest units back, and these have just been taken.
+  // An algorithm that knows no single calls gives the newest units back, and these were just taken.
   return decision.delay === 0 ? limiter.call(refund, key, cost) : undefined;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Receipts: a caller keeps the receipt of a call, to give its units back later. A receipt is plain
- * data that says which units these are, so giving them back never frees the units of another call.
+ * Receipts: a caller keeps the receipt of a call, to settle later what the call really used. A receipt
+ * is plain data. It says which units the call took; the key alone knows whether the receipt is open.
  */
 
 import type { Decision, DecisionSource } from "../decision.ts";
@@ -11,28 +11,18 @@ import { typeError } from "../options/checks.ts";
  * JSON, so another process may settle it. It is not signed: never give it to a client.
  */
 export interface Receipt {
-  /** A random number of 53 bits, at least 1, which tells receipts apart. */
+  /** The random number of the key's list of open receipts: 53 bits, at least 1. */
   readonly id: number;
+  /** Its number in that list. */
+  readonly number: number;
   /** The key. */
   readonly key: string;
   /** The family of the key: the limiter's prefix and the algorithm's id, as in stored keys. */
   readonly family: string;
-  /**
-   * The name of the store that holds the units: a random text that the store itself keeps, so that
-   * processes which share the data share the name. `undefined` if the store could not be asked for
-   * its name; such a receipt gives nothing back.
-   */
-  readonly store?: string | undefined;
-  /** The instant of the call, in milliseconds since the Unix epoch. */
-  readonly at: number;
   /** The units that it took. */
   readonly units: number;
-  /** The instant from which no unit can be given back any more. */
+  /** The instant from which it cannot be settled, in milliseconds since the Unix epoch. */
   readonly until: number;
-  /**
-   * Whether the receipt has a time to live: unless it was settled, its units come back at `until`.
-   */
-  readonly expires: boolean;
   /** The numbers by which the algorithm finds the units again. */
   readonly marks: readonly number[];
   /** The source that admitted the call in place of the limiter's own store. */
@@ -50,16 +40,19 @@ export interface Reservation {
 /**
  * The outcome of a receipt.
  *
- * `"settled"`: the receipt was known. Units that still counted were given back, or the excess was
- * charged. `"expired"`: its time is over. Nothing was changed. `"unknown"`: it was settled before,
- * or it belongs to another key, algorithm or store, or to a failure policy. Nothing was changed.
+ * `"settled"`: the receipt was open. Units that still counted were given back, or the excess was
+ * charged. `"expired"`: its time is over. `"unknown"`: it was settled before, it was closed early
+ * because its key had too many, or it belongs to another key, limiter, store or failure policy. If
+ * the receipt is not settled, nothing changes.
  */
 export type ReceiptOutcome = "settled" | "expired" | "unknown";
 
-/** The answer of `settle`, `release`, and `refund` with a receipt. */
+/** The answer of `settle` and `release`. */
 export interface Settlement {
   /** The balance afterwards. */
   readonly decision: Decision;
+  /** The outcome of the receipt. */
+  readonly outcome: ReceiptOutcome;
   /**
    * Units given back; with a fraction if a unit had drained in part. For an `all`, the units of the
    * part that gave back most.
@@ -67,8 +60,6 @@ export interface Settlement {
   readonly returned: number;
   /** Units charged beyond those of the receipt. */
   readonly charged: number;
-  /** The outcome of the receipt. */
-  readonly outcome: ReceiptOutcome;
 }
 
 /** The most numbers in a receipt, enough for an `all` with very many parts. */
@@ -85,14 +76,42 @@ export function checkReceipt(action: string, value: unknown): Receipt {
 
 function isReceipt(value: unknown): value is Receipt {
   if (typeof value !== "object" || value === null) return false;
-  const { id, key, family, at, units, until, expires, marks } = value as Receipt;
-  // The id 0 is for units that no key remembers.
-  return id !== 0 && isWhole(id) && isWhole(at) && isWhole(units) && isWhole(until) &&
+  const { id, number, key, family, units, until, marks } = value as Receipt;
+  return isWhole(id) && id !== 0 && isWhole(number) && isWhole(units) && isWhole(until) &&
     typeof key === "string" && typeof family === "string" &&
-    typeof expires === "boolean" && Array.isArray(marks) && marks.length <= MOST_MARKS &&
-    marks.every(isWhole);
+    Array.isArray(marks) && marks.length <= MOST_MARKS && marks.every(isWhole);
 }
 
 function isWhole(value: unknown): boolean {
   return Number.isSafeInteger(value) && value as number >= 0;
+}
+
+/** A receipt as the state of a key makes it. */
+export type Mark = Pick<Receipt, "id" | "number" | "until" | "marks">;
+
+/** The part of a receipt that settling needs. */
+export type Claim = Mark & Pick<Receipt, "units">;
+
+/** The outcome of settling a receipt, and the next state; the same state if nothing changes. */
+export interface Settled<State> extends Omit<Settlement, "decision"> {
+  /** The next state. */
+  readonly next: State;
+}
+
+/** How calls are settled later. All of it is pure; `now` is a whole number from 0 to 2^42. */
+export interface Receipts<State = unknown> {
+  /** Milliseconds for which a receipt can be settled. */
+  readonly within: number;
+  /**
+   * The state after an admitted call, with the receipt of that call.
+   *
+   * @param id A random number of at least 1, for a key without open receipts.
+   */
+  issue(after: State, now: number, id: number): State;
+  /** The receipt that `issue` added to a state. */
+  newest(after: State, now: number): Mark;
+  /** Settles a receipt whose call used so many units. */
+  settle(state: State, now: number, claim: Claim, used: number): Settled<State>;
+  /** Whether a state has open receipts. */
+  isOpen(state: State): boolean;
 }

@@ -14,6 +14,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { leakyBucket } from "../algorithms/leaky_bucket.ts";
 import { leakyQueue } from "../algorithms/leaky_queue.ts";
 import type { Period } from "../options/period.ts";
+import { reservable } from "../algorithms/reservable.ts";
 import { lockout } from "../algorithms/lockout.ts";
 import { slidingCounter } from "../algorithms/sliding_counter.ts";
 import { slidingLog } from "../algorithms/sliding_log.ts";
@@ -70,6 +71,10 @@ export interface LimitOptions {
   readonly maxHold?: Period | undefined;
   /** Whether its keys can be blocked by hand; default no. */
   readonly blockable?: boolean | undefined;
+  /** Whether its calls can be settled later, by receipts; default no. */
+  readonly reservable?: boolean | undefined;
+  /** How long a receipt can be settled; default `"10m"` (`reservable`). */
+  readonly within?: Period | undefined;
 }
 
 const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> = {
@@ -98,15 +103,20 @@ export const ALGORITHM_NAMES: readonly AlgorithmName[] = Object.freeze(
  * @throws {RangeError} If an option is out of range.
  */
 export function algorithmOf(options: LimitOptions): Algorithm {
-  const { algorithm: named, blockable: canBlock = false, ...rest } = options;
+  const { algorithm: named, blockable: blocks, reservable: reserves, within, ...rest } = options;
   const algorithm = named ?? (rest.burst === undefined ? "slidingCounter" : "gcra");
-  if (typeof canBlock !== "boolean") {
-    throw typeError("create a limit", "blockable must be true or false", canBlock);
+  for (const [name, value] of Object.entries({ blockable: blocks, reservable: reserves })) {
+    if (value === undefined || typeof value === "boolean") continue;
+    throw typeError("create a limit", `${name} must be true or false`, value);
+  }
+  if (within !== undefined && reserves !== true) {
+    throw typeError("create a limit", "within must be left out unless reservable is true", within);
   }
   if (!Object.hasOwn(FACTORIES, algorithm)) {
     const rule = `algorithm must be one of ${ALGORITHM_NAMES.join(", ")}`;
     throw typeError("create a limit", rule, algorithm);
   }
   const limit = FACTORIES[algorithm](rest as never);
-  return canBlock ? blockable(limit) : limit;
+  const own = blocks === true ? blockable(limit) : limit;
+  return reserves === true ? reservable(own, { within }) : own;
 }

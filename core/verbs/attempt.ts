@@ -12,7 +12,8 @@ import { mayDelay } from "../algorithms/may_delay.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import type { Verb } from "../store.ts";
-import { type Mark, marking } from "./reserve.ts";
+import type { Mark } from "../receipts/receipt.ts";
+import { marking } from "./reserve.ts";
 
 /** The request of an attempt. */
 export interface AttemptArgument {
@@ -20,6 +21,8 @@ export interface AttemptArgument {
   readonly cost: number;
   /** The longest delay before the start, in milliseconds; may be `Infinity`. */
   readonly maxDelay: number;
+  /** A random number of at least 1, for a reservable key without open receipts. */
+  readonly id: number;
 }
 
 /** A state, and the instant at which it was read. */
@@ -61,13 +64,15 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
     const split = splitReducer(algorithm);
     const delays = mayDelay(algorithm);
     const { take, decide } = split;
+    const receipts = algorithm.internals?.receipts;
     const markOf = marking(algorithm);
 
     return {
-      next(state: unknown, now: number, { cost, maxDelay }: AttemptArgument) {
+      next(state: unknown, now: number, { cost, maxDelay, id }: AttemptArgument) {
         const next = take(state, now, cost);
-        if (!delays || next === state) return next;
-        return decide(state, next, now, cost).delay <= maxDelay ? next : state;
+        if (next === state) return state;
+        if (delays && decide(state, next, now, cost).delay > maxDelay) return state;
+        return receipts === undefined ? next : receipts.issue(next, now, id);
       },
       answer(state: unknown, next: unknown, now: number, argument: AttemptArgument): Attempt {
         const { cost } = argument;
@@ -91,7 +96,8 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
     decision,
     sight: decision.source === "policy" ? undefined : answer?.sight,
   }),
-  transition: (algorithm: Algorithm) => mayDelay(algorithm) ? undefined : "take",
+  transition: (algorithm: Algorithm) =>
+    algorithm.internals?.receipts === undefined && !mayDelay(algorithm) ? "take" : undefined,
 });
 
 /** The refusal of a call that would start too late. Its `retryAfter` is the delay. */

@@ -3,12 +3,10 @@
  * they change the parts that are blockable.
  */
 
-import type { Algorithm } from "../algorithm.ts";
+import type { Algorithm, Wraps } from "../algorithm.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import { typeError } from "../options/checks.ts";
-import { entriesOf, plainState } from "../receipts/noted.ts";
-import { withEntries } from "../receipts/noted_reducer.ts";
 import type { DecisionVerb } from "./decision_verb.ts";
 
 /** A change of a state at an instant. */
@@ -16,10 +14,11 @@ type Change = (state: unknown, now: number, duration: number) => unknown;
 
 /** Blocks a key from now on for so many milliseconds; a shorter block leaves a longer one alone. */
 export const block: DecisionVerb = blockVerb("block", "charge", (algorithm) => {
-  const { blocks, parts = [] } = algorithm.internals ?? {};
+  const { blocks, wraps, parts = [] } = algorithm.internals ?? {};
   if (blocks !== undefined) {
     return (state, now, duration) => blocks.block(state, now + duration);
   }
+  if (wraps !== undefined) return insideOf(wraps, block);
   const first = parts.findIndex(isBlockable);
   if (first === -1) return undefined;
   const own = blockIn(block, parts[first]!);
@@ -29,8 +28,9 @@ export const block: DecisionVerb = blockVerb("block", "charge", (algorithm) => {
 
 /** Ends a key's block: the use under it counts as if there had been no block. */
 export const unblock: DecisionVerb = blockVerb("unblock", "free", (algorithm) => {
-  const { blocks, parts = [] } = algorithm.internals ?? {};
-  if (blocks !== undefined) return (state) => blocks.covered(state);
+  const { blocks, wraps, parts = [] } = algorithm.internals ?? {};
+  if (blocks !== undefined) return (state) => wraps!.innerOf(state);
+  if (wraps !== undefined) return insideOf(wraps, unblock);
   if (!parts.some(isBlockable)) return undefined;
   const each = parts.map((part) => isBlockable(part) ? blockIn(unblock, part) : undefined);
   return (state, now, argument) =>
@@ -39,7 +39,20 @@ export const unblock: DecisionVerb = blockVerb("unblock", "free", (algorithm) =>
 
 /** Whether keys of an algorithm can be blocked. */
 export function isBlockable({ internals }: Algorithm): boolean {
-  return internals?.blocks !== undefined || internals?.parts?.some(isBlockable) === true;
+  const { blocks, wraps, parts = [] } = internals ?? {};
+  if (blocks !== undefined) return true;
+  return wraps === undefined ? parts.some(isBlockable) : isBlockable(wraps.inner);
+}
+
+/** The change of a state inside another combinator. */
+function insideOf(wraps: Wraps, verb: DecisionVerb): Change | undefined {
+  if (!isBlockable(wraps.inner)) return undefined;
+  const own = blockIn(verb, wraps.inner);
+  return (state, now, duration) => {
+    const inner = wraps.innerOf(state);
+    const next = own(inner, now, duration);
+    return next === inner ? state : wraps.withInner(state, next);
+  };
 }
 
 function blockIn(verb: DecisionVerb, part: Algorithm): Change {
@@ -53,11 +66,11 @@ function replaced(
   state: unknown,
   change: (state: unknown, index: number) => unknown,
 ): unknown {
-  const before = plainState(state) as readonly unknown[];
+  const before = state as readonly unknown[];
   const after = before.map(change);
   if (after.every((each, index) => each === before[index])) return state;
   const isFresh = after.every((each, index) => each === (initial as readonly unknown[])[index]);
-  return withEntries(isFresh ? initial : after, entriesOf(state));
+  return isFresh ? initial : after;
 }
 
 function blockVerb(

@@ -14,18 +14,21 @@ export type DecisionVerb = Verb<number, Decision>;
 
 /** The parts in which these verbs differ. */
 interface Parts extends Pick<DecisionVerb, "name" | "kind"> {
+  /** Throws if the algorithm has no such verb. */
+  readonly require?: (verb: string, algorithm: Algorithm) => void;
   readonly transition: ReturnType<DecisionVerb["transition"]>;
   steps(split: SplitReducer<unknown>): Pick<Steps<number, Decision>, "next" | "answer">;
 }
 
 /** Makes a verb of units that answers with a decision. */
-export function decisionVerb({ name, kind, transition, steps }: Parts): DecisionVerb {
+export function decisionVerb({ name, kind, require, transition, steps }: Parts): DecisionVerb {
   return Object.freeze({
     name,
     kind,
     units: itself,
     on(algorithm: Algorithm) {
       if (kind !== "look") requireNoPermits(name, algorithm);
+      require?.(name, algorithm);
       const split = splitReducer(algorithm) as SplitReducer<unknown>;
       const { decide } = split;
       return {

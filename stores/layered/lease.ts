@@ -203,7 +203,7 @@ function requireLeasable(algorithm: Algorithm): void {
 
 /** Whether an algorithm, or a part of it, is a lockout. */
 function locks({ id, internals }: Algorithm): boolean {
-  const { parts, blocks } = internals ?? {};
+  const { parts, wraps } = internals ?? {};
   return id.startsWith("lockout/") || parts?.some(locks) === true ||
-    blocks !== undefined && locks(blocks.inner);
+    wraps !== undefined && locks(wraps.inner);
 }

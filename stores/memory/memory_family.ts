@@ -26,7 +26,7 @@ import {
 import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import type { Decision } from "../../core/decision.ts";
-import { keptFor } from "../../core/receipts/receipts_of.ts";
+import { keptFor } from "../../core/kept_for.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
 import { charge } from "../../core/verbs/charge.ts";

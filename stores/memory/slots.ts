@@ -19,7 +19,6 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import type { Codec } from "../../core/codec.ts";
 import { type StateBytes, stateBytes } from "../../core/algorithms/state_bytes.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { isNoted, notesBytes } from "../../core/receipts/noted.ts";
 
 /** The bounds of a memory store. */
 export interface Bounds {
@@ -164,7 +163,6 @@ export function isNumberAfterNumber(
 /** The bytes of a state outside of its cell. */
 export function bytesOf({ stateBytes }: Pick<Table, "stateBytes">, state: unknown): number {
   if (fitsCell(state)) return 0;
-  if (isNoted(state)) return notesBytes(state) + bytesOf({ stateBytes }, state.state);
   return typeof stateBytes === "number" ? stateBytes : stateBytes(state);
 }
 

@@ -10,7 +10,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import { takeOver } from "../../core/carry_over.ts";
-import { keptFor } from "../../core/receipts/receipts_of.ts";
+import { keptFor } from "../../core/kept_for.ts";
 import { transact } from "../../core/transact.ts";
 import { boundedState, isAhead, MOST_AHEAD } from "../../core/bounded_state.ts";
 import {

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
+import { partsOf } from "../../core/algorithms/parts_of.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreOverloadedError, StoreUnavailableError } from "../../core/errors.ts";
 import type { DriverError } from "../driver.ts";
@@ -125,6 +126,6 @@ function policyDecision(algorithm: Algorithm, allowed: boolean, retryAfter: numb
     0,
     0,
     "policy",
-    algorithm.internals?.parts?.map((part) => policyDecision(part, allowed, retryAfter)),
+    partsOf(algorithm)?.map((part) => policyDecision(part, allowed, retryAfter)),
   );
 }

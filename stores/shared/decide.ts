@@ -7,12 +7,11 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
-import { withoutReceipts } from "../../core/algorithms/split_reducer.ts";
-import { keptFor } from "../../core/receipts/receipts_of.ts";
+import { keptFor } from "../../core/kept_for.ts";
 import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
-import { type NotedLayout, noteHolder, writeBlock } from "./states/block_layout.ts";
+import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
 import { freshAtWith, type ShareScale, shareScaleOf, STEPS, stepsLeft } from "./states/fresh_at.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
@@ -27,13 +26,13 @@ export const MAX_TRIES = 1_000_000;
 /** A verb on an algorithm, with what the store of one thread needs to step it. */
 export interface Stepper<Argument, Answer> {
   readonly steps: Steps<Argument, Answer>;
-  /** The same for states without notes; `undefined` if the verb may leave notes. */
-  readonly plain: Steps<Argument, Answer> | undefined;
+  /** Whether a state may outlast its use. */
+  readonly outlasts: boolean;
   readonly decisionOf: Verb<Argument, Answer>["decisionOf"];
   /** Whether it gives units back, which wakes callers that wait in other threads. */
   readonly frees: boolean;
   readonly algorithm: Algorithm;
-  readonly layout: NotedLayout;
+  readonly layout: StateLayout;
   readonly initial: unknown;
   readonly shares: ShareScale;
 }
@@ -48,10 +47,9 @@ export function stepperOf<Argument, Answer>(
   const { initial } = algorithm;
   const { kind, decisionOf } = verb;
   const layout = layoutFor(view, algorithm);
-  const leavesNotes = kind !== "look" && verb.transition(algorithm) === undefined;
   return {
     steps,
-    plain: leavesNotes ? undefined : verb.on(withoutReceipts(algorithm)),
+    outlasts: algorithm.internals?.keptFor !== undefined,
     decisionOf,
     frees: kind === "free",
     algorithm,
@@ -128,8 +126,7 @@ export function decideIn(view: ThreadView): DecideOn {
  * The single calls of a verb: the work of `decideOn` and `table.ts` for a key that is present. It is
  * one function, closed over everything that it needs, because that is fastest. It leaves all other
  * cases to `decideOn`: refunds, a new key, a key outside its home bucket, a key that a batch holds, a
- * key with notes (unless the verb itself leaves notes), a thread without a record, a lack of nodes,
- * and a lost race.
+ * state beside numbers that is none, a thread without a record, a lack of nodes, and a lost race.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes when keys are reset.
  */
@@ -143,14 +140,12 @@ export function singleCall<Argument, Answer>(
   const { ints, floats, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { plain, decisionOf, frees, algorithm, initial, shares } = stepper;
-  const { next: nextOf, answer: answerOf } = plain ?? stepper.steps;
-  const layout = plain === undefined ? stepper.layout : stepper.layout.plain;
+  const { steps, outlasts, layout, decisionOf, frees, algorithm, initial, shares } = stepper;
+  const { next: nextOf, answer: answerOf } = steps;
   const { isNumber } = layout;
   const fingerprint = new Int32Array(2);
-  // Low bits of the fingerprint in a block: 1 if the state has a root, 3 if it has notes. A state
-  // with notes is no number.
-  const keyBits = isNumber ? ~0 : plain === undefined ? ~3 : ~1;
+  // Low bits of the fingerprint in a block: 0 if the state is a number.
+  const keyBits = isNumber ? ~0 : ~3;
   let resets = ints[header.resets];
   let keys = startOfKeys();
   // The key of the last call, and its slot: the next call often has the same key, and looks there
@@ -207,7 +202,7 @@ export function singleCall<Argument, Answer>(
             : ints[record + field.ring + (head & (RING_SIZE - 1))]!;
           const to = blocks + spare * BLOCK;
           ints[to + 1] = high;
-          const kept = plain === undefined
+          const kept = outlasts && !isNumber
             ? keptFor(algorithm, next, now, decision)
             : decision.resetAfter;
           floats[(to >> 1) + 1] = next === initial

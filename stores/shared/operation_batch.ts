@@ -8,7 +8,7 @@ import { takeOver } from "../../core/carry_over.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
-import { keptFor } from "../../core/receipts/receipts_of.ts";
+import { keptFor } from "../../core/kept_for.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
 import { consume } from "../../core/verbs/consume.ts";

@@ -59,7 +59,7 @@ export interface SharedStoreOptions {
   /**
    * The most bytes of the arena for windows, logs and long states, in pieces of 128; at most 2 GB; 0
    * for no arena. It takes memory only as it fills. With `for`, the default is enough for these
-   * algorithms, and for 32 bytes a key that receipts note. Without it the default is 64 MB, or 256
+   * algorithms, and for 32 bytes a key of states as text. Without it the default is 64 MB, or 256
    * bytes a key of `maxCapacity` if that is more.
    */
   readonly maxBytes?: number | undefined;
@@ -94,9 +94,9 @@ export interface AttachOptions {
 const MAX_KEYS = 16_000_000;
 const MAX_NODES = 2 ** 24 - 1;
 const BYTES_PER_NODE = 128;
-/** The part of an arena for the notes that receipts leave. Few keys have notes at a time. */
-const NOTES_BYTES_PER_KEY = 32;
-const NOTES_BYTES = 2 ** 16;
+/** The part of an arena for states that are kept as text. Few keys have such states at a time. */
+const TEXT_BYTES_PER_KEY = 32;
+const TEXT_BYTES = 2 ** 16;
 
 /**
  * Makes a store in shared memory, for this thread and all threads that attach to it.
@@ -137,8 +137,8 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   if (needed !== undefined) {
     checkMost(action, "the bytes that capacity and for need", needed, most);
   }
-  const notes = Math.max(NOTES_BYTES, NOTES_BYTES_PER_KEY * maxCapacity);
-  const enough = needed === undefined ? undefined : Math.min(most, needed + notes);
+  const texts = Math.max(TEXT_BYTES, TEXT_BYTES_PER_KEY * maxCapacity);
+  const enough = needed === undefined ? undefined : Math.min(most, needed + texts);
   const { maxBytes = enough ?? Math.min(most, Math.max(2 ** 26, maxCapacity * 256)) } = options;
   checkInteger(action, "maxBytes", maxBytes, needed ?? 0, most);
   const nodes = Math.floor(maxBytes / BYTES_PER_NODE);

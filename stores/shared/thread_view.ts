@@ -10,7 +10,7 @@ import type { Memory } from "./layout.ts";
 import { threadNodes } from "./allocator/nodes.ts";
 import { spareBlocks } from "./allocator/spare_blocks.ts";
 import { type RefundSignals, refundSignals } from "./refund_signals.ts";
-import type { NotedLayout } from "./states/block_layout.ts";
+import type { StateLayout } from "./states/block_layout.ts";
 import { stateLayout } from "./states/state_layout.ts";
 import { type KeyDropping, keyDropping } from "./table/drop_keys.ts";
 import { type KeyInsertion, keyInsertion } from "./table/insert.ts";
@@ -31,7 +31,7 @@ export interface ThreadView extends Table, KeyDropping, KeyInsertion {
   /** The time of calls that are given none. */
   readonly time: SteadyTime;
   /** The layouts, by the id of the algorithm. */
-  readonly layouts: Map<string, NotedLayout>;
+  readonly layouts: Map<string, StateLayout>;
 }
 
 /**
@@ -60,7 +60,7 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
 }
 
 /** The layout of an algorithm's states in the store. */
-export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm): NotedLayout {
+export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm): StateLayout {
   const known = layouts.get(algorithm.id);
   if (known !== undefined) return known;
   const made = stateLayout(nodes, algorithm);

@@ -10,7 +10,7 @@ import type { PermitDesk } from "../../../core/limiter/permit_desk.ts";
 import { rangeError } from "../../../core/options/checks.ts";
 import type { BoundVerb } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
-import { reserve, type ReserveArgument, type Reserved } from "../../../core/verbs/reserve.ts";
+import { type ReserveArgument, type Reserved, takeBackable } from "../../../core/verbs/reserve.ts";
 import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
 import {
   headerWriter,
@@ -110,7 +110,7 @@ function plannedLimiter(limiter: AnyLimiter, place: number): PlannedLimiter {
   const delays = internals !== undefined && mayDelay(algorithm);
   const { ask, verb } = internals?.permits ?? {};
   const takes = internals?.bind<unknown, unknown>(verb ?? consume);
-  const reserves = ask === undefined ? internals?.bind(reserve) : undefined;
+  const reserves = ask === undefined ? internals?.bind(takeBackable) : undefined;
   const policies = algorithm.policies.length;
   return { limiter, internals, takes, reserves, ask, delays, policies, place };
 }

@@ -16,9 +16,9 @@ import {
 } from "../../../core/maybe_promise.ts";
 import type { Acquired } from "../../../core/limiter/acquire.ts";
 import type { AskedPermit, Permit } from "../../../core/limiter/permit_desk.ts";
+import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { type Undo, undoOf } from "../../../core/limiter/undo.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
-import type { Reservation } from "../../../core/receipts/receipt.ts";
 import type { Operation } from "../../../core/store.ts";
 import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
 import { peek } from "../../../core/verbs/peek.ts";
@@ -263,23 +263,17 @@ function runOne(
   if (!delays || maxDelay === undefined) {
     if (!keeps) return limiter.consume(key, units);
     checkCall(key, units);
-    return internals === undefined ? reserved(limiter, key, units) : internals.take(key, units);
+    return internals === undefined ? limiter.consume(key, units) : internals.take(key, units);
   }
   checkCall(key, units);
-  return andThen(internals!.call(attempt, key, { cost: units, maxDelay }), (given) => {
-    const answer = acquired(planned, call, given, maxDelay);
-    internals!.report(decisionOf(answer), key, units);
-    return answer;
-  });
-}
-
-/** Takes from a limiter that was not made by `limiter(...)`. */
-function reserved(limiter: AnyLimiter, key: string, units: number): MaybePromise<Acquired> {
-  const answer: MaybePromise<Reservation> = limiter.reserve(key, units);
-  return andThen(answer, ({ decision, receipt }) => ({
-    decision,
-    undo: receipt && (() => limiter.release(key, receipt)),
-  }));
+  return andThen(
+    internals!.call(attempt, key, { cost: units, maxDelay, id: newPermitId() }),
+    (given) => {
+      const answer = acquired(planned, call, given, maxDelay);
+      internals!.report(decisionOf(answer), key, units);
+      return answer;
+    },
+  );
 }
 
 function operationOf(
@@ -298,16 +292,17 @@ function operationOf(
   }
   if (action === "look") return { bound: internals!.bind(peek), key, argument: units };
   if (delays && maxDelay !== undefined) {
-    return { bound: internals!.bind(attempt), key, argument: { cost: units, maxDelay } };
+    const argument = { cost: units, maxDelay, id: newPermitId() };
+    return { bound: internals!.bind(attempt), key, argument };
   }
   return keeps
-    ? { bound: reserves!, key, argument: { cost: units, id: 0, ttl: 0 } }
+    ? { bound: reserves!, key, argument: { cost: units, id: newPermitId() } }
     : { bound: takes!, key, argument: units };
 }
 
 /**
- * The answer of an operation: a decision, the answer of an attempt, or a decision with the receipt
- * that finds its units again.
+ * The answer of an operation: a decision, the answer of an attempt, or a decision with the mark that
+ * finds its units again.
  */
 type Given = Decision | Attempt | Reserved;
 

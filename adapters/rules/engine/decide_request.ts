@@ -16,7 +16,6 @@ import {
   verdictOf,
 } from "../../../core/rules/rules.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
-import type { StoreNames } from "../../../core/limiter/store_names.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
 import { askOne, askRules, overriding, type RuleInForce } from "./ask_rules.ts";
@@ -30,8 +29,6 @@ export interface RuleDecider {
   readonly on: RuleStore;
   /** The individual limits of keys; `undefined` if there are none. */
   readonly keys: KeyLimitsCache | undefined;
-  /** The names of the stores that hold the units of receipts. */
-  readonly names: StoreNames;
   /** Whether nothing is refused. */
   readonly shadow: boolean;
   /** The rules that hold now. */

@@ -9,13 +9,13 @@ import { permitTimes } from "../../../core/limiter/open_permit.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { typeError } from "../../../core/options/checks.ts";
-import type { Receipt } from "../../../core/receipts/receipt.ts";
-import type { Verdict } from "../../../core/rules/rules.ts";
+import type { Mark, Receipt } from "../../../core/receipts/receipt.ts";
+import { matchRules, type Verdict } from "../../../core/rules/rules.ts";
 import type { Family } from "../../../core/store.ts";
 import { keyFamily } from "../../../core/stored_key.ts";
-import type { Mark } from "../../../core/verbs/reserve.ts";
-import { type RuleDecider, verdictOn } from "./decide_request.ts";
+import { type RuleDecider, rulesInForce, verdictOn } from "./decide_request.ts";
 import {
+  backableUnits,
   keptTaking,
   type RememberedTaking,
   reservedUnits,
@@ -38,25 +38,53 @@ export function holdRequest(
   request: RuleRequest,
   id: number = newPermitId(),
 ): MaybePromise<RuleHold> {
-  const taking = keptTaking(id, true, reservedUnits);
+  const taking = keptTaking(id, true, backableUnits);
   return takeRequest(decider, request, id, taking, (verdict, permit) => ({ verdict, permit }));
 }
 
-/** Reserves the units of a request, and holds its permits. */
+/**
+ * Reserves the units of a request, and holds its permits.
+ *
+ * @throws {TypeError} If a limit of its rules is not reservable; nothing was taken.
+ */
 export function reserveRequest(
   decider: RuleDecider,
   request: RuleRequest,
-  ttl: number,
 ): MaybePromise<RuleReservation> {
   const id = newPermitId();
-  const taking = keptTaking(id, true, (counter) => reservedUnits(counter, id, ttl));
-  return takeRequest(decider, request, id, taking, (verdict, permit) => {
-    const counters = permit === undefined ? [] : [...taking.taken.values()];
-    const parts = counters.flatMap((counter) => receiptOf(counter, id) ?? []);
-    return andThen(
-      allOf(parts.map((part) => named(decider, part))),
-      (parts) => ({ verdict, receipt: permit && { ...permit, parts } }),
-    );
+  const taking = keptTaking(id, true, reservedUnits);
+  checkRuleRequest(request);
+  return andThen(
+    requireReservable(decider, request),
+    () =>
+      takeRequest(decider, request, id, taking, (verdict, permit) => {
+        const counters = permit === undefined ? [] : [...taking.taken.values()];
+        const parts = counters.flatMap((counter) => receiptOf(counter) ?? []);
+        return { verdict, receipt: permit && { ...permit, parts } };
+      }),
+  );
+}
+
+/** Requires that all limits of a request can be settled later, before anything is taken. */
+function requireReservable(
+  decider: RuleDecider,
+  { domain: name, descriptors, cost = 1 }: RuleRequest,
+): MaybePromise<void> {
+  const domain = decider.bound.set.domains.get(name);
+  if (domain === undefined) return;
+  const applied = matchRules(domain, descriptors, cost);
+  return andThen(rulesInForce(decider, domain, applied), (rules) => {
+    for (const { applied: { rule }, verdict } of rules) {
+      for (const { algorithm } of verdict.limits) {
+        if (holdsPermits(algorithm) || algorithm.internals?.receipts !== undefined) continue;
+        const named = rule.name ?? rule.label;
+        throw typeError(
+          "reserve",
+          `the limits of rule ${named} must have reservable: true`,
+          algorithm.id,
+        );
+      }
+    }
   });
 }
 
@@ -103,14 +131,6 @@ function takeRequest<Answer>(
   });
 }
 
-/** A receipt with the name of the store that holds its units. */
-function named({ names }: RuleDecider, receipt: Receipt): MaybePromise<Receipt> {
-  const { source } = receipt;
-  return source === "policy"
-    ? receipt
-    : andThen(names.of(source), (store) => ({ ...receipt, store }));
-}
-
 /** Gives back all that is taken. */
 function undone({ on }: RuleDecider, { taken, undo }: RememberedTaking): MaybePromise<unknown> {
   const operations = [...taken.values()].map(undo.operation);
@@ -118,12 +138,11 @@ function undone({ on }: RuleDecider, { taken, undo }: RememberedTaking): MaybePr
 }
 
 /** The receipt of a counter's units; `undefined` for an answer that is only a decision. */
-function receiptOf({ family, key, units, answer }: TakenCounter, id: number): Receipt | undefined {
+function receiptOf({ family, key, units, answer }: TakenCounter): Receipt | undefined {
   if (!("decision" in answer)) return undefined;
   const { decision: { source }, mark } = answer;
-  const { at, until, expires, marks }: Mark = mark ??
-    { at: 0, until: 0, expires: false, marks: [] };
-  return { id, key, family: familyOf(family), at, units, until, expires, marks, source };
+  const { id, number, until, marks }: Mark = mark ?? { id: 1, number: 0, until: 0, marks: [] };
+  return { id, number, key, family: familyOf(family), units, until, marks, source };
 }
 
 /** The name of a family in receipts. */

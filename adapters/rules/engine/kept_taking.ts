@@ -5,12 +5,13 @@
  */
 
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
+import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Operation } from "../../../core/store.ts";
 import { hold } from "../../../core/verbs/hold.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { release } from "../../../core/verbs/release.ts";
-import { reserve, type Reserved, reserveFor } from "../../../core/verbs/reserve.ts";
+import { reserve, type Reserved, takeBackable } from "../../../core/verbs/reserve.ts";
 import { giveBackReceipt } from "../../../core/verbs/settle.ts";
 import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
 
@@ -52,8 +53,8 @@ export function keptTaking(
         ? answer
         : { mark: undefined, decision: undefined };
       if (mark === undefined) return lookAt(counter);
-      const receipt = { ...mark, id: 0, units, source: decision.source };
-      return { bound: family.bind(giveBackReceipt), key, argument: { receipt, back: units } };
+      const receipt = { ...mark, units, source: decision.source };
+      return { bound: family.bind(giveBackReceipt), key, argument: { receipt, used: 0 } };
     },
     decisionOf: decisionIn,
   };
@@ -83,14 +84,15 @@ export function keptTaking(
   return taking;
 }
 
-/** Takes the units of a counter with a receipt; by default only this process can give them back. */
-export function reservedUnits(
-  { family, key, units }: CounterUnits,
-  id: number = 0,
-  ttl: number = 0,
-): Operation {
-  const bound = family.bind(ttl === 0 ? reserve : reserveFor);
-  return { bound, key, argument: { cost: units, id, ttl } };
+/** Takes the units of a counter, which this process may give back. */
+export function backableUnits({ family, key, units }: CounterUnits): Operation {
+  const argument = { cost: units, id: newPermitId() };
+  return { bound: family.bind(takeBackable), key, argument };
+}
+
+/** Takes the units of a counter with a receipt. */
+export function reservedUnits({ family, key, units }: CounterUnits): Operation {
+  return { bound: family.bind(reserve), key, argument: { cost: units, id: newPermitId() } };
 }
 
 function lookAt({ family, key }: CounterUnits): Operation {

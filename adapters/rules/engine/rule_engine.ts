@@ -8,8 +8,6 @@
 
 import { checkInteger, checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
 import { type Period, readPeriod } from "../../../core/options/period.ts";
-import type { ReserveOptions } from "../../../core/limiter/receipt_calls.ts";
-import { storeNames } from "../../../core/limiter/store_names.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
@@ -92,11 +90,10 @@ export interface RuleEngine {
    * Takes as `consume` does, and returns a receipt with which these units are settled later. It
    * also holds the permits of the request. If the request is refused, nothing is taken, not even
    * where each rule is charged by itself.
+   *
+   * @throws {TypeError} If a limit of its rules is not `reservable: true`.
    */
-  reserve(
-    request: RuleRequest,
-    options?: ReserveOptions,
-  ): RuleReservation | Promise<RuleReservation>;
+  reserve(request: RuleRequest): RuleReservation | Promise<RuleReservation>;
   /**
    * Settles a receipt as if the request had cost `actual`, at most once, and releases its permits.
    * Descriptors with a cost of their own keep that cost.
@@ -186,7 +183,6 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   const decider: RuleDecider = {
     on,
     keys: lookup && keyLimitsCache(on, lookup, guarded(onLookupError, print), lookupCache),
-    names: storeNames(store, prefix, on.now),
     shadow: options.shadow === true,
     bound: bindRules(on, toRuleSet(options.rules), undefined),
   };
@@ -227,9 +223,8 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       return atOnceOrLater(held(request, holdRequest(decider, request, id)));
     },
     renew: (permit) => atOnceOrLater(renewRequest(decider, permit)),
-    reserve(request, { ttl } = {}) {
-      const period = ttl === undefined ? 0 : readPeriod("reserve", "ttl", ttl);
-      return atOnceOrLater(held(request, reserveRequest(decider, request, period)));
+    reserve(request) {
+      return atOnceOrLater(held(request, reserveRequest(decider, request)));
     },
     settle: (receipt, actual) => atOnceOrLater(settleRequest(decider, receipt, actual)),
     release: (held) => atOnceOrLater(releaseRequest(decider, held)),

@@ -100,10 +100,7 @@ function settled(
       const place = left.findIndex((part) => isOf(part, counter));
       if (place === -1) return undefined;
       const [part] = left.splice(place, 1) as [Receipt];
-      return andThen(
-        decider.names.isOf(part.store, part.source),
-        (isHere) => isHere ? settledCounter(decider, counter, part) : undefined,
-      );
+      return settledCounter(decider, counter, part);
     });
     return andThen(
       allOf(outcomes),
@@ -124,7 +121,7 @@ function settledCounter(
 ): MaybePromise<SettledCounter> {
   const verb = cost > receipt.units ? chargeReceipt : giveBackReceipt;
   const answer: MaybePromise<Settlement> = limit.family().bind(verb)
-    .call(key, { receipt, actual: cost }, on.now());
+    .call(key, { receipt, used: cost }, on.now());
   return andThen(answer, (settlement) => ({ rule, key, ...settlement }));
 }
 

@@ -129,6 +129,10 @@ function limitSchema(algorithm: AlgorithmName): Schema {
     name: NAME,
     ...OPTIONS[algorithm],
     blockable: truth("Its keys can be blocked by hand; not unless given."),
+    ...(algorithm !== "concurrency" && {
+      reservable: truth("Its calls can be settled later, by receipts; not unless given."),
+      within: PERIOD,
+    }),
   };
   return map(properties, ...named, ...required);
 }

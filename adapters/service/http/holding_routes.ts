@@ -65,9 +65,9 @@ export function holdingRoutes(
         ({ verdict, permit }) => withHolding(verdict, "permit", permit),
       )
     ),
-    "/v1/reserve": taking((request, { ttl }) =>
+    "/v1/reserve": taking((request) =>
       andThen(
-        engine.reserve(request, { ttl }),
+        engine.reserve(request),
         ({ verdict, receipt }) => withHolding(verdict, "receipt", receipt),
       )
     ),

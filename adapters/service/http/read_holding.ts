@@ -86,8 +86,6 @@ function unitsOf(actual: unknown, place: Place, name: string): number {
 
 /** The options that a body gives for each request, in addition to the request itself. */
 export interface HoldTerms {
-  /** For `reserve`. */
-  readonly ttl: never;
   /** For `hold`. */
   readonly id: number | undefined;
 }

@@ -1,24 +1,18 @@
 /*
- * Finds the calls of a batch that the script cannot run: calls of other verbs and algorithms, and all
- * calls on a key whose state has notes. They compare and set, in the same write.
+ * Finds the calls of a batch that the script cannot run: calls of other verbs and algorithms. They
+ * compare and set, in the same write.
  */
 
-import { isNotedText } from "../../../core/receipts/noted_codec.ts";
 import { type Batch, cellsOf } from "../../optimistic/batch.ts";
 import type { Cell } from "../../optimistic/cell.ts";
 import type { Job, Part } from "../../optimistic/job.ts";
-import type { ValueCache } from "../../optimistic/value_cache.ts";
 
 /**
  * The calls of a batch that compare and set because the script cannot run them, and all calls that
  * share a key with one of these, because calls on a key are decided in their order.
  */
-export function comparingJobs({ jobs, cells }: Batch, values: ValueCache): ReadonlySet<Job> {
+export function comparingJobs({ jobs, cells }: Batch): ReadonlySet<Job> {
   const keys = new Set<Cell>();
-  for (const cell of values.isEmpty() ? [] : cells.all) {
-    // The state had notes when it was last seen.
-    if (isNotedText(values.get(cell.name)?.text ?? "")) keys.add(cell);
-  }
   const comparing = new Set<Job>();
   for (let before = -1; before < comparing.size;) {
     before = comparing.size;

@@ -7,7 +7,6 @@
  * and no values need to be remembered.
  */
 
-import { isNotedText } from "../../../core/receipts/noted_codec.ts";
 import { type Batch, stepAll } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import { type Cell, encodeCell, loadCell, rememberCell } from "../../optimistic/cell.ts";
@@ -29,7 +28,7 @@ export function scriptCommit(
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
-  const others = comparingJobs(batch, context.values);
+  const others = comparingJobs(batch);
   if (others.size === batch.jobs.length) return casCommit(node, batch, callbacks, context);
   if (others.size === 0) {
     const script = running(batch, batch.jobs, callbacks, context);
@@ -53,7 +52,7 @@ function heldTexts(reply: unknown): readonly (string | null)[] {
 
 /**
  * Remembers the new values of keys that the cache knows. A call on such a key has compared and set,
- * and the next may do so again, such as a receipt that comes back after a reservation by the script.
+ * and the next may do so again, such as an undo after calls that the script made.
  */
 function rememberKnown(cells: readonly Cell[], now: number, values: ValueCache): void {
   for (const cell of cells) {
@@ -80,14 +79,6 @@ function running(
     ],
     readReply(call, reply) {
       const held = heldTexts(reply[AFTER_TIME]);
-      if (reply.length > AFTER_TIME + 1) {
-        // A key has notes, so the server has done nothing. From now on such calls compare and set.
-        for (const [index, { name }] of call.cells.entries()) {
-          const text = held[index] ?? "";
-          if (isNotedText(text)) values.set(name, text, undefined, 0);
-        }
-        return callbacks.tryAgain(call.jobs);
-      }
       for (const [index, cell] of call.cells.entries()) {
         loadCell(cell, held[index] ?? undefined, undefined);
       }

@@ -11,7 +11,7 @@ import type { Nodes } from "../allocator/nodes.ts";
 
 /**
  * Whether the second cell of a block names a root: the low bits of its fingerprint. If both bits are
- * set, the root is the text of a state with notes.
+ * set, the root is the text of the state.
  */
 export type HasRoot = 0 | 1 | 3;
 
@@ -51,18 +51,12 @@ export interface StateLayout {
   save(state: unknown, block: number, old: number): HasRoot;
 }
 
-/** The layout of states in blocks, with and without notes. */
-export interface NotedLayout extends StateLayout {
-  /** The layout of states without notes. */
-  readonly plain: StateLayout;
-}
-
 /** Whether the second cell of a block names a root. */
 export function hasRoot({ ints, blocks }: Memory, block: number): boolean {
   return (ints[blocks + block * BLOCK]! & 3) !== 0;
 }
 
-/** Whether a block's state is kept as text, because it has notes. */
+/** Whether a block's state is kept as text. */
 export function isText({ ints, blocks }: Memory, block: number): boolean {
   return (ints[blocks + block * BLOCK]! & 3) === 3;
 }

@@ -11,6 +11,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { partsOf } from "../../../core/algorithms/parts_of.ts";
 import type { Decision } from "../../../core/decision.ts";
 
 /** The result of `leftOf` for a key that is used up; for a key in debt the result is smaller. */
@@ -27,8 +28,8 @@ export interface ShareScale {
 }
 
 /** The shares of an algorithm's units. */
-export function shareScaleOf({ capacity, internals }: Algorithm): ShareScale {
-  return { perUnit: 8 / capacity, parts: internals?.parts?.map(shareScaleOf) };
+export function shareScaleOf(algorithm: Algorithm): ShareScale {
+  return { perUnit: 8 / algorithm.capacity, parts: partsOf(algorithm)?.map(shareScaleOf) };
 }
 
 /**

@@ -17,13 +17,7 @@ import { errorMessage, LAST_INSTANT } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
-import {
-  type CellLayout,
-  CELLS,
-  hasRoot,
-  type NotedLayout,
-  type StateLayout,
-} from "./block_layout.ts";
+import { type CellLayout, CELLS, hasRoot, type StateLayout } from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
 import { nodesOfTotals, runningTotals } from "./running_totals.ts";
 import { nodesOfSums, segmentTree } from "./segment_tree.ts";
@@ -44,6 +38,8 @@ const TREE_LIMIT = 2 ** 30 - 2 ** 20;
  * @throws {RangeError} If it fits neither a block, nor a tree, nor a chain.
  */
 export function nodesOfState(algorithm: Algorithm): number {
+  const { receipts, wraps } = algorithm.internals ?? {};
+  if (receipts !== undefined) return nodesOfState(wraps!.inner);
   const { types, nodes } = sizeOfState(algorithm);
   const cells = types.length;
   if (cells > MAX_CELLS) {
@@ -54,12 +50,11 @@ export function nodesOfState(algorithm: Algorithm): number {
 }
 
 /** The layout of an algorithm's states in blocks. */
-export function stateLayout(nodes: Nodes, algorithm: Algorithm): NotedLayout {
-  return textLayout(nodes, algorithm, plainLayout(nodes, algorithm));
-}
-
-/** The layout of states without notes in blocks. */
-function plainLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
+export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
+  const { receipts, wraps } = algorithm.internals ?? {};
+  if (receipts !== undefined) {
+    return textLayout(nodes, algorithm, stateLayout(nodes, wraps!.inner));
+  }
   const { ints, floats, blocks } = nodes.memory;
   const { initial, codec, codec: { maxWords } } = algorithm;
   const cells = cellLayout(nodes, algorithm);

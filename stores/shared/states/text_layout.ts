@@ -1,6 +1,6 @@
 /*
- * States with the notes that receipts leave. They are kept as text, in a chain of nodes. Such states
- * are few, short-lived and of different lengths, so they have no layout of their own.
+ * States to which a combinator has added something of any length, such as open receipts. They are kept
+ * as text, in a chain of nodes. States without the addition lie as those of the algorithm inside.
  *
  * The first cell of the block is the length of the text, and the second names the chain. The first
  * word of a node is the next node, and the second says that no cell names another node. Each further
@@ -8,28 +8,21 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
-import { hasNotes } from "../../../core/receipts/noted.ts";
 import { CHAIN } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
 import { BLOCK, NODE } from "../layout.ts";
-import {
-  CELLS,
-  isText,
-  type NotedLayout,
-  ROOT_CELL,
-  type StateLayout,
-  visitNodes,
-} from "./block_layout.ts";
+import { CELLS, isText, ROOT_CELL, type StateLayout, visitNodes } from "./block_layout.ts";
 import { TORN } from "./stored_timeline.ts";
 
 /** Units of UTF-16 in a node. */
 const UNITS_PER_NODE = 2 * (NODE - 2);
 
-/** The layout of an algorithm's states, with and without notes. */
-export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): NotedLayout {
+/** The layout of an algorithm's states; `plain` is that of the algorithm inside. */
+export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): StateLayout {
   const { memory } = nodes;
   const { ints, blocks, lastNode } = memory;
-  const { codec } = algorithm;
+  const { codec, internals } = algorithm;
+  const { innerOf } = internals!.wraps!;
   // A text may fill all nodes. A greater length was read while another thread overwrote the block.
   const longest = UNITS_PER_NODE * lastNode;
   const firstAt = (block: number) => blocks + block * BLOCK + ROOT_CELL;
@@ -80,14 +73,13 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
   }
 
   return {
-    plain,
     isNumber: plain.isNumber,
     initial: plain.initial,
     load: (block) => isText(memory, block) ? codec.decode(read(block)) : plain.load(block),
     save(state, block, old) {
       const wasText = old !== 0 && isText(memory, old);
       if (wasText) nodes.drop(ints[firstAt(old)]!, CHAIN);
-      if (!hasNotes(algorithm, state)) return plain.save(state, block, wasText ? 0 : old);
+      if (innerOf(state) === state) return plain.save(state, block, wasText ? 0 : old);
       // Make the text before nodes are released, because the state may still read from them.
       write(block, codec.encode(state));
       if (old !== 0 && !wasText) visitNodes(memory, old, nodes.drop);

@@ -1,0 +1,217 @@
+/*
+ * Receipts, around any algorithm. A key without open receipts has just the state of the algorithm
+ * inside. Open receipts lie beside that state (`core/receipts/open_receipts.ts`), and go with the last
+ * of them. The key numbers its receipts and knows which are open. Settling one removes it, so nothing
+ * is settled twice, and nothing is remembered of what was settled.
+ */
+
+import type { Algorithm, SplitReducer, Wraps } from "../algorithm.ts";
+import type { Returns } from "../arithmetic/returns.ts";
+import { checkOptions, typeError } from "../options/checks.ts";
+import { type Period, readPeriod } from "../options/period.ts";
+import {
+  afterUse,
+  endOf,
+  lagsAt,
+  runOf,
+  widthOf,
+  withoutReceipt,
+  withReceipt,
+  withTicks,
+} from "../receipts/open_receipts.ts";
+import { OpenState, openState, openStateCodec } from "../receipts/open_state.ts";
+import type { Receipts, Settled } from "../receipts/receipt.ts";
+import { reducersOf } from "./build_algorithm.ts";
+import { fieldsOf } from "./fields_of.ts";
+import { holdsPermits } from "./holds_permits.ts";
+import { splitReducer } from "./split_reducer.ts";
+import { stateBytes } from "./state_bytes.ts";
+
+/** The options of `reservable`. */
+export interface ReservableOptions {
+  /**
+   * How long a receipt can be settled, from its call on: milliseconds, or text such as `"10m"`. The
+   * units of a receipt that nobody settles by then stay charged. Default `"10m"`.
+   */
+  readonly within?: Period | undefined;
+}
+
+const ACTION = "create reservable";
+
+/**
+ * An algorithm whose calls can be settled later: `reserve(limiter, key, cost)` takes an estimate and
+ * answers with a receipt, and `settle(limiter, key, receipt, used)` corrects it to what was used.
+ *
+ * A receipt is settled at most once, from wherever and however often it is tried; afterwards the key
+ * is as if the call had cost what it used. It can be settled until `receipt.until`; a key keeps 256
+ * runs of open receipts, beyond that the oldest close early. Receipts that follow one another and
+ * have met the same use are one run. Use beyond the estimate is charged at the instant of settling.
+ *
+ * A key without open receipts is decided and stored as without `reservable`, under another stored
+ * key: `replaces` carries use over. Only receipts give units back, so `refund` throws a `TypeError`.
+ * In an `all`, or around `blockable`, receipts belong to the whole: `all(reservable(a), b)` is
+ * `reservable(all(a, b))`.
+ *
+ * A call takes time linear in the runs that it changes: nearly always one or two.
+ *
+ * @param algorithm The algorithm; units of `concurrency` are permits, and have no receipts. A
+ * reservable algorithm is returned as it is.
+ * @throws {TypeError} If the argument is not an algorithm, or cannot give units back.
+ * @throws {RangeError} If `within` is out of range.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter, reservable, reserve, settle } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * let now = 0;
+ * const rate = gcra({ limit: 60, period: "1m", burst: 10 });
+ * const tokens = limiter(reservable(rate, { within: "5m" }), { clock: () => now });
+ * const { receipt } = reserve(tokens, "user:42", 8);
+ * now = 2_000; // two units have drained
+ * assert.equal(settle(tokens, "user:42", receipt!, 1).returned, 6);
+ * assert.equal(settle(tokens, "user:42", receipt!, 1).outcome, "unknown");
+ * ```
+ */
+export function reservable(algorithm: Algorithm, options: ReservableOptions = {}): Algorithm {
+  if (typeof algorithm?.step !== "function") {
+    throw typeError(ACTION, "it needs an algorithm", algorithm);
+  }
+  checkOptions<ReservableOptions>(ACTION, options, { within: true });
+  const within = readPeriod(ACTION, "within", options.within ?? "10m");
+  const { internals, codec } = algorithm;
+  if (internals?.receipts !== undefined) return algorithm;
+  const returns = internals?.returns;
+  if (returns === undefined || holdsPermits(algorithm)) {
+    throw typeError(ACTION, "its algorithm must be able to give units back", algorithm.id);
+  }
+  const halves = reservableReducer(algorithm, returns);
+  const width = widthOf(returns.ticks.length);
+  const wraps: Wraps = Object.freeze<Wraps>({
+    inner: algorithm,
+    innerOf,
+    withInner: (state: unknown, inner: unknown) =>
+      state instanceof OpenState ? openState(state, inner, state.open) : inner,
+    around: (inner: Algorithm) => reservable(inner, { within }),
+    layer: 2,
+    carry: (state, old, { inner }, now) => {
+      const before = inner.internals?.returns;
+      const isKnown = old instanceof OpenState && before?.marks === returns.marks &&
+        before.ticks.length === returns.ticks.length && now < endOf(old.open, width);
+      if (!isKnown) return state;
+      return openState(old, state, withTicks(old.open, width, before.ticks, returns.ticks));
+    },
+  });
+  const bytes = stateBytes(algorithm);
+  return Object.freeze({
+    ...fieldsOf(algorithm),
+    id: `${algorithm.id}/reservable`,
+    ...reducersOf(halves),
+    codec: openStateCodec(codec, width),
+    internals: Object.freeze({
+      halves,
+      wraps,
+      receipts: receiptsIn(algorithm, returns, within),
+      arrival: internals?.arrival,
+      keptFor: (state: unknown, now: number, resetAfter: number) =>
+        state instanceof OpenState
+          ? Math.max(resetAfter, endOf(state.open, width) - now)
+          : internals?.keptFor?.(state, now, resetAfter) ?? resetAfter,
+      bytes: (state: unknown) =>
+        (state instanceof OpenState ? OPEN_BYTES + 10 * state.open.length : 0) +
+        (typeof bytes === "number" ? bytes : bytes(innerOf(state))),
+    }),
+  });
+}
+
+/** The bytes of an open state without its receipts and the state inside. */
+const OPEN_BYTES = 120;
+
+/** The state of the algorithm inside. */
+function innerOf(state: unknown): unknown {
+  return state instanceof OpenState ? state.inner : state;
+}
+
+/** Calls see the state inside. Receipts whose time is over go with the next change. */
+function reservableReducer(algorithm: Algorithm, returns: Returns): SplitReducer<unknown> {
+  const { take, decide, charge } = splitReducer(algorithm);
+  const width = widthOf(returns.ticks.length);
+
+  function after(held: OpenState, next: unknown, now: number): unknown {
+    const { inner, open } = held;
+    if (next === inner) return held;
+    if (now >= endOf(open, width)) return next;
+    return openState(held, next, afterUse(open, width, returns.use(inner, now)));
+  }
+
+  return Object.freeze({
+    take(state: unknown, now: number, cost: number) {
+      if (!(state instanceof OpenState)) return take(state, now, cost);
+      // Beside open receipts, only receipts give units back.
+      return cost < 0 ? state : after(state, take(state.inner, now, cost), now);
+    },
+    decide: (state: unknown, next: unknown, now: number, cost: number) =>
+      decide(innerOf(state), innerOf(next), now, cost),
+    charge(state: unknown, now: number, cost: number) {
+      if (!(state instanceof OpenState)) return charge(state, now, cost);
+      return cost < 0 ? state : after(state, charge(state.inner, now, cost), now);
+    },
+  });
+}
+
+function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Receipts {
+  const { charge, decide } = splitReducer(algorithm);
+  const width = widthOf(returns.ticks.length);
+
+  /** The state once no receipt is open. */
+  function closed(state: unknown, now: number): unknown {
+    return decide(state, state, now, 0).resetAfter === 0 ? algorithm.initial : state;
+  }
+
+  return Object.freeze(
+    {
+      within,
+      isOpen: (state: unknown) => state instanceof OpenState,
+      issue(after: unknown, now: number, id: number) {
+        const until = now + within;
+        if (!(after instanceof OpenState)) {
+          return new OpenState(after, id, 1, withReceipt([], width, 0, until, now));
+        }
+        const { inner, id: own, issued, open } = after;
+        return new OpenState(inner, own, issued + 1, withReceipt(open, width, issued, until, now));
+      },
+      newest(after: unknown, now: number) {
+        const { inner, id, issued } = after as OpenState;
+        return { id, number: issued - 1, until: now + within, marks: returns.mark(inner) };
+      },
+      settle(held: unknown, now: number, claim, used: number): Settled<unknown> {
+        const { id, number, until, units, marks } = claim;
+        const isListed = held instanceof OpenState && held.id === id;
+        const at = isListed ? runOf(held.open, width, number) : -1;
+        if (!isListed || at === -1 || now >= until || marks.length !== returns.marks) {
+          return {
+            next: held,
+            outcome: now >= until ? "expired" : "unknown",
+            returned: 0,
+            charged: 0,
+          };
+        }
+        const { inner, open } = held;
+        if (used <= units) {
+          const { next, returned, wanted, moved } = used < units
+            ? returns.giveBack(inner, now, units - used, marks, lagsAt(open, width, at))
+            : { next: inner, returned: 0, wanted: [], moved: [] };
+          const left = withoutReceipt(open, width, at, number, wanted, moved);
+          const after = left.length === 0 ? closed(next, now) : openState(held, next, left);
+          return { next: after, outcome: "settled", returned, charged: 0 };
+        }
+        const charged = used - units;
+        const next = charge(inner, now, charged);
+        const rest = withoutReceipt(open, width, at, number, [], []);
+        const left = afterUse(rest, width, returns.use(inner, now));
+        const after = left.length === 0 ? closed(next, now) : openState(held, next, left);
+        return { next: after, outcome: "settled", returned: 0, charged };
+      },
+    } satisfies Receipts,
+  );
+}
