@@ -151,13 +151,39 @@ function joinNext(open: number[], width: number, at: number): void {
   for (let lag = at + HEAD; lag < at + width; lag++) {
     if (open[lag] !== open[lag + width]) return;
   }
+  joinRun(open, width, at);
+}
+
+/** Makes a run and the next one a single run, with the lags of the earlier one. */
+function joinRun(open: number[], width: number, at: number): void {
   open[at + 1] = open[at + width + 1]!;
   open[at + 2] = open[at + width + 2]!;
   open.splice(at + width, width);
 }
 
-/** Closes the oldest receipts if there are too many runs. */
+/**
+ * The receipts in no more runs than a key keeps. Neighbours whose lags are nearly the same become one
+ * run with the lower ones: the later receipts then give back a little less. Without neighbours, the
+ * oldest receipts close.
+ */
 function bounded(open: number[], width: number): OpenReceipts {
-  const excess = open.length - MOST_RUNS * width;
-  return excess > 0 ? open.slice(excess) : open;
+  while (open.length > MOST_RUNS * width) {
+    const nearest = nearestNeighbours(open, width);
+    if (nearest === -1) open.splice(0, width);
+    else joinRun(open, width, nearest);
+  }
+  return open;
+}
+
+/** The first of two neighbours whose lags differ least; -1 without neighbours. */
+function nearestNeighbours(open: OpenReceipts, width: number): number {
+  let nearest = -1;
+  let least = Infinity;
+  for (let at = 0; at + width < open.length; at += width) {
+    if (open[at + 1] !== open[at + width]) continue;
+    let apart = 0;
+    for (let lag = at + HEAD; lag < at + width; lag++) apart += open[lag + width]! - open[lag]!;
+    if (apart < least) [nearest, least] = [at, apart];
+  }
+  return nearest;
 }

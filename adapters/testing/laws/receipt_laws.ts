@@ -195,7 +195,7 @@ function played(
     else {
       const { units } = one.claim!;
       // The debt of a large limit may reach its bound.
-      const most = algorithm.capacity < 1_000_000 ? units + 1 : units;
+      const most = algorithm.capacity < 1_000 ? units + 1 : units;
       const used = pick % 3 === 0 ? least : Math.max(least, pick % (most + 1));
       decision = settle(one, now, used);
     }

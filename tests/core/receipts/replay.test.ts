@@ -1,6 +1,6 @@
 /*
- * The laws of receipts at length: `npm run receipts` replays five million steps of all algorithms, of
- * `all` as one, of blockable ones and of shares.
+ * The laws of receipts at length: `npm run receipts` plays five million steps of all algorithms, of
+ * `all` as one, of blockable ones and of shares, each checked against a replay.
  */
 import { test, type TestContext } from "node:test";
 import type fc from "fast-check";
