@@ -3,7 +3,17 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
-import { consumeAll, gcra, type Limiter, limiter, memoryStore, slidingLog } from "../../../mod.ts";
+import {
+  consumeAll,
+  gcra,
+  type Limiter,
+  limiter,
+  memoryStore,
+  reservable,
+  reserve,
+  settle,
+  slidingLog,
+} from "../../../mod.ts";
 import { denyCache, type DenyCacheOptions, fallback } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { inOwnTime } from "../../support/real_time.ts";
@@ -73,10 +83,11 @@ describe("denyCache", () => {
   });
 
   test("forgets a refusal when units of a receipt are given back, or charged", () => {
-    const { api } = caching();
-    const { receipt } = api.reserve("k", 3);
+    const store = denyCache(memoryStore());
+    const api = limiter(reservable(hourly), { store, prefix: "a", clock: () => 0 });
+    const { receipt } = reserve(api, "k", 3);
     const small = api.consume("k");
-    assert.deepEqual([small.allowed, api.settle("k", receipt!, 2).returned], [false, 1]);
+    assert.deepEqual([small.allowed, settle(api, "k", receipt!, 2).returned], [false, 1]);
     assert.equal(api.consume("k").allowed, true);
     const { retryAfter } = api.consume("k");
     api.charge("k", 1);

@@ -43,17 +43,15 @@ const forgery = fc.record({
   cost: number,
   part: fc.record({
     id: number,
-    at: number,
+    number,
     units: number,
     until: number,
-    expires: fc.boolean(),
     marks: fc.array(number, { maxLength: 4 }),
   }, { requiredKeys: [] }),
 }, { requiredKeys: ["part"] });
 
 const step = fc.record({
   limit: fc.nat({ max: LIMITS.length - 1 }),
-  ttl: fc.constantFrom(undefined, 20_000),
   cost: fc.integer({ min: 1, max: 4 }),
   forgery,
   verb: fc.constantFrom("settle" as const, "release" as const, "renew" as const),
@@ -69,14 +67,17 @@ test("any forged receipt is refused by name, or leaves a state that can decide",
       const options = {
         rules: {
           domain: "d",
-          rules: LIMITS.map((limit, index) => ({ key: `${index}`, limits: [limit] })),
+          rules: LIMITS.map((limit, index) => ({
+            key: `${index}`,
+            limits: [limit.algorithm === "concurrency" ? limit : { ...limit, reservable: true }],
+          })),
         },
         clock: () => time.now,
       };
       const engine = ruleEngine({ ...options, store });
-      for (const { limit, ttl, cost, forgery, verb, actual, pause } of steps) {
+      for (const { limit, cost, forgery, verb, actual, pause } of steps) {
         const request = { domain: "d", descriptors: [{ entries: [[`${limit}`, "a"]] }] } as const;
-        const { receipt } = engine.reserve({ ...request, cost }, { ttl }) as RuleReservation;
+        const { receipt } = engine.reserve({ ...request, cost }) as RuleReservation;
         time.now += pause;
         if (receipt !== undefined) {
           const { part, ...more } = forgery;

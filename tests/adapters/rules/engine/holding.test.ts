@@ -7,8 +7,9 @@ import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 
 const STREAMS = { algorithm: "concurrency", limit: 2, ttl: "30s" } as const;
-const REQUESTS = { limit: 60, period: "1m", burst: 5 } as const;
-const TOKENS = { limit: 60_000, period: "1m", burst: 10_000 } as const;
+const REQUESTS = { limit: 60, period: "1m", burst: 5, reservable: true } as const;
+const TOKENS = { limit: 60_000, period: "1m", burst: 10_000, reservable: true } as const;
+const PLAIN = { limit: 60, period: "1m", burst: 7 } as const;
 
 const RULES = {
   domain: "llm",
@@ -17,6 +18,8 @@ const RULES = {
     { key: "request", limits: [REQUESTS] },
     { key: "tokens", limits: [TOKENS] },
     { key: "both", limits: [STREAMS, REQUESTS] },
+    { key: "plain", limits: [PLAIN] },
+    { key: "mixed", name: "mixed", limits: [TOKENS, PLAIN] },
     { key: "free", unlimited: true },
     { key: "off", blocked: true },
     { key: "trial", limits: [{ ...STREAMS, limit: 1 }], shadow: true },
@@ -122,20 +125,44 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       assert.throws(() => engine.settle(receipt!, [1, -1]), RangeError);
     });
 
-    test("a ttl gives back by itself", async () => {
+    test("units that nobody settles within their time stay charged", async () => {
+      const month = {
+        algorithm: "calendarWindow",
+        limit: 100,
+        every: "month",
+        zone: "UTC",
+      } as const;
       const { time, engine } = setup({
-        rules: [{
-          key: "money",
-          limits: [{ algorithm: "calendarWindow", limit: 100, every: "month", zone: "UTC" }],
-        }],
+        rules: [{ key: "money", limits: [{ ...month, reservable: true, within: "5m" }] }],
       });
-      const { receipt } = await engine.reserve({ ...call(of("money")), cost: 90 }, { ttl: "10m" });
-      assert.equal(receipt?.parts[0]?.expires, true);
-      const refused = await engine.reserve({ ...call(of("money")), cost: 20 });
-      assert.equal(refused.verdict.decision?.retryAfter, 600_000);
-      time.now += 600_000;
-      assert.equal(await left(engine, "money"), 100);
+      const { receipt } = await engine.reserve({ ...call(of("money")), cost: 90 });
+      assert.equal(receipt?.parts[0]?.until, time.now + 300_000);
+      time.now += 299_999;
+      const { receipt: other } = await engine.reserve({ ...call(of("money")), cost: 10 });
+      time.now += 1;
       assert.equal((await engine.settle(sent(receipt), 50)).outcome, "expired");
+      assert.equal((await engine.settle(sent(other), 4)).returned, 6);
+      assert.equal(await left(engine, "money"), 6);
+    });
+
+    test("a rule that is not reservable refuses a reservation by name, and takes nothing", async () => {
+      const { engine } = setup();
+      const reserve = async (...keys: readonly string[]) =>
+        await engine.reserve({ ...call(...keys.map((key) => of(key))), cost: 2 });
+      await assert.rejects(reserve("plain"), {
+        name: "TypeError",
+        message: /^Cannot reserve as the limits of rule .*plain.* must have reservable: true/,
+      });
+      await assert.rejects(reserve("tokens", "stream", "mixed"), {
+        name: "TypeError",
+        message: /rule mixed must have reservable: true/,
+      });
+      assert.deepEqual(
+        [await left(engine, "tokens"), await left(engine, "stream"), await left(engine, "plain")],
+        [10_000, 2, 7],
+      );
+      // Permits need no receipts: `hold` takes the other limits for good.
+      assert.equal((await engine.hold(call(of("stream"), of("plain")))).verdict.allowed, true);
     });
 
     test("a refused reservation holds nothing, even where each rule is charged by itself", async () => {
@@ -175,7 +202,10 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       const { engine } = setup();
       const { receipt } = await engine.reserve({ ...call(of("tokens")), cost: 100 });
       const other = setup({
-        rules: [{ key: "tokens", limits: [{ limit: 9, period: "1s", burst: 9 }] }],
+        rules: [{
+          key: "tokens",
+          limits: [{ limit: 9, period: "1s", burst: 9, reservable: true }],
+        }],
       }).engine;
       assert.equal((await other.settle(sent(receipt), 1)).outcome, "unknown");
       const elsewhere = setup().engine;

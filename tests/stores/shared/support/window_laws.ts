@@ -103,5 +103,5 @@ export function interrupted(algorithm: Algorithm, meanwhile: () => void): Algori
     decide,
     charge,
   };
-  return { ...algorithm, internals: { ...algorithm.internals, halves, plain: halves } };
+  return { ...algorithm, internals: { ...algorithm.internals, halves } };
 }
