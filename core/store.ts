@@ -61,18 +61,6 @@ export interface Steps<Argument, Answer> {
    * a timeline, which may be a view of memory that the store reuses: `detachState` copies one.
    */
   answer(state: unknown, next: unknown, now: number, argument: Argument): Answer;
-  /**
-   * `next` and `answer` at once, for a verb whose halves share work. A store that never repeats a
-   * call, such as the memory store, may call `step` instead of the two.
-   */
-  step?(state: unknown, now: number, argument: Argument): readonly [answer: Answer, next: unknown];
-  /**
-   * For a verb that makes a transition of its algorithm: the answer, made from the decision of that
-   * transition and the state after it. A store that computes decision and state itself, as the
-   * memory store does for arrival times, may call `answerTo` instead of `next` and `answer`. It
-   * must not keep a timeline either.
-   */
-  answerTo?(decision: Decision, next: unknown, now: number): Answer;
   /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
   uncharged(state: unknown, now: number, argument: Argument): Answer;
 }

@@ -61,12 +61,6 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
           decision: decide(state, next, now, cost),
           mark: next === state ? undefined : marked(next, now),
         }),
-        ...(receipts === undefined && {
-          answerTo: (decision: Decision, next: unknown, now: number): Reserved => ({
-            decision,
-            mark: decision.allowed ? marked(next, now) : undefined,
-          }),
-        }),
         uncharged: (state: unknown, now: number): Reserved => ({
           decision: decide(state, state, now, 0),
           mark: undefined,

@@ -31,7 +31,7 @@ function settling(kind: VerbKind): Verb<SettleArgument, Settlement> {
     on(algorithm: Algorithm) {
       requireNoPermits("settle", algorithm);
       const { decide } = splitReducer(algorithm);
-      const settle = settlingIn(algorithm);
+      const settle = settlingOnce(algorithm);
       const answerOf = (
         { outcome, returned, charged }: Settled<unknown>,
         next: unknown,
@@ -42,10 +42,6 @@ function settling(kind: VerbKind): Verb<SettleArgument, Settlement> {
           settle(state, now, argument).next,
         answer: (state: unknown, next: unknown, now: number, argument: SettleArgument) =>
           answerOf(settle(state, now, argument), next, now),
-        step(state: unknown, now: number, argument: SettleArgument) {
-          const settled = settle(state, now, argument);
-          return [answerOf(settled, settled.next, now), settled.next] as const;
-        },
         uncharged: (state: unknown, now: number) => unsettled(decide(state, state, now, 0)),
       };
     },
@@ -64,10 +60,32 @@ export function unsettled(decision: Decision): Settlement {
   return { decision, outcome: "unknown", returned: 0, charged: 0 };
 }
 
+type Settling = (state: unknown, now: number, argument: SettleArgument) => Settled<unknown>;
+
+/**
+ * Settles, and remembers the last result, because a store calls `next` and then `answer`. Only states
+ * with open receipts are remembered: any other state may be a view of memory that a store reuses.
+ */
+function settlingOnce(algorithm: Algorithm): Settling {
+  const settle = settlingIn(algorithm);
+  const { receipts } = algorithm.internals ?? {};
+  let last: SettleArgument | undefined;
+  let at = 0;
+  let held: unknown;
+  let settled: Settled<unknown>;
+  return (state, now, argument) => {
+    if (argument === last && state === held && now === at) return settled;
+    settled = settle(state, now, argument);
+    const isKept = receipts?.isOpen(state) === true;
+    last = isKept ? argument : undefined;
+    held = isKept ? state : undefined;
+    at = now;
+    return settled;
+  };
+}
+
 /** Without receipts in its keys, an algorithm gives back only what `takeBackable` took. */
-function settlingIn(
-  { internals }: Algorithm,
-): (state: unknown, now: number, argument: SettleArgument) => Settled<unknown> {
+function settlingIn({ internals }: Algorithm): Settling {
   const { receipts, returns } = internals ?? {};
   if (receipts !== undefined) {
     return (state, now, { receipt, used }) => receipts.settle(state, now, receipt, used);

@@ -10,6 +10,7 @@ import {
   blockable,
   calendarWindow,
   concurrency,
+  dump,
   fixedWindow,
   gcra,
   type Limiter,
@@ -126,7 +127,7 @@ test("a key whose receipts are settled holds the plain state, to the letter", ()
     for (const receipt of receipts.toReversed()) settle(api, "k", receipt, 2);
     const textOf = (lines: Iterable<string>) =>
       [...lines].map((line) => line.replaceAll("/reservable", "")).slice(1);
-    const [found, wanted] = [textOf(store.dump()), textOf(other.dump())];
+    const [found, wanted] = [textOf(dump(store)), textOf(dump(other))];
     assert.deepEqual(found, wanted, name);
   }
 });
@@ -176,7 +177,7 @@ describe("the time to settle", () => {
     for (let call = 0; call < 4_000; call++) {
       take(api, 1 + call % 3);
       now += 3;
-      longest = Math.max(longest, [...store.dump()].join("").length);
+      longest = Math.max(longest, [...dump(store)].join("").length);
     }
     assert.ok(longest < 9_000, `${longest} letters`);
   });
