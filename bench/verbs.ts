@@ -15,6 +15,10 @@ import {
   leakyBucket,
   type Limiter,
   limiter,
+  release,
+  reservable,
+  reserve,
+  settle,
   slidingWindow,
   type SyncStore,
   tokenBucket,
@@ -34,7 +38,8 @@ const ALGORITHMS = {
   leakyBucket: leakyBucket(BUCKET),
 } as const;
 const VERBS = ["consume", "peek", "refund", "charge"] as const;
-const SETTLING = ["reserve", "settle", "release"] as const;
+/** The open receipts of a key that has some. */
+const OPEN = 8;
 
 /** Prints nanoseconds of each verb, and their ratio to those of `consume`. */
 export function verbs(
@@ -68,8 +73,9 @@ export function verbs(
 }
 
 /**
- * A reservation beside `consume`, and what settling or releasing it takes beyond the reservation. Keys
- * that settle are keys of their own, because they remember what was settled: `consume` is that of others.
+ * Calls on reservable keys beside `consume` of the plain algorithm: without open receipts, and with
+ * eight of them. Then a reservation that is settled at once, as the only one or as the ninth, or
+ * released.
  */
 function receipts(
   makeStore: () => SyncStore,
@@ -78,28 +84,35 @@ function receipts(
   rounds: number,
 ): void {
   const store = makeStore();
-  console.log(row("Receipts", ["consume", ...SETTLING, ...SETTLING.map((verb) => `${verb} x`)]));
+  const names = ["wrapped", "8 open", "settle", "ninth", "release"];
+  console.log(row("Receipts", ["plain", ...names, ...names.map((name) => `${name} x`)]));
   for (const [prefix, algorithm] of Object.entries(ALGORITHMS).slice(0, 4)) {
+    const lasting = reservable(algorithm, { within: "1d" });
     const plain = limiter(algorithm, { store, prefix });
-    const settled = limiter(algorithm, { store, prefix: `${prefix}-settled` });
-    const reserved = (key: string) => settled.reserve(key, 10).receipt!;
+    const [wrapped, open, settled, among] = ["wrapped", "open", "settled", "among"].map((name) =>
+      limiter(lasting, { store, prefix: `${prefix}-${name}` })
+    ) as [Limiter, Limiter, Limiter, Limiter];
     for (const key of new Set(keys)) {
-      plain.consume(key);
-      settled.release(key, reserved(key));
+      for (const each of [plain, wrapped, settled]) each.consume(key);
+      for (const each of [open, among]) {
+        for (let receipt = 0; receipt < OPEN; receipt++) reserve(each, key);
+      }
     }
-    const { consume, reserve, settling, releasing } = compare(
+    const taken = (on: Limiter, key: string) => reserve(on, key, 10).receipt!;
+    const { consume, ...others } = compare(
       {
         consume: calls(keys, (key) => plain.consume(key).remaining),
-        reserve: calls(keys, (key) => plain.reserve(key).decision.remaining),
-        settling: calls(keys, (key) => settled.settle(key, reserved(key), 1).returned),
-        releasing: calls(keys, (key) => settled.release(key, reserved(key)).returned),
+        wrapped: calls(keys, (key) => wrapped.consume(key).remaining),
+        open: calls(keys, (key) => open.consume(key).remaining),
+        settled: calls(keys, (key) => settle(settled, key, taken(settled, key), 1).returned),
+        among: calls(keys, (key) => settle(among, key, taken(among, key), 1).returned),
+        released: calls(keys, (key) => release(settled, key, taken(settled, key)).returned),
       },
       operations,
       rounds,
     );
-    const figures = [reserve, settling - reserve, releasing - reserve];
-    const ratios = figures.map((figure) => times(figure, consume));
-    console.log(row(prefix, [consume, ...figures, ...ratios]));
+    const figures = Object.values(others);
+    console.log(row(prefix, [consume, ...figures, ...figures.map((each) => times(each, consume))]));
   }
 }
 
@@ -174,7 +187,7 @@ function several(
 /** A request that so many rules hold for. */
 function ruled(makeStore: () => SyncStore, count: number): (key: string) => number {
   const entries = ["user", "address"].slice(0, count);
-  const rules = { domain: "bench", rules: entries.map((key) => ({ key, limits: [WIDE] })) };
+  const rules = { domain: "bench", rules: entries.map((key) => ({ key, limits: [BUCKET] })) };
   const engine = ruleEngine({ rules, store: makeStore() });
   return (value) => {
     const descriptors = entries.map((name) => ({ entries: [[name, value] as const] }));

@@ -38,16 +38,27 @@ export interface Model {
   stream(prompt: string, signal: AbortSignal): AsyncIterable<Chunk>;
 }
 
+/** What the limits of units have in common. No stream lasts longer than its receipt is open. */
+const SETTLED = { reservable: true, within: "10m" } as const;
+const LONGEST_STREAM = 540_000;
+
 /** The limits, which could be a file, too. */
 export const RULES: RuleFile = {
   domain: "llm",
   rules: [
     { key: "streams", limits: [{ algorithm: "concurrency", limit: 20, ttl: "30s" }] },
-    { key: "requests", limits: [{ limit: 600, period: "1m", burst: 600, name: "requests" }] },
-    { key: "tokens", limits: [{ limit: 200_000, period: "1m", burst: 200_000, name: "tokens" }] },
+    {
+      key: "requests",
+      limits: [{ ...SETTLED, limit: 600, period: "1m", burst: 600, name: "requests" }],
+    },
+    {
+      key: "tokens",
+      limits: [{ ...SETTLED, limit: 200_000, period: "1m", burst: 200_000, name: "tokens" }],
+    },
     {
       key: "money",
       limits: [{
+        ...SETTLED,
         algorithm: "calendarWindow",
         limit: 25_000_000, // 25 dollars
         every: "month",
@@ -58,14 +69,11 @@ export const RULES: RuleFile = {
     {
       key: "provider",
       name: "provider",
-      limits: [{ limit: 400_000, period: "1m", burst: 400_000 }],
+      limits: [{ ...SETTLED, limit: 400_000, period: "1m", burst: 400_000 }],
     },
   ],
 };
 
-/** The time after which an unsettled estimate is given back. No stream lasts longer. */
-const TTL = 600_000;
-const LONGEST_STREAM = 540_000;
 /** The tokens to reserve. A client may ask for fewer, but not for more. */
 const MOST_RESERVED = 1_000;
 
@@ -105,7 +113,7 @@ function reserve(engine: RuleEngine, tenant: string, model: Model, tokens: numbe
     { entries: [["money", tenant] as const], cost: tokens * model.price },
     { entries: [["provider", model.provider] as const], cost: tokens },
   ];
-  return engine.reserve({ domain: "llm", descriptors }, { ttl: TTL });
+  return engine.reserve({ domain: "llm", descriptors });
 }
 
 /** The answer of a model. No chunk is requested before the client reads it. */
@@ -175,7 +183,7 @@ async function settle(
     await Promise.resolve().then(() => engine.settle(receipt, actual))
       .catch(() => engine.settle(receipt, actual));
   } catch (error) {
-    console.error("A call was not settled: its estimate is given back after a while", error);
+    console.error("A call was not settled: its estimate stays charged", error);
   }
 }
 

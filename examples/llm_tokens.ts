@@ -5,25 +5,24 @@
  *
  *   bun examples/llm_tokens.ts
  */
-import { limiter, tokenBucket } from "tidegate";
+import { limiter, reservable, reserve, settle, tokenBucket } from "tidegate";
 
 let now = 0; // a clock of the example's own; leave it out, and it is the time of day
-const tokens = limiter(tokenBucket({ limit: 10_000, period: "1m", burst: 10_000 }), {
-  clock: () => now,
-});
+const budget = tokenBucket({ limit: 10_000, period: "1m", burst: 10_000 });
+const tokens = limiter(reservable(budget, { within: "5m" }), { clock: () => now });
 
 /** A fake model. Nobody knows the length of its answers beforehand. */
 const model = (prompt: string) => Promise.resolve({ text: "...", tokens: prompt.length * 20 });
 
 async function ask(team: string, prompt: string): Promise<string> {
   const estimate = Math.ceil(prompt.length / 4);
-  const { decision: { retryAfter }, receipt } = tokens.reserve(team, estimate);
+  const { decision: { retryAfter }, receipt } = reserve(tokens, team, estimate);
   if (receipt === undefined) return `again in ${Math.ceil(retryAfter / 1_000)} s`;
-  let actual = 0; // as long as there is no answer
+  let used = 0; // as long as there is no answer
   try {
-    actual = estimate + (await model(prompt)).tokens;
+    used = estimate + (await model(prompt)).tokens;
   } finally {
-    tokens.settle(team, receipt, actual);
+    settle(tokens, team, receipt, used);
   }
   const { remaining, debt } = tokens.peek(team, 0);
   return debt > 0 ? `answered, ${debt} tokens in debt` : `answered, ${remaining} tokens left`;

@@ -5,13 +5,16 @@
  * addresses that have never logged in to it. The owner's own addresses do not share these.
  *
  * A try is one decision with one receipt. A right password gives the units of that receipt back, and
- * no units that others took while the password was compared.
+ * no units that others took while the password was compared. The receipt of a wrong one just ends.
  *
  *   bun examples/login.ts
  */
 import { fixedWindow, limiter, memoryStore, type Store } from "tidegate";
 import { addressKey } from "tidegate/http";
 import { type Descriptor, ruleEngine, type RuleFile } from "tidegate/rules";
+
+/** No password takes longer to compare. */
+const SETTLED = { reservable: true, within: "1m" } as const;
 
 const RULES: RuleFile = {
   domain: "login",
@@ -20,6 +23,7 @@ const RULES: RuleFile = {
       key: "pair",
       limits: [
         {
+          ...SETTLED,
           algorithm: "lockout",
           limit: 3,
           period: "10m",
@@ -30,9 +34,9 @@ const RULES: RuleFile = {
     },
     {
       key: "address",
-      limits: [{ algorithm: "lockout", limit: 20, period: "1h", lock: "1h" }],
+      limits: [{ ...SETTLED, algorithm: "lockout", limit: 20, period: "1h", lock: "1h" }],
     },
-    { key: "account", limits: [{ limit: 30, period: "1h", burst: 10 }] },
+    { key: "account", limits: [{ ...SETTLED, limit: 30, period: "1h", burst: 10 }] },
   ],
 };
 

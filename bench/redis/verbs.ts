@@ -15,6 +15,9 @@ import {
   fixedWindow,
   gcra,
   limiter,
+  reservable,
+  reserve,
+  settle,
 } from "../../mod.ts";
 import { type RedisStore, redisStore } from "../../stores/redis/redis_store.ts";
 import { median } from "../measure.ts";
@@ -23,6 +26,9 @@ import type { Server } from "./server.ts";
 
 const COMMITS = ["script", "cas", "watch"] as const;
 const IN_FLIGHT = 64;
+const KEYS = 10_000;
+/** The open receipts of a key that has some. */
+const OPEN = 8;
 const WIDE = { limit: 100_000_000, period: 3_600_000 } as const;
 const BUCKET = { ...WIDE, burst: 100_000_000 } as const;
 
@@ -30,9 +36,19 @@ const BUCKET = { ...WIDE, burst: 100_000_000 } as const;
 const ALIKE = ", 200,000 keys alike";
 
 /** One call, by the name of its verb. */
-function callsOn(store: RedisStore): Readonly<Record<string, (key: string) => Promise<unknown>>> {
+async function callsOn(
+  store: RedisStore,
+): Promise<Readonly<Record<string, (key: string) => Promise<unknown>>>> {
   const one: AsyncLimiter = limiter(gcra(BUCKET), { store, prefix: "one" });
   const other = limiter(fixedWindow(WIDE), { store, prefix: "other" });
+  const settled = limiter(reservable(gcra(BUCKET)), { store, prefix: "settled" });
+  const open = limiter(reservable(gcra(BUCKET), { within: "1d" }), { store, prefix: "open" });
+  for (let receipt = 0; receipt < OPEN; receipt++) {
+    for (let first = 0; first < KEYS; first += 500) {
+      const keys = Array.from({ length: 500 }, (_, index) => `zipf:${first + index}`);
+      await Promise.all(keys.map((key) => reserve(open, key)));
+    }
+  }
   const jobs = limiter(concurrency({ limit: 1_000, ttl: "1h" }), { store, prefix: "jobs" });
   return {
     consume: (key) => one.consume(key),
@@ -42,10 +58,12 @@ function callsOn(store: RedisStore): Readonly<Record<string, (key: string) => Pr
     acquire: (key) => one.acquire(key),
     reset: (key) => one.reset(key),
     "consumeAll of two": (key) => consumeAll([{ limiter: one, key }, { limiter: other, key }]),
+    "consume, reservable": (key) => settled.consume(key),
     "reserve and settle": async (key) => {
-      const { receipt } = await one.reserve(key, 2);
-      return await one.settle(key, receipt!, 1);
+      const { receipt } = await reserve(settled, key, 2);
+      return await settle(settled, key, receipt!, 1);
     },
+    "consume, 8 open": (key) => open.consume(key),
     "hold and release": async (key) => (await jobs.hold(key)).permit?.release(),
     [`consume${ALIKE}`]: (key) => one.consume(key),
     [`acquire${ALIKE}`]: (key) => one.acquire(key),
@@ -64,7 +82,7 @@ export async function verbsOnRedis(
 ): Promise<void> {
   for (const commit of COMMITS) {
     const store = redisStore(createClient({ url: server.url }), { commit, deadline: 5_000 });
-    const calls = callsOn(store);
+    const calls = await callsOn(store);
     const all = new Map<string, Figures[]>(Object.keys(calls).map((name) => [name, []]));
     for (let round = -1; round < rounds; round++) {
       for (const [name, call] of Object.entries(calls)) {
@@ -74,7 +92,7 @@ export async function verbsOnRedis(
           roundTrips: () => store.statistics().roundTrips,
           close: () => store.close(),
         };
-        const keys = name.endsWith(ALIKE) ? uniform(200_000) : zipf(10_000);
+        const keys = name.endsWith(ALIKE) ? uniform(200_000) : zipf(KEYS);
         const run = await load(contestant, IN_FLIGHT, milliseconds, keys);
         const conflicts = store.statistics().conflicts - before.conflicts;
         if (round >= 0) all.get(name)!.push({ ...run, conflicts });

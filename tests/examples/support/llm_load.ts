@@ -11,7 +11,12 @@ import { type RuleEngine, ruleEngine } from "../../../adapters/rules/rules.ts";
 import { type Chunk, fakeModel, gateway, type Model } from "../../../examples/llm_gateway.ts";
 
 /** Windows of a month, so that the taken units can be read off exactly. */
-const perMonth = { algorithm: "calendarWindow", every: "month", zone: "UTC" } as const;
+const perMonth = {
+  algorithm: "calendarWindow",
+  every: "month",
+  zone: "UTC",
+  reservable: true,
+} as const;
 const MUCH = 1_000_000_000;
 const RULES = {
   domain: "llm",
@@ -25,9 +30,9 @@ const RULES = {
       key: "provider",
       value: "first",
       name: "provider",
-      limits: [{ limit: 2_000, period: "1m", burst: 2_000 }],
+      limits: [{ limit: 2_000, period: "1m", burst: 2_000, reservable: true }],
     },
-    { key: "provider", limits: [{ limit: MUCH, period: "1m", burst: MUCH }] },
+    { key: "provider", limits: [{ limit: MUCH, period: "1m", burst: MUCH, reservable: true }] },
   ],
 } as const;
 const CALLS = Number(process.env.CALLS ?? 200);
