@@ -1,9 +1,12 @@
 /*
- * A process or a thread that reserves units of keys that others use as well, and settles them late;
- * those with a time to live twice. Started by tests/stores/receipts.test.ts.
+ * A process or a thread that settles receipts which others settle at the same time, each of them twice,
+ * and reserves units of the same keys meanwhile. Started by settled_together.ts, which sends it a round
+ * of receipts after the other.
  */
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
+import pg from "pg";
 
 import {
   type Algorithm,
@@ -13,86 +16,123 @@ import {
   gcra,
   limiter,
   type Receipt,
-  type ReserveOptions,
+  reservable,
+  reserve,
+  settle,
+  type Settlement,
   slidingLog,
   type Store,
 } from "../../../mod.ts";
-import { type Place, storeAt } from "../permits/jobs.ts";
+import { postgresStore } from "../../../stores/postgres/postgres_store.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { type Place as PermitPlace, storeAt } from "../permits/jobs.ts";
+import { newClient } from "../redis/new_client.ts";
 
-/** A settler's task. */
-export interface SettlerTask {
-  readonly place: Place;
-  /** Reservations on each key. */
-  readonly rounds: number;
+/** Where receipts are. */
+export type Place =
+  | Extract<PermitPlace, { readonly kind: "sqlite" | "shared" }>
+  | {
+    readonly kind: "redis";
+    readonly url: string;
+    readonly commit: "script" | "cas" | "watch";
+  }
+  | { readonly kind: "postgres"; readonly url: string };
+
+/** A receipt, and the units that its call used. */
+export type Claimed = readonly [receipt: Receipt, used: number];
+
+/** The receipts of a round, in a list for each limiter. */
+export interface Round {
+  readonly key: string;
+  readonly claims: readonly (readonly Claimed[])[];
+  /** Where in each list this settler begins. */
+  readonly from: number;
 }
 
-/** Units that a settler has taken of a key and not given back; and what came back a second time. */
-export interface SettlerReport {
-  readonly net: readonly number[];
-  readonly twice: number;
+/** How often this settler has settled each receipt, and its own. */
+export interface RoundReport {
+  readonly settled: readonly (readonly number[])[];
+  readonly own: readonly number[];
 }
 
-const RATE = { limit: 20, period: "1h" } as const;
+/** The units of each limit. None drains within a test. */
+export const LIMIT = 200;
+const DAY = { limit: LIMIT, period: "1d" } as const;
+const WINDOW = fixedWindow({ ...DAY, anchor: "first" });
+const RATE = gcra({ limit: 1, period: "1d", burst: LIMIT });
+const ALGORITHMS: readonly Algorithm[] = [RATE, WINDOW, slidingLog(DAY), all(RATE, WINDOW)];
 
-const BUCKET = { ...RATE, burst: 20 } as const;
-const ALGORITHMS = [
-  gcra(BUCKET),
-  fixedWindow(RATE),
-  slidingLog(RATE),
-  all(gcra(BUCKET), fixedWindow({ limit: 30, period: "1d" })),
-] as readonly Algorithm[];
-/** Time stands still, so that no unit drains: all that is taken and not given back is in use. */
-const NOW = 1_790_000_000_000;
-/** Receipts that a settler holds of a key. */
-const HELD = 4;
-
-/** The limiters whose units the settlers share. */
-export function sharedLimiters(store: Store): readonly AsyncLimiter[] {
+/** The limiters whose receipts are settled. */
+export function settledLimiters(store: Store): readonly AsyncLimiter[] {
   return ALGORITHMS.map((algorithm, index) =>
-    limiter(algorithm, { store: store as never, prefix: `shared${index}`, clock: () => NOW })
+    limiter(reservable(algorithm), { store: store as never, prefix: `settled${index}` })
   ) as readonly unknown[] as readonly AsyncLimiter[];
 }
 
-async function settleOn(api: AsyncLimiter, rounds: number): Promise<readonly [number, number]> {
-  let net = 0;
-  let twice = 0;
-  const held: Receipt[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const cost = 1 + round % 3;
-    const options: ReserveOptions = round % 2 === 0 ? {} : { ttl: "10m" };
-    const { receipt } = await api.reserve("key", cost, options);
-    if (receipt !== undefined) {
-      net += cost;
-      held.push(JSON.parse(JSON.stringify(receipt)));
-    }
-    if (receipt !== undefined && held.length < HELD) continue;
-    const oldest = held.shift();
-    if (oldest === undefined) continue;
-    const actual = round % 5 === 0 ? Math.min(1, oldest.units) : 0;
-    const { returned } = await api.settle("key", oldest, actual);
-    net -= returned;
-    if (oldest.expires) twice += (await api.settle("key", oldest, 0)).returned;
+/** A store at a place, with limits that a slow machine does not reach, and a way to close it. */
+export function openStore(place: Place): { store: Store; close(): Promise<unknown> } {
+  const patience = { deadline: 30_000, timeout: 60_000 };
+  if (place.kind === "postgres") {
+    const pool = new pg.Pool({ connectionString: place.url, max: 4 });
+    const store = postgresStore(pool, patience);
+    return { store, close: async () => void (await store.close(), await pool.end()) };
   }
-  for (const receipt of held) {
-    net -= (await api.release("key", receipt)).returned;
-    if (receipt.expires) twice += (await api.release("key", receipt)).returned;
-  }
-  return [net, twice];
+  const store = place.kind === "redis"
+    ? redisStore(newClient(place.url), { ...patience, commit: place.commit })
+    : storeAt(place);
+  return { store, close: async () => await store.close() };
 }
 
-async function work({ place, rounds }: SettlerTask): Promise<SettlerReport> {
-  const store = storeAt(place);
-  const ends = await Promise.all(sharedLimiters(store).map((api) => settleOn(api, rounds)));
-  await store.close();
-  return { net: ends.map(([net]) => net), twice: ends.reduce((sum, [, twice]) => sum + twice, 0) };
+/** Settles all receipts of a round at once, and each twice. */
+async function settleRound(
+  limiters: readonly AsyncLimiter[],
+  { key, claims, from }: Round,
+): Promise<RoundReport> {
+  const own: number[] = [];
+  const isSettled = ({ outcome }: Settlement) => outcome === "settled";
+  const twice = async (api: AsyncLimiter, [receipt, used]: Claimed) => {
+    const ends = await Promise.all([0, 1].map(() => settle(api, key, receipt, used)));
+    return ends.filter(isSettled).length;
+  };
+  const settled = await Promise.all(limiters.map(async (api, index) => {
+    const list = claims[index]!;
+    const counts = new Array<number>(list.length).fill(0);
+    await Promise.all(list.map(async (_, step) => {
+      const at = (from + step) % list.length;
+      counts[at] = await twice(api, list[at]!);
+      if (step % 5 !== 0) return;
+      const { receipt } = await reserve(api, key);
+      if (receipt !== undefined) own.push(await twice(api, [receipt, 0]));
+    }));
+    return counts;
+  }));
+  return { settled, own };
+}
+
+async function serve(place: Place): Promise<void> {
+  const { store, close } = openStore(place);
+  const limiters = settledLimiters(store);
+  if (parentPort !== null) {
+    const port = parentPort;
+    await new Promise<void>((resolve) =>
+      port.on("message", async (round: Round | undefined) => {
+        if (round === undefined) return resolve();
+        port.postMessage(await settleRound(limiters, round));
+      })
+    );
+  } else {
+    for await (const line of createInterface({ input: process.stdin })) {
+      console.log(JSON.stringify(await settleRound(limiters, JSON.parse(line) as Round)));
+    }
+  }
+  await close();
+  if (parentPort === null) process.exit();
+  parentPort.close();
 }
 
 if (isMainThread) {
-  const task = process.argv[2];
-  if (task !== undefined && task.startsWith("{")) {
-    console.log(JSON.stringify(await work(JSON.parse(task) as SettlerTask)));
-    process.exit();
-  }
-} else if (workerData !== null && typeof workerData === "object" && "rounds" in workerData) {
-  parentPort!.postMessage(await work(workerData as SettlerTask));
+  const place = process.argv[2];
+  if (place !== undefined && place.startsWith("{")) await serve(JSON.parse(place) as Place);
+} else if (workerData !== null && typeof workerData === "object" && "kind" in workerData) {
+  await serve(workerData as Place);
 }
