@@ -86,9 +86,9 @@ function unitScale(share: number): UnitScale {
 function scaledReturns(returns: Returns, { counted }: UnitScale): Returns {
   return {
     ...returns,
-    giveBack(state, now, units, ...given) {
+    giveBack(state, now, units, mark, lags, since = 0) {
       const whole = counted(units);
-      const back = returns.giveBack(state, now, whole, ...given);
+      const back = returns.giveBack(state, now, whole, mark, lags, counted(since));
       const { returned } = back;
       return { ...back, returned: returned === whole ? units : units * returned / whole };
     },

@@ -64,8 +64,8 @@ export function arrivalTime<Instant>(
 
 /**
  * How the units of one call are given back: by its lag. Without lags, a call is known to be the newest
- * if the arrival time is still the one that it left. As long as only newest calls give back, no other
- * calls lead to that time again.
+ * if the arrival time is still the one that it left. Any later call, up to now, found at least what the
+ * call left to drain from now on, less what was given back in between.
  */
 function arrivalReturns<Instant>(
   { initial, ahead, earlier, codec }: Ticks<Instant>,
@@ -82,17 +82,24 @@ function arrivalReturns<Instant>(
     return [...words];
   }
 
+  /** The least lag that a call can have which left an arrival time. */
+  function leastLag(left: readonly number[], now: number, since: number): number {
+    words.set(left);
+    const end = codec.read(words, 0, size);
+    return end === undefined ? 0 : Math.max(0, ahead(end, now) - since * interval);
+  }
+
   return {
     marks: size,
     ticks: [interval],
     mark,
     use: (tat, now) => [ahead(tat, now)],
-    giveBack(tat, now, units, left, lags) {
+    giveBack(tat, now, units, left, lags, since = 0) {
       const wanted = Math.min(units, mostUse) * interval;
       const isNewest = lags === undefined
         ? mark(tat).every((word, index) => word === left[index])
         : lags[0] === NO_CALL_SINCE;
-      const lag = isNewest ? wanted : newestOnly ? 0 : lags?.[0] ?? 0;
+      const lag = isNewest ? wanted : newestOnly ? 0 : lags?.[0] ?? leastLag(left, now, since);
       // A receipt that somebody altered must not lead to an instant before the epoch.
       const moved = Math.min(wanted, lag, ahead(tat, 0));
       const use = ahead(tat, now);

@@ -35,8 +35,10 @@ export interface Returns<State = unknown> {
    * Gives back units of a call, each unit once.
    *
    * @param units Units that the call cost less, 1 or more.
-   * @param lags The call's lags; `undefined` if nobody has kept them. A rate then gives back only the
-   * units of the newest call, because it cannot know how much later calls found in use.
+   * @param lags The call's lags; `undefined` if nobody has kept them. A rate then gives back what is
+   * known to be right: the units of the newest call, or of another call what has not drained, less
+   * what was given back since.
+   * @param since Without lags: units that were given back since the call, by whomever.
    */
   giveBack(
     state: State,
@@ -44,6 +46,7 @@ export interface Returns<State = unknown> {
     units: number,
     mark: readonly number[],
     lags: readonly number[] | undefined,
+    since?: number,
   ): Returned<State>;
 }
 
@@ -91,7 +94,7 @@ export function inEachPart(
     ticks: parts.flatMap((part) => part?.ticks ?? NONE),
     mark: (after) => parts.flatMap((part, index) => part?.mark(after[index]) ?? NONE),
     use: (states, now) => parts.flatMap((part, index) => part?.use(states[index], now) ?? NONE),
-    giveBack(states, now, units, mark, lags) {
+    giveBack(states, now, units, mark, lags, since) {
       let returned = 0;
       const wanted: number[] = [];
       const moved: number[] = [];
@@ -103,6 +106,7 @@ export function inEachPart(
           units,
           mark.slice(markStarts[index], markStarts[index + 1]),
           lags?.slice(lagStarts[index], lagStarts[index + 1]),
+          since,
         );
         returned = Math.max(returned, own.returned);
         wanted.push(...own.wanted);

@@ -15,6 +15,8 @@ export interface SettleArgument {
   readonly receipt: Claim & Pick<Receipt, "source">;
   /** Units that the call really used. */
   readonly used: number;
+  /** Without a receipt in the key: units that were given back since the call. */
+  readonly since?: number | undefined;
 }
 
 /** Settles a receipt whose call used no more than was reserved. */
@@ -90,10 +92,10 @@ function settlingIn({ internals }: Algorithm): Settling {
   if (receipts !== undefined) {
     return (state, now, { receipt, used }) => receipts.settle(state, now, receipt, used);
   }
-  return (state, now, { receipt: { id, units, marks }, used }) => {
+  return (state, now, { receipt: { id, units, marks }, used, since }) => {
     const isOwn = id === 0 && marks.length === returns?.marks && used < units;
     if (!isOwn) return { next: state, outcome: "unknown", returned: 0, charged: 0 };
-    const { next, returned } = returns.giveBack(state, now, units - used, marks, undefined);
+    const { next, returned } = returns.giveBack(state, now, units - used, marks, undefined, since);
     return { next, outcome: "settled", returned, charged: 0 };
   };
 }

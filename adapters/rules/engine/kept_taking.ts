@@ -6,18 +6,21 @@
 
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
+import { undoArgument } from "../../../core/limiter/undo.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Operation } from "../../../core/store.ts";
 import { hold } from "../../../core/verbs/hold.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { release } from "../../../core/verbs/release.ts";
 import { reserve, type Reserved, takeBackable } from "../../../core/verbs/reserve.ts";
-import { giveBackReceipt } from "../../../core/verbs/settle.ts";
+import { giveBackReceipt, type SettleArgument } from "../../../core/verbs/settle.ts";
 import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
 
 /** A counter from which something was taken, and the store's answer. */
 export interface TakenCounter extends CounterUnits {
   readonly answer: Decision | Reserved;
+  /** Makes the argument that gives the units back; `undefined` if they cannot be given back. */
+  readonly giveBack: (() => SettleArgument) | undefined;
 }
 
 /** A taking, and the units that it has taken and not given back, by the name of the counter. */
@@ -44,17 +47,13 @@ export function keptTaking(
     onPermits: true,
     operation(counter) {
       const { family, key, units } = counter;
-      const answer = taken.get(nameOf(counter))?.answer;
+      const giveBack = taken.get(nameOf(counter))?.giveBack;
       taken.delete(nameOf(counter));
       if (holdsPermits(family.spec.algorithm)) {
         return { bound: family.bind(release), key, argument: { id, cost: units } };
       }
-      const { mark, decision } = answer !== undefined && "decision" in answer
-        ? answer
-        : { mark: undefined, decision: undefined };
-      if (mark === undefined) return lookAt(counter);
-      const receipt = { ...mark, units, source: decision.source };
-      return { bound: family.bind(giveBackReceipt), key, argument: { receipt, used: 0 } };
+      if (giveBack === undefined) return lookAt(counter);
+      return { bound: family.bind(giveBackReceipt), key, argument: giveBack() };
     },
     decisionOf: decisionIn,
   };
@@ -74,7 +73,8 @@ export function keptTaking(
     took(counters, answers) {
       counters.forEach((counter, index) => {
         if (counter.units === 0) return;
-        taken.set(nameOf(counter), { ...counter, answer: answers[index] as Decision | Reserved });
+        const answer = answers[index] as Decision | Reserved;
+        taken.set(nameOf(counter), { ...counter, answer, giveBack: givingBack(counter, answer) });
       });
     },
     kept: () => taking,
@@ -82,6 +82,14 @@ export function keptTaking(
     taken,
   };
   return taking;
+}
+
+function givingBack(
+  { key, units }: CounterUnits,
+  answer: Decision | Reserved,
+): TakenCounter["giveBack"] {
+  if (!("decision" in answer) || answer.mark === undefined) return undefined;
+  return undoArgument(key, units, answer.decision, answer.mark);
 }
 
 /** Takes the units of a counter, which this process may give back. */

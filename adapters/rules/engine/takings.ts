@@ -3,7 +3,7 @@ import { consume } from "../../../core/verbs/consume.ts";
 import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { refund } from "../../../core/verbs/refund.ts";
-import { keptTaking, reservedUnits } from "./kept_taking.ts";
+import { backableUnits, keptTaking } from "./kept_taking.ts";
 import type { Taking } from "./taking.ts";
 
 function byVerb(verb: DecisionVerb, onPermits: boolean): Taking {
@@ -27,5 +27,5 @@ export const TAKINGS: Readonly<Record<RuleAction, Taking>> = {
 
 /** Consumes units that may have to be given back. */
 export function consumeKept(): ReturnType<typeof keptTaking> {
-  return keptTaking(0, false, reservedUnits);
+  return keptTaking(0, false, backableUnits);
 }

@@ -20,9 +20,9 @@ const HOUR = 3_600_000;
 /** An algorithm that counts the steps of its reducer. */
 function counted(algorithm: Algorithm) {
   const steps = { count: 0 };
-  const { receipts } = algorithm.internals!;
+  const { returns } = algorithm.internals!;
   const step: Algorithm["step"] = (...call) => (steps.count++, algorithm.step(...call));
-  return { steps, algorithm: { ...algorithm, step, internals: { receipts } } as Algorithm };
+  return { steps, algorithm: { ...algorithm, step, internals: { returns } } as Algorithm };
 }
 
 /** A limiter whose key is used up, with many waiting callers. */
