@@ -10,9 +10,9 @@ import {
   subjects,
 } from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
-import { withNotes } from "../../core/receipts/noted.ts";
-import { all, gcra } from "../../mod.ts";
 import { boundedState, isAhead, longestReset, MOST_AHEAD } from "../../core/bounded_state.ts";
+import { OpenState } from "../../core/receipts/open_state.ts";
+import { all, gcra, reservable } from "../../mod.ts";
 import { fcOptions } from "../support/seed.ts";
 
 const LAST_INSTANT = 2 ** 42;
@@ -70,13 +70,17 @@ describe("a state that is too far ahead", () => {
   const taken = <State>(algorithm: Algorithm<State>, cost: number) =>
     algorithm.step(algorithm.initial, NOW, cost)[1];
 
-  test("is the furthest of that instant, and keeps its notes", () => {
+  test("is the furthest of that instant, and keeps its open receipts", () => {
     const furthest = minute.internals!.furthest!(NOW - BACK);
     const state = taken(minute, 10);
     assert.equal(boundedState(minute, state, NOW - BACK), furthest);
-    const entries = { open: [], settled: [7] };
-    const noted = boundedState(minute, withNotes(state, 3, entries), NOW - BACK);
-    assert.deepEqual(noted, withNotes(furthest, 3, entries));
+    const receipts = [0, 2, NOW + 60_000, 7];
+    const held = boundedState(
+      reservable(minute),
+      new OpenState(state, 3, 2, receipts),
+      NOW - BACK,
+    );
+    assert.deepEqual(held, new OpenState(furthest, 3, 2, receipts));
   });
 
   test("is so in one part of several, and the others stay as they are", () => {

@@ -1,13 +1,7 @@
 import { test } from "node:test";
 import { Clock, Context, Duration, Effect, Scheduler, Schema } from "effect";
 
-import {
-  Decision,
-  limit,
-  makeRateLimiter,
-  RateLimited,
-  type Settlement,
-} from "../../../adapters/effect/effect.ts";
+import { Decision, limit, makeRateLimiter, RateLimited } from "../../../adapters/effect/effect.ts";
 import { limiterLaws, type VirtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type AcquireOptions,
@@ -16,7 +10,6 @@ import {
   type AsyncStore,
   memoryStore,
   RateLimitedError,
-  type Receipt,
   type Store,
 } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
@@ -54,28 +47,13 @@ function limiterOfFibers(
   const run = Effect.runPromiseWith(context);
   const decide = async (effect: Effect.Effect<Decision, unknown>, signal?: AbortSignal) =>
     Schema.encodeSync(Decision)(await run(effect, { signal }));
-  const settled = async (effect: Effect.Effect<Settlement, unknown>) => {
-    const settlement = await run(effect);
-    return { ...settlement, decision: Schema.encodeSync(Decision)(settlement.decision) };
-  };
   return {
     algorithm,
     store: store as AsyncStore,
     prefix: law.prefix,
     consume: (key, cost) => decide(service.consume(law, key, cost)),
     peek: (key, cost) => decide(service.peek(law, key, cost)),
-    refund:
-      ((key: string, given?: number | Receipt, units?: number) =>
-        typeof given === "object"
-          ? settled(service.refund(law, key, given, units))
-          : decide(service.refund(law, key, given))) as never,
-    async reserve(key, cost, { ttl } = {}) {
-      const options = { ttl: ttl as number | undefined }; // laws give numbers
-      const { decision, receipt } = await run(service.reserve(law, key, cost, options));
-      return { decision: Schema.encodeSync(Decision)(decision), receipt };
-    },
-    settle: (key, receipt, actual) => settled(service.settle(law, key, receipt, actual)),
-    release: (key, receipt) => settled(service.release(law, key, receipt)),
+    refund: (key, cost) => decide(service.refund(law, key, cost)),
     charge: (key, cost) => decide(service.charge(law, key, cost)),
     reset: (key) => run(service.reset(law, key)),
     resetAll: () => run(service.resetAll(law)),

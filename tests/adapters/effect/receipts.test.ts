@@ -9,14 +9,19 @@ import {
   gcra,
   memoryStore,
   type Receipt,
+  reservable,
   StoreUnavailableError,
 } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 import { withLimiter } from "./support/in_test_time.ts";
 
-const tokens = limit("tokens", gcra({ limit: 60, period: "1m", burst: 10 }));
-const money = limit("money", calendarWindow({ limit: 100, every: "month", zone: "UTC" }));
+const plain = limit("plain", gcra({ limit: 60, period: "1m", burst: 10 }));
+const tokens = limit("tokens", reservable(plain.algorithm));
+const money = limit(
+  "money",
+  reservable(calendarWindow({ limit: 100, every: "month", zone: "UTC" }), { within: "10m" }),
+);
 
 for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore })) {
   describe(`receipts on ${kind}`, () => {
@@ -34,7 +39,7 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
       }, layerStore(makeStore()));
     });
 
-    test("settle charges the excess, release gives back all, refund a part", async () => {
+    test("settle charges the excess, and release gives back all", async () => {
       await withLimiter(function* (limiter) {
         // As it travels to another process.
         const travelled = (receipt: Receipt | undefined): Receipt =>
@@ -45,21 +50,21 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
         const two = yield* limiter.reserve(tokens, "b", 4);
         const freed = yield* limiter.release(tokens, "b", travelled(two.receipt));
         assert.deepEqual([freed.returned, freed.decision.remaining], [4, 10]);
-        const three = yield* limiter.reserve(tokens, "c", 4);
-        const part = yield* limiter.refund(tokens, "c", travelled(three.receipt), 3);
-        assert.deepEqual([part.returned, part.decision.remaining], [3, 9]);
       }, layerStore(makeStore()));
     });
 
-    test("a reservation with a ttl is given back by the clock of the fiber", async () => {
+    test("a receipt ends by the clock of the fiber, and its units stay charged", async () => {
       await withLimiter(function* (limiter) {
         yield* TestClock.setTime(Date.UTC(2026, 0, 15));
-        const { receipt } = yield* limiter.reserve(money, "a", 90, { ttl: "10 minutes" });
+        const { receipt } = yield* limiter.reserve(money, "a", 90);
         assert.equal((yield* limiter.reserve(money, "a", 20)).receipt, undefined);
-        yield* TestClock.adjust("10 minutes");
-        assert.equal((yield* limiter.peek(money, "a", 0)).remaining, 100);
+        yield* TestClock.adjust("599999 millis");
+        const { receipt: other } = yield* limiter.reserve(money, "a", 5);
+        yield* TestClock.adjust("1 millis");
         const late = yield* limiter.settle(money, "a", receipt!, 50);
-        assert.deepEqual([late.outcome, late.decision.remaining], ["expired", 100]);
+        assert.deepEqual([late.outcome, late.decision.remaining], ["expired", 5]);
+        const inTime = yield* limiter.release(money, "a", other!);
+        assert.deepEqual([inTime.outcome, inTime.decision.remaining], ["settled", 10]);
       }, layerStore(makeStore()));
     });
   });
@@ -70,8 +75,8 @@ describe("receipts that cannot be made", () => {
     await withLimiter(function* (limiter) {
       const wrong = yield* Effect.exit(limiter.settle(tokens, "a", {} as Receipt, 1));
       assert.match(String(wrong), /receipt must come from reserve/);
-      const unknown = yield* Effect.exit(limiter.reserve(tokens, "a", 1, { tll: 1 } as never));
-      assert.match(String(unknown), /tll/);
+      const unreservable = yield* Effect.exit(limiter.reserve(plain, "a", 1));
+      assert.match(String(unreservable), /must be reservable\(\.\.\.\)/);
     });
   });
 

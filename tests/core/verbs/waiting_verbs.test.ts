@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { Mark } from "../../../core/receipts/receipt.ts";
 import { attempt } from "../../../core/verbs/attempt.ts";
 import { giveBackReceipt } from "../../../core/verbs/settle.ts";
-import type { Mark } from "../../../core/verbs/reserve.ts";
 import { type Algorithm, all, fixedWindow, leakyQueue } from "../../../mod.ts";
 
 /** A queue, and a window that ends at the same instant whatever is taken of it. */
@@ -14,14 +14,14 @@ const queue: Algorithm = all(
 
 test("of two places in a queue, the newest alone goes back; then the one before it is the newest", () => {
   const { next, answer } = attempt.on(queue);
-  const argument = { cost: 1, maxDelay: Infinity };
+  const argument = { cost: 1, maxDelay: Infinity, id: 1 };
   const states = [queue.initial];
   const [first, second] = [0, 1].map((index) => {
     states.push(next(states[index], 0, argument));
     return answer(states[index], states[index + 1], 0, argument).sight!.mark!;
   });
   const { next: giveBack } = giveBackReceipt.on(queue);
-  const argumentOf = (mark: Mark) => ({ receipt: { ...mark, id: 0, units: 1 }, back: 1 });
+  const argumentOf = (mark: Mark) => ({ receipt: { ...mark, units: 1 }, used: 0 });
   const [places, window] = [0, 1].map((part) => (state: unknown) => (state as unknown[])[part]);
   const later = giveBack(states[2], 500, argumentOf(first!));
   assert.equal(places!(later), places!(states[2]));
@@ -32,7 +32,7 @@ test("of two places in a queue, the newest alone goes back; then the one before 
 });
 
 test("a policy that decides in place of a store has seen nothing of the queue", () => {
-  const argument = { cost: 1, maxDelay: 0 };
+  const argument = { cost: 1, maxDelay: 0, id: 1 };
   const { next, answer } = attempt.on(queue);
   const seen = answer(queue.initial, next(queue.initial, 0, argument), 0, argument);
   const { decision } = seen;
