@@ -91,11 +91,7 @@ test("a cost that is not a number is a TypeError that says so", async () => {
   for (const cost of ["1", 1n, null, {}] as unknown as readonly number[]) {
     for (const call of ["consume", "peek", "refund", "charge"] as const) {
       const fault = new RegExp(`^TypeError: Cannot ${call} as cost must be an integer of at least`);
-      const isReceipt = call === "refund" && typeof cost === "object" && cost !== null;
-      const expected = isReceipt
-        ? /^TypeError: Cannot refund as receipt must come from reserve/
-        : fault;
-      assert.throws(() => api[call]("key", cost), expected);
+      assert.throws(() => api[call]("key", cost), fault);
     }
     await assert.rejects(
       api.acquire("key", { cost }),

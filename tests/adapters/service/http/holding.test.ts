@@ -7,16 +7,17 @@ import { rawRequest, statusOf } from "../../../support/raw_request.ts";
 import { post, withService } from "../support/running.ts";
 
 const STREAMS = { algorithm: "concurrency", limit: 2, ttl: "1h" } as const;
+const REQUESTS = { limit: 60, period: "1h", burst: 60 } as const;
+const TOKENS = { limit: 10_000, period: "1d", burst: 10_000 } as const;
+const MONEY = { algorithm: "calendarWindow", limit: 100, every: "year", zone: "UTC" } as const;
 const LLM: RuleFile = {
   domain: "llm",
   rules: [
     { key: "stream", limits: [STREAMS] },
-    { key: "request", name: "requests", limits: [{ limit: 60, period: "1h", burst: 60 }] },
-    { key: "tokens", limits: [{ limit: 10_000, period: "1d", burst: 10_000 }] },
-    {
-      key: "money",
-      limits: [{ algorithm: "calendarWindow", limit: 100, every: "year", zone: "UTC" }],
-    },
+    { key: "request", name: "requests", limits: [{ ...REQUESTS, reservable: true }] },
+    { key: "tokens", limits: [{ ...TOKENS, reservable: true, within: "5m" }] },
+    { key: "money", limits: [{ ...MONEY, reservable: true }] },
+    { key: "plain", name: "no receipts", limits: [REQUESTS] },
   ],
 };
 
@@ -125,13 +126,21 @@ describe("the service holds", () => {
       );
     }));
 
-  test("a reservation with a ttl, which is settled before, at a higher cost", () =>
+  test("a reservation that is settled at a higher cost", () =>
     withLlm(async (service) => {
-      const ask = { entries: { money: "a" }, cost: 60, ttl: "1h" };
+      const ask = { entries: { money: "a" }, cost: 60 };
       const { body: { receipt } } = await post(service, "/v1/reserve", ask);
-      assert.equal(receipt.parts[0].expires, true);
       const { body } = await post(service, "/v1/settle", { receipt, actual: 120 });
       assert.deepEqual([body.charged, body.rules[0].debt], [60, 20]);
+    }));
+
+  test("a receipt that says until when its rule lets it be settled", () =>
+    withLlm(async (service) => {
+      const before = Date.now();
+      const { body: { receipt } } = await post(service, "/v1/reserve", call(10));
+      const after = Date.now();
+      const [, tokens] = receipt.parts;
+      assert.ok(tokens.until >= before + 300_000 && tokens.until <= after + 300_000);
     }));
 });
 
@@ -143,6 +152,15 @@ describe("the service refuses", () => {
         assert.equal(answer.status, 409);
         assert.match(answer.body.detail, /must be asked by hold or reserve/);
       }
+    }));
+
+  test("a reservation by a rule that is not reservable, which it names, and takes nothing", () =>
+    withLlm(async (service) => {
+      const descriptors = [{ entries: { tokens: "a" } }, { entries: { plain: "a" } }];
+      const answer = await post(service, "/v1/reserve", { descriptors, cost: 2 });
+      assert.equal(answer.status, 400);
+      assert.match(answer.body.detail, /rule no receipts must have reservable: true/);
+      assert.deepEqual([await left(service, "tokens"), await left(service, "plain")], [10_000, 60]);
     }));
 
   test("malformed bodies, by what is wrong with them", () =>
@@ -173,7 +191,6 @@ describe("the service refuses", () => {
           /no rules for the domain/,
         ],
         ["/v1/release", { receipt: { ...receipt, descriptors: [] } }, 400, /descriptors must be/],
-        ["/v1/reserve", { entries: { tokens: "a" }, ttl: "1y" }, 400, /ttl must be/],
         ["/v1/hold", { entries: { stream: "a" }, id: "x" }, 400, /id must be/],
         ["/v1/hold", { entries: {} }, 400, /entries must hold/],
       ];
