@@ -63,7 +63,7 @@ describe("resetAll", () => {
     blocks.resetAll();
     assert.equal(inner.statistics().keys, 0);
     blocks.consume("a");
-    assert.equal(blocks.peek("a", 0).remaining, 2);
+    assert.equal(blocks.peek("a", 0).remaining, 3);
 
     const [first, second] = [memoryStore(), memoryStore()];
     const both = fallback(first, second, { share: 1 });
