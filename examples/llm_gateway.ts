@@ -38,7 +38,7 @@ export interface Model {
   stream(prompt: string, signal: AbortSignal): AsyncIterable<Chunk>;
 }
 
-/** What the limits of units have in common. No stream lasts longer than its receipt is open. */
+/** The options that all limits of units share. No stream lasts longer than its receipt is open. */
 const SETTLED = { reservable: true, within: "10m" } as const;
 const LONGEST_STREAM = 540_000;
 
