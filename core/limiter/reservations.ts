@@ -14,6 +14,7 @@ import {
 import { peek } from "../verbs/peek.ts";
 import { reserve as reserveVerb, type Reserved } from "../verbs/reserve.ts";
 import { chargeReceipt, giveBackReceipt, unsettled } from "../verbs/settle.ts";
+import { failOn } from "./fail_on.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
 import { newPermitId } from "./permit_ids.ts";
 
@@ -61,12 +62,17 @@ export function reserve(
   cost: number = 1,
 ): MaybePromise<Reservation> {
   const internals = requireLimiter("reserve", limiter);
-  checkText("reserve", "key", key);
-  checkCost("reserve", cost, 0);
-  const reserved = internals.call(reserveVerb, key, { cost, id: newPermitId() });
-  return isPromise(reserved)
-    ? reserved.then((it) => reservation(internals, it, key, cost))
-    : reservation(internals, reserved, key, cost);
+  try {
+    requireReservable("reserve", limiter);
+    checkText("reserve", "key", key);
+    checkCost("reserve", cost, 0);
+    const reserved = internals.call(reserveVerb, key, { cost, id: newPermitId() });
+    return isPromise(reserved)
+      ? reserved.then((it) => reservation(internals, it, key, cost))
+      : reservation(internals, reserved, key, cost);
+  } catch (error) {
+    return failOn(limiter.store, error);
+  }
 }
 
 function reservation(
@@ -119,7 +125,6 @@ export function settle(
   receipt: Receipt,
   used: number,
 ): MaybePromise<Settlement> {
-  checkCost("settle", used, 0);
   return settled("settle", limiter, key, receipt, used);
 }
 
@@ -152,9 +157,23 @@ function settled(
   given: Receipt,
   used: number,
 ): MaybePromise<Settlement> {
-  const { call, report, families } = requireLimiter(action, limiter);
-  checkText(action, "key", key);
-  const receipt = checkReceipt(action, given);
+  const internals = requireLimiter(action, limiter);
+  try {
+    requireReservable(action, limiter);
+    checkText(action, "key", key);
+    checkCost(action, used, 0);
+    return settledBy(internals, key, checkReceipt(action, given), used);
+  } catch (error) {
+    return failOn(limiter.store, error);
+  }
+}
+
+function settledBy(
+  { call, report, families }: LimiterInternals,
+  key: string,
+  receipt: Receipt,
+  used: number,
+): MaybePromise<Settlement> {
   const isOwn = receipt.key === key && families.includes(receipt.family) &&
     receipt.source !== "policy";
   if (!isOwn) return andThen(call(peek, key, 0), unsettled);
@@ -173,8 +192,11 @@ function requireLimiter(action: string, limiter: Limiter | AsyncLimiter): Limite
     ? internalsOf(limiter)
     : undefined;
   if (internals === undefined) throw typeError(action, "it needs a limiter", limiter);
-  const { algorithm } = limiter;
-  if (algorithm.internals?.receipts !== undefined) return internals;
+  return internals;
+}
+
+function requireReservable(action: string, { algorithm }: Limiter | AsyncLimiter): void {
+  if (algorithm.internals?.receipts !== undefined) return;
   const rule = "the limiter's algorithm must be reservable(...), as in reservable(gcra({ ... }))";
   throw typeError(action, rule, algorithm.id);
 }

@@ -30,7 +30,7 @@ export type KeyCheck = (
 /**
  * Makes the function that answers requests whose keys cannot be used.
  *
- * @param missingKey What to do without a key; `undefined` if the keys are addresses, and do not come
+ * @param missingKey The treatment of a request without a key; `undefined` if the keys are addresses, and do not come
  * from the option `key`.
  * @param notice Receives the error of an unknown address in shadow mode.
  */

@@ -79,7 +79,7 @@ interface Taken {
   readonly claim: Claim | undefined;
   /** Whether it was charged, beyond the limit if need be. */
   readonly isCharge: boolean;
-  /** What it cost by now, in each line. */
+  /** Its cost by now, in each line. */
   readonly costs: number[];
   isOpen: boolean;
 }
