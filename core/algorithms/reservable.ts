@@ -13,13 +13,14 @@ import {
   afterUse,
   endOf,
   lagsAt,
+  type OpenReceipts,
   runOf,
   widthOf,
   withoutReceipt,
   withReceipt,
   withTicks,
 } from "../receipts/open_receipts.ts";
-import { OpenState, openState, openStateCodec } from "../receipts/open_state.ts";
+import { isOpenState, type OpenState, openState, openStateCodec } from "../receipts/open_state.ts";
 import type { Receipts, Settled } from "../receipts/receipt.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { fieldsOf } from "./fields_of.ts";
@@ -91,15 +92,16 @@ export function reservable(algorithm: Algorithm, options: ReservableOptions = {}
     inner: algorithm,
     innerOf,
     withInner: (state: unknown, inner: unknown) =>
-      state instanceof OpenState ? openState(state, inner, state.open) : inner,
+      isOpenState(state) ? openState(inner, state.id, state.issued, state.open) : inner,
     around: (inner: Algorithm) => reservable(inner, { within }),
     layer: 2,
     carry: (state, old, { inner }, now) => {
       const before = inner.internals?.returns;
-      const isKnown = old instanceof OpenState && before?.marks === returns.marks &&
+      const isKnown = isOpenState(old) && before?.marks === returns.marks &&
         before.ticks.length === returns.ticks.length && now < endOf(old.open, width);
       if (!isKnown) return state;
-      return openState(old, state, withTicks(old.open, width, before.ticks, returns.ticks));
+      const open = withTicks(old.open, width, before.ticks, returns.ticks);
+      return openState(state, old.id, old.issued, open);
     },
   });
   const bytes = stateBytes(algorithm);
@@ -114,11 +116,11 @@ export function reservable(algorithm: Algorithm, options: ReservableOptions = {}
       receipts: receiptsIn(algorithm, returns, within),
       arrival: internals?.arrival,
       keptFor: (state: unknown, now: number, resetAfter: number) =>
-        state instanceof OpenState
+        isOpenState(state)
           ? Math.max(resetAfter, endOf(state.open, width) - now)
           : internals?.keptFor?.(state, now, resetAfter) ?? resetAfter,
       bytes: (state: unknown) =>
-        (state instanceof OpenState ? OPEN_BYTES + 10 * state.open.length : 0) +
+        (isOpenState(state) ? OPEN_BYTES + 10 * state.open.length : 0) +
         (typeof bytes === "number" ? bytes : bytes(innerOf(state))),
     }),
   });
@@ -129,7 +131,12 @@ const OPEN_BYTES = 120;
 
 /** The state of the algorithm inside. */
 function innerOf(state: unknown): unknown {
-  return state instanceof OpenState ? state.inner : state;
+  return isOpenState(state) ? state.inner : state;
+}
+
+/** The same list of receipts beside another state, with other receipts open. */
+function withOpen({ id, issued }: OpenState, inner: unknown, open: OpenReceipts): OpenState {
+  return openState(inner, id, issued, open);
 }
 
 /** Calls see the state inside. Receipts whose time is over go with the next change. */
@@ -141,19 +148,19 @@ function reservableReducer(algorithm: Algorithm, returns: Returns): SplitReducer
     const { inner, open } = held;
     if (next === inner) return held;
     if (now >= endOf(open, width)) return next;
-    return openState(held, next, afterUse(open, width, returns.use(inner, now)));
+    return withOpen(held, next, afterUse(open, width, returns.use(inner, now)));
   }
 
   return Object.freeze({
     take(state: unknown, now: number, cost: number) {
-      if (!(state instanceof OpenState)) return take(state, now, cost);
+      if (!isOpenState(state)) return take(state, now, cost);
       // Beside open receipts, only receipts give units back.
       return cost < 0 ? state : after(state, take(state.inner, now, cost), now);
     },
     decide: (state: unknown, next: unknown, now: number, cost: number) =>
       decide(innerOf(state), innerOf(next), now, cost),
     charge(state: unknown, now: number, cost: number) {
-      if (!(state instanceof OpenState)) return charge(state, now, cost);
+      if (!isOpenState(state)) return charge(state, now, cost);
       return cost < 0 ? state : after(state, charge(state.inner, now, cost), now);
     },
   });
@@ -171,14 +178,14 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
   return Object.freeze(
     {
       within,
-      isOpen: (state: unknown) => state instanceof OpenState,
+      isOpen: (state: unknown) => isOpenState(state),
       issue(after: unknown, now: number, id: number) {
         const until = now + within;
-        if (!(after instanceof OpenState)) {
-          return new OpenState(after, id, 1, withReceipt([], width, 0, until, now));
+        if (!isOpenState(after)) {
+          return openState(after, id, 1, withReceipt([], width, 0, until, now));
         }
         const { inner, id: own, issued, open } = after;
-        return new OpenState(inner, own, issued + 1, withReceipt(open, width, issued, until, now));
+        return openState(inner, own, issued + 1, withReceipt(open, width, issued, until, now));
       },
       newest(after: unknown, now: number) {
         const { inner, id, issued } = after as OpenState;
@@ -186,7 +193,7 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
       },
       settle(held: unknown, now: number, claim, used: number): Settled<unknown> {
         const { id, number, until, units, marks } = claim;
-        const isListed = held instanceof OpenState && held.id === id;
+        const isListed = isOpenState(held) && held.id === id;
         const at = isListed ? runOf(held.open, width, number) : -1;
         if (!isListed || at === -1 || now >= until || marks.length !== returns.marks) {
           return {
@@ -202,14 +209,14 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
             ? returns.giveBack(inner, now, units - used, marks, lagsAt(open, width, at))
             : { next: inner, returned: 0, wanted: [], moved: [] };
           const left = withoutReceipt(open, width, at, number, wanted, moved);
-          const after = left.length === 0 ? closed(next, now) : openState(held, next, left);
+          const after = left.length === 0 ? closed(next, now) : withOpen(held, next, left);
           return { next: after, outcome: "settled", returned, charged: 0 };
         }
         const charged = used - units;
         const next = charge(inner, now, charged);
         const rest = withoutReceipt(open, width, at, number, [], []);
         const left = afterUse(rest, width, returns.use(inner, now));
-        const after = left.length === 0 ? closed(next, now) : openState(held, next, left);
+        const after = left.length === 0 ? closed(next, now) : withOpen(held, next, left);
         return { next: after, outcome: "settled", returned: 0, charged };
       },
     } satisfies Receipts,

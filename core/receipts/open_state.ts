@@ -16,11 +16,8 @@ import { NO_CALL_SINCE } from "../arithmetic/returns.ts";
 import type { Codec } from "../codec.ts";
 import { MOST_RUNS, type OpenReceipts } from "./open_receipts.ts";
 
-/**
- * The state of a key with open receipts. It is a class because every call on a reservable key asks
- * whether a state of any shape is one, and engines answer that fast by comparing prototypes.
- */
-export class OpenState<State = unknown> {
+/** The state of a key with open receipts. */
+export interface OpenState<State = unknown> {
   /** The state of the algorithm inside. */
   readonly inner: State;
   /** The random number of this list of receipts, which tells it from others of the key. */
@@ -29,8 +26,19 @@ export class OpenState<State = unknown> {
   readonly issued: number;
   /** The receipts that are open. */
   readonly open: OpenReceipts;
+}
 
-  constructor(inner: State, id: number, issued: number, open: OpenReceipts) {
+/**
+ * The same as a class, because every call on a reservable key asks whether a state of any shape is
+ * one, and engines answer that fast by comparing prototypes.
+ */
+class Opened implements OpenState {
+  readonly inner: unknown;
+  readonly id: number;
+  readonly issued: number;
+  readonly open: OpenReceipts;
+
+  constructor(inner: unknown, id: number, issued: number, open: OpenReceipts) {
     this.inner = inner;
     this.id = id;
     this.issued = issued;
@@ -38,13 +46,19 @@ export class OpenState<State = unknown> {
   }
 }
 
-/** The same list of receipts beside another state, with other receipts open. */
-export function openState<State>(
-  { id, issued }: OpenState,
-  inner: State,
+/** A state with open receipts. */
+export function openState(
+  inner: unknown,
+  id: number,
+  issued: number,
   open: OpenReceipts,
-): OpenState<State> {
-  return new OpenState(inner, id, issued, open);
+): OpenState {
+  return new Opened(inner, id, issued, open);
+}
+
+/** Whether a state has open receipts. */
+export function isOpenState(state: unknown): state is OpenState {
+  return state instanceof Opened;
 }
 
 const HEAD = "r1 ";
@@ -55,7 +69,7 @@ export function openStateCodec(inner: Codec<unknown>, width: number): Codec<unkn
   return {
     maxWords: most + 3 + width * MOST_RUNS,
     write(state, words, offset) {
-      if (!(state instanceof OpenState)) return inner.write(state, words, offset);
+      if (!isOpenState(state)) return inner.write(state, words, offset);
       const count = inner.write(state.inner, words, offset);
       words.fill(0, offset + count, offset + most);
       const numbers = numbersOf(state, width);
@@ -72,7 +86,7 @@ export function openStateCodec(inner: Codec<unknown>, width: number): Codec<unkn
       return held === undefined ? undefined : stateOf(held, numbers, width);
     },
     encode(state) {
-      if (!(state instanceof OpenState)) return inner.encode(state);
+      if (!isOpenState(state)) return inner.encode(state);
       const numbers = numbersOf(state, width);
       return `${HEAD}${numbers.length} ${numbers.join(" ")} ${inner.encode(state.inner)}`;
     },
@@ -138,5 +152,5 @@ function stateOf(
       open.push(runs[lag] === 0 ? NO_CALL_SINCE : runs[lag]! - 1);
     }
   }
-  return last <= issued && isCount(end) ? new OpenState(inner, id, issued, open) : undefined;
+  return last <= issued && isCount(end) ? openState(inner, id, issued, open) : undefined;
 }

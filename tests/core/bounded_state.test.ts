@@ -11,7 +11,7 @@ import {
 } from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { boundedState, isAhead, longestReset, MOST_AHEAD } from "../../core/bounded_state.ts";
-import { OpenState } from "../../core/receipts/open_state.ts";
+import { openState } from "../../core/receipts/open_state.ts";
 import { all, gcra, reservable } from "../../mod.ts";
 import { fcOptions } from "../support/seed.ts";
 
@@ -77,10 +77,10 @@ describe("a state that is too far ahead", () => {
     const receipts = [0, 2, NOW + 60_000, 7];
     const held = boundedState(
       reservable(minute),
-      new OpenState(state, 3, 2, receipts),
+      openState(state, 3, 2, receipts),
       NOW - BACK,
     );
-    assert.deepEqual(held, new OpenState(furthest, 3, 2, receipts));
+    assert.deepEqual(held, openState(furthest, 3, 2, receipts));
   });
 
   test("is so in one part of several, and the others stay as they are", () => {

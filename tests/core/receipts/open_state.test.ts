@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { NO_CALL_SINCE } from "../../../core/arithmetic/returns.ts";
-import { OpenState, openStateCodec } from "../../../core/receipts/open_state.ts";
+import { openState, openStateCodec } from "../../../core/receipts/open_state.ts";
 import { gcra } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -24,7 +24,7 @@ const states = fc.tuple(
     open.push(last + gap, last + gap + length, end, lag);
     last += gap + length;
   }
-  return new OpenState<unknown>(1_790_000_000_000, id, last + later, open);
+  return openState(1_790_000_000_000, id, last + later, open);
 });
 
 describe("the text of a key with open receipts", () => {
