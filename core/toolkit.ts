@@ -49,6 +49,7 @@ export type {
 } from "./store.ts";
 export { keptFor } from "./kept_for.ts";
 export type { Claim, Mark, Receipts, Settled } from "./receipts/receipt.ts";
+export type { Returned, Returns } from "./arithmetic/returns.ts";
 export { transact, type Transaction } from "./transact.ts";
 export {
   type Attempt,

@@ -24,7 +24,6 @@ import { type Attempt, attempt } from "../../../core/verbs/attempt.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import type { Reserved } from "../../../core/verbs/reserve.ts";
 import type { LimitCall } from "./limit_call.ts";
-import type { AnyLimiter } from "./limit_options.ts";
 import type { LimiterGroup, PlannedLimiter } from "./limit_plan.ts";
 import { startInTime } from "./start_in_time.ts";
 

@@ -113,7 +113,7 @@ export interface Call {
  * import { gcraRule, follow, model } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const key = model(gcraRule({ limit: 2, period: 1_000 }));
+ * const key = model(gcraRule({ limit: 2, period: 1_000, burst: 2 }));
  * const schedule = { origin: 0, moves: [{ wait: "stay", cost: { capacity: 1 } }] } as const;
  * const [call] = follow(schedule, { capacity: 2, grids: [1_000] }, key.decide);
  * assert.equal(call?.decision.retryAfter, Infinity);
@@ -193,7 +193,7 @@ export interface SchedulesOptions {
  * import fc from "fast-check";
  *
  * fc.assert(fc.property(schedules({ refunds: false }), (schedule) => {
- *   const key = model(gcraRule({ limit: 3, period: 1_000 }));
+ *   const key = model(gcraRule({ limit: 3, period: 1_000, burst: 3 }));
  *   const calls = follow(schedule, { capacity: 3, grids: [1_000] }, key.decide);
  *   return calls.every(({ decision }) => decision.remaining <= 3);
  * }), { numRuns: 10 });

@@ -35,7 +35,7 @@ export interface Judgement<Use> {
  * import { gcraRule, judge } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const rule = gcraRule({ limit: 2, period: 1_000 });
+ * const rule = gcraRule({ limit: 2, period: 1_000, burst: 2 });
  * const { decision } = judge(rule, undefined, 0n, 2n);
  * assert.equal(decision.nextAfter, 500);
  * assert.equal(decision.resetAfter, 1_000);
@@ -137,7 +137,7 @@ export interface Model {
  * import { gcraRule, model } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
- * const key = model(gcraRule({ limit: 1, period: 1_000 }));
+ * const key = model(gcraRule({ limit: 1, period: 1_000, burst: 1 }));
  * assert.equal(key.decide(0, 1).allowed, true);
  * assert.equal(key.decide(0, 1).retryAfter, 1_000);
  * ```

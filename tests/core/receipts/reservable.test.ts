@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
+import type fc from "fast-check";
 
 import { algorithms, type Subject } from "../../../adapters/testing/testing.ts";
 import { receiptLaws } from "../../../adapters/testing/laws/receipt_laws.ts";
