@@ -41,9 +41,7 @@ export const HELD_FAULTS: readonly Fault[] = [
     "Part of a lock's units forgives it": "Math.{~~floor~>ceil~~}(-left / limit)",
     "A lock counts from a clock that was set back": "{~~Math.max(now, opened)~>now~~} + lock",
     "A receipt gives back tries of a later window":
-      "{~~held.opened === opened ? Math.min(units, held.tries) : 0~>Math.min(units, held.tries)~~};",
-    "A receipt is over before the lock that its tries have filled":
-      "opened + period{~~ + locks.at(-1)!~>~~} - now",
+      "return {~~opened === place ? tries : 0~>tries~~};",
   }),
   ...faultsIn("core/algorithms/growing_locks.ts", [GROWING_LOCKS], {
     "Text of a lock before one that is over": "{~~if (before > 0) return undefined;~>~~}",
@@ -51,8 +49,8 @@ export const HELD_FAULTS: readonly Fault[] = [
       "{~~(strikes > 1) === (before > 0)~>true~~}",
   }),
   ...faultsIn("core/algorithms/fixed_window.ts", ["fixedWindow"], {
-    "A receipt is over a millisecond before its window":
-      "windows.end(place(after)) - now{~~~> - 1~~}",
+    "A receipt gives back units of a later window":
+      "held: (use, now, window) => {~~place(use) === window ? usedNow(use, now) : 0~>usedNow(use, now)~~},",
   }),
   ...faultsIn("core/algorithms/blockable.ts", [BLOCKS], {
     "A block keeps holders from renewing by hold":
@@ -62,9 +60,9 @@ export const HELD_FAULTS: readonly Fault[] = [
     "Units given back leave a block that is over": "now, {~~cost < 0~>false~~});",
     "A block takes no bytes": "? {~~BLOCK_BYTES + ~>~~}bytes(state.covered)",
   }),
-  ...faultsIn("core/algorithms/blockable.ts", ["tests/core/limiter/waiting_views.test.ts"], {
+  ...faultsIn("core/algorithms/detach_state.ts", ["tests/core/limiter/waiting_views.test.ts"], {
     "What a block covers is read after its call":
-      "covered: {~~detachState(algorithm, state.covered)~>state.covered~~} }",
+      "return {~~detached === inner ? state : wraps.withInner(state, detached)~>state~~};",
   }),
   ...faultsIn("stores/locked/locked_store.ts", [LOCKED_STORE], {
     "One of two calls fails the other": "jobs.length > {~~1~>2~~}) {",

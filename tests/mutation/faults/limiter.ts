@@ -4,8 +4,7 @@ import { type Fault, faultsIn } from "../fault.ts";
 export const LIMITER_FAULTS: readonly Fault[] = [
   ...faultsIn("core/limiter/limiter.ts", ["limiter"], {
     "`peek` takes": "return call({~~peek~>consume~~}, key, cost);",
-    "`refund` takes":
-      "return reported(call({~~refund~>consume~~}, key, cost), key, -cost) as never;",
+    "`refund` takes": "return reported(call({~~refund~>consume~~}, key, cost), key, -cost);",
     "`refund` wakes nobody": 'return verb.kind {~~=~>!~~}== "free"',
     "`reset` forgets nothing": "return wakeAfter(() => {~~family.delete(key)~>{}~~}, key);",
     "The limiter's clock is not read":

@@ -1,5 +1,8 @@
 import { type Fault, faultsIn } from "../fault.ts";
 
+const RECEIPTS = "tests/core/receipts/reservable.test.ts";
+const LAGS = "tests/core/receipts/lags.test.ts";
+
 /** Faults that somebody who had not read the tests put in, and no test noticed at first. */
 export const OVERLOOKED_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/memory/memory_family.ts", ["memoryStore"], {
@@ -54,25 +57,47 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A block from before a resetAll under way is used":
       "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
   }),
-  ...faultsIn("core/receipts/noted_reducer.ts", ["tests/core/receipts/receipts.test.ts"], {
-    "A settled receipt is remembered at the instant at which it is over":
-      "settled[forgotten]! {~~<=~><~~} now",
+  ...faultsIn("core/receipts/open_receipts.ts", [RECEIPTS, LAGS], {
+    "A key keeps one run of receipts more than its text may hold":
+      "while (open.length > {~~MOST_RUNS~>(MOST_RUNS + 1)~~} * width) {",
+    "The oldest run ends when the newest does, though it ends later":
+      "{~~Math.max(until, endOf(next, width))~>until~~};",
+    "Receipts whose lags differ are one run":
+      "if ({~~open[lag] !== open[lag + width]~>false~~}) return;",
+    "A call lowers the lag of the last run only":
+      "for (; at >= 0 && isAbove(next, at, use); at -= {~~width~>next.length~~}) {",
+    "Earlier receipts do not learn of a settlement":
+      "own === NO_CALL_SINCE || {~~!isEarlier~>true~~} ? own",
+    "An earlier receipt gives back more than calls after the settled one leave":
+      "{~~Math.min(own + less, settled)~>own + less~~};",
+    "Later receipts keep the lag that a settlement has used up":
+      "next.push(own === NO_CALL_SINCE ? own : most{~~ - by~>~~});",
+    "Runs that become one keep the greater lag": [
+      "  open[at + 2] = open[at + width + 2]!;\n  open.splice(at + width, width);",
+      "  open[at + 2] = open[at + width + 2]!;\n  open.splice(at + HEAD, width);",
+    ],
   }),
-  ...faultsIn("core/receipts/noted.ts", ["tests/core/receipts/receipts.test.ts"], {
-    "A key remembers one receipt more than its text may hold":
-      "return open.length {~~<~><=~~} MOST_OPEN;",
+  ...faultsIn("core/algorithms/reservable.ts", [RECEIPTS, LAGS], {
+    "A receipt is settled at the instant at which it is over":
+      "at === -1 || now {~~>=~>>~~} until || marks",
+    "A list of receipts is taken for another": "isOpenState(held) && {~~held.id === id~>true~~};",
+    "Use beyond a receipt lowers no lag":
+      "const left = {~~afterUse(rest, width, returns.use(inner, now))~>rest~~};",
+    "A call beside open receipts lowers no lag":
+      "withOpen(held, next, {~~afterUse(open, width, returns.use(inner, now))~>open~~});",
+    "A refund beside open receipts gives back the units of others":
+      "return {~~cost < 0 ? state : ~>~~}after(state, take(state.inner, now, cost), now);",
+    "A settled key without use is kept":
+      "resetAfter === 0 ? {~~algorithm.initial~>state~~} : state;",
+    "Receipts are lost when the limit changes": "if ({~~!isKnown~>true~~}) return state;",
   }),
-  ...faultsIn("core/verbs/settle.ts", ["tests/core/receipts/receipts.test.ts"], {
-    "Units beyond a receipt are free once it is over":
-      "if (isOver{~~ && (actual ?? 0) <= most~>~~}) return EXPIRED;",
+  ...faultsIn("core/algorithms/reservable.ts", ["memoryStore"], {
+    "A fresh key is forgotten though its receipts are open":
+      "{~~Math.max(resetAfter, endOf(state.open, width) - now)~>resetAfter~~}",
   }),
   ...faultsIn("core/algorithms/permit_list.ts", ["tests/core/algorithms/shares.test.ts"], {
     "Text of more shares than a key has room for":
       "!Number.isInteger(count){~~ || count > most~>~~}) return undefined;",
-  }),
-  ...faultsIn("core/verbs/settle.ts", ["gcra"], {
-    "A receipt that is settled by a clock behind is forgotten early":
-      "Math.max(0, until - {~~Math.min(at, now)~>at~~})",
   }),
   ...faultsIn("core/algorithms/concurrency.ts", ["tests/core/algorithms/shares.test.ts"], {
     "A late message of a share counts":
@@ -172,7 +197,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/carry_over.ts", ["tests/core/carry_over.test.ts"], {
     "Older options that are fresh end the search for use":
-      "resetAfter === 0) {~~continue~>return undefined~~};",
+      "decide(held, held, now, 0)) === 0) {~~continue~>return undefined~~};",
     "Older options without a state end the search for use":
       "if (held === undefined) {~~continue~>return undefined~~};",
     "What a key takes over is forgotten under other options": "return { state, index{~~~>: 0~~} };",
@@ -194,7 +219,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/arithmetic/arrival_time.ts", ["tests/core/verbs/waiting_verbs.test.ts"], {
     "A place in a queue is given back that is not the newest":
-      "if (counting <= 0{~~ || (newestOnly && !isNewest)~>~~}) return",
+      "const lag = isNewest ? wanted : {~~newestOnly ? 0 : ~>~~}lags",
   }),
   ...faultsIn("core/rules/match_rules.ts", ["tests/core/rules/rules.test.ts"], {
     "A reading is charged again beside another descriptor": "places.{~~some~>every~~}((place)",

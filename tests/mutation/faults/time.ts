@@ -43,9 +43,9 @@ export const TIME_FAULTS: readonly Fault[] = [
     "A lease that gives its units on a blocked key":
       "if ((verb as unknown) === {~~block~>undefined~~}) {",
   }),
-  ...faultsIn("core/carry_over.ts", ["tests/core/algorithms/blockable.test.ts"], {
+  ...faultsIn("core/algorithms/blockable.ts", ["tests/core/algorithms/blockable.test.ts"], {
     "A changed limit forgets blocks":
-      "return until > now && after !== undefined ? {~~after.block(state, until)~>state~~} : state;",
+      "isBlocked(old) && old.blockedUntil > now ? {~~{ ...old, covered }~>covered~~} : covered,",
   }),
   ...faultsIn("stores/memory/snapshot.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "An older snapshot takes use back":
@@ -69,17 +69,17 @@ export const TIME_FAULTS: readonly Fault[] = [
       "return {~~Math.max(now, resetOf(algorithm, furthest(now), now))~>now~~};",
     "The longest reset of several limits is that of the shortest":
       "return Math.{~~max~>min~~}(...parts.map(longestReset));",
-    "A state with notes is never ahead":
-      "const plain = isNoted(state) ? {~~state.state~>algorithm.initial~~} : state;",
+    "A state with open receipts is never ahead":
+      "if (wraps !== undefined) return {~~isAhead(wraps.inner, wraps.innerOf(state), now, by)~>false~~};",
     "Several limits are ahead only if all are":
       "return parts.{~~some~>every~~}((part, index) => isAhead(",
     "A clock that is slower by less than processes may differ is one set back":
-      "return resetOf(algorithm, plain, now) > longest{~~ + by~>~~};",
+      "return resetOf(algorithm, state, now) > longest{~~ + by~>~~};",
     "A state that is too far ahead is a fresh one":
       "if (parts === undefined) return {~~furthest!(now)~>algorithm.initial~~};",
     "A state that is too far ahead is one of another instant":
       "if (parts === undefined) return furthest!({~~now~>now + MOST_AHEAD~~});",
-    "A state with notes loses them":
-      "return {~~withNotes(boundedState(algorithm, state.state, now), state.back, state.entries)~>boundedState(algorithm, state.state, now)~~};",
+    "A state that is bounded loses its open receipts":
+      "return {~~wraps.withInner(state, boundedState(wraps.inner, wraps.innerOf(state), now))~>boundedState(wraps.inner, wraps.innerOf(state), now)~~};",
   }),
 ];
