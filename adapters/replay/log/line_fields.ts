@@ -109,6 +109,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     ? columns.length
     : Math.max(least, ...forwarded.map(({ index }) => index + 1));
   const places = placesOf(layout);
+  const beforeStatus = layout.literals[status] === '" ' ? status - 1 : -1;
   const afterStatus = places[status]?.after ?? -1;
   const mayBeQuoted = !hasQuotes && !layout.directives && !layout.literals[0]!.startsWith('"');
   // Columns of numbers, because this is the innermost loop.
@@ -148,7 +149,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       }
       let end = at;
       if (quoted[found] === 1 && bytes[at] === QUOTE) {
-        end = closingQuote(bytes, ++at, to, after, found + 1 === status);
+        end = closingQuote(bytes, ++at, to, after, found === beforeStatus);
         if (end === -1) return false;
         starts[found] = at;
         ends[found++] = end++;

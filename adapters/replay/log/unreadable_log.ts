@@ -7,7 +7,14 @@ import type { Buffer } from "node:buffer";
 
 import { formatValue } from "../../../core/application_support.ts";
 import { safeText } from "../output/format_numbers.ts";
-import { FORMAT_NAMES, FORMS, type Layout, type LayoutOptions, type Shape } from "./layout.ts";
+import {
+  FORMAT_NAMES,
+  FORMS,
+  type Layout,
+  layoutOf,
+  type LayoutOptions,
+  type Shape,
+} from "./layout.ts";
 import { SHOWN_LINES } from "./parse_block.ts";
 import type { LogFacts } from "./trace.ts";
 
@@ -24,11 +31,13 @@ const FLAGS = {
 export function noLayout(
   sample: Buffer,
   shapes: readonly Shape[],
-  { name, format, pattern, time }: LayoutOptions,
+  options: LayoutOptions,
 ): TypeError {
+  const { name, format, pattern, time } = options;
   const kind = strangeKind(sample);
   if (kind !== undefined) return new TypeError(`Cannot read ${name} as ${kind}`);
-  const columns = shapes.filter(isNamedByLog)
+  const isWithoutTime = (shape: Shape) => layoutOf(shape, options) === undefined;
+  const columns = shapes.filter(pattern === undefined ? isNamedByLog : isWithoutTime)
     .map(({ columns }) => columns)
     .reduce((most, columns) => columns.length > most.length ? columns : most, []);
   if (columns.length > 1 && columns.every(isColumnName)) {

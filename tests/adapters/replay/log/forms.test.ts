@@ -54,6 +54,24 @@ describe("a log with too little information", () => {
       /as time must name one of its columns: current value is "then"; its columns are host, logname, when$/,
     ],
     [
+      "names the variables of a pattern where none holds the time",
+      "192.0.2.7 200\n",
+      { pattern: "$remote_addr $status" },
+      /no column has a usual name for the time, .*: its columns are remote_addr, status\. Name/,
+    ],
+    [
+      "shows the lines that a pattern does not fit",
+      "192.0.2.7 200\n",
+      { pattern: "%h %t" },
+      /^Cannot read a log as its lines must have the given pattern:\n {2}"192\.0\.2\.7 200"$/,
+    ],
+    [
+      "refuses a pattern without variables",
+      "192.0.2.7 200\n",
+      { pattern: "combined" },
+      /as pattern must be in the words of nginx's log_format or of Apache's LogFormat: current value is "combined"$/,
+    ],
+    [
       "names the columns where none has a client",
       "time,user,path\n1,-,/\n2,,/a\n",
       { key: "user" },

@@ -434,6 +434,32 @@ export const FIXTURES: readonly Fixture[] = [
       '192.0.2.7 - ada b [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3 "-" "curl" "2.5"\n',
     entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
   },
+  // Lines that nginx 1.22 wrote with these definitions
+  {
+    what: "nginx's objects with quotes inside, by their log_format",
+    format: "pattern",
+    options: {
+      pattern:
+        `log_format j escape=json '{"t":"$msec","a":"$remote_addr","x":"$http_x_forwarded_for",'
+        '"r":"$request","s":$status}';`,
+    },
+    text:
+      '{"t":"1795851126.057","a":"127.0.0.1","x":"6.6.6.6, 203.0.113.1","r":"GET /a%22b HTTP/1.1",' +
+      '"s":200}\n',
+    entries: [[1_795_851_126_057, "203.0.113.1"]],
+  },
+  {
+    what: "nginx's long form by its log_format, with a user's name of two words",
+    format: "pattern",
+    options: {
+      pattern: `log_format up '$remote_addr - $remote_user [$time_local] "$request" '
+        '$status $body_bytes_sent "$http_referer" "$http_user_agent" '
+        '$request_length $request_time [$host] $upstream_addr "$http_x_forwarded_for"';`,
+    },
+    text: '127.0.0.1 - ada b [28/Nov/2026:07:32:06 +0000] "GET /a%22b HTTP/1.1" 200 0 "-" ' +
+      '"x \\x22y\\x22 z" 154 0.000 [127.0.0.1] - "6.6.6.6, 203.0.113.1"\n',
+    entries: [[at(2026, 10, 28, 7, 32, 6), "203.0.113.1"]],
+  },
   // https://gist.github.com/zx1986/8dd3bbe998e5fd71fcdc10dccec61732
   {
     what: "a log_format with names before its values, pasted",
