@@ -183,6 +183,7 @@ function mayBeRefused({ needs, ordinary }: View, { limit, period, burst }: Advis
 
 function oddClients(view: View, refused: ReadonlySet<number>): readonly OddClient[] {
   const { trace: { clients, counts }, needs: { most, spans, steady }, apart, ordinary } = view;
+  if (!apart.includes(1)) return [];
   const bounds = most.map((needs) =>
     needs.reduce((bound, need, client) => ordinary[client] === 1 ? Math.max(bound, need) : bound, 1)
   );

@@ -1,4 +1,4 @@
-import { type ClientRequests, eachClient, subtrace, type Trace } from "../log/trace.ts";
+import { type ClientRequests, eachClient, type Trace } from "../log/trace.ts";
 
 /** The requests of the clients that are included: 1, else 0. */
 export function requestsOf(
@@ -6,8 +6,8 @@ export function requestsOf(
   included: Uint8Array,
 ): ReadonlyMap<number, ClientRequests> {
   const found = new Map<number, ClientRequests>();
-  eachClient(subtrace(trace, (client) => included[client] === 1), (client, requests) => {
-    if (requests.at.length > 0) found.set(client, requests);
-  });
+  if (included.includes(1)) {
+    eachClient(trace, (client, requests) => found.set(client, requests), included);
+  }
   return found;
 }

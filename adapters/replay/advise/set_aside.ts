@@ -66,12 +66,14 @@ export function setAside(
       if (needs[client]! >= cut) apart[client] = 1;
     }
   });
-  const bounds = most.map((needs) =>
-    needs.reduce((bound, need, client) => {
+  const bounds = most.map((needs) => {
+    let bound = least;
+    for (let client = 0; client < needs.length; client++) {
       const isOther = apart[client] === 0 && (steady[client] === 0 || ordinary[client] === 1);
-      return isOther ? Math.max(bound, need) : bound;
-    }, least)
-  );
+      if (isOther) bound = Math.max(bound, needs[client]!);
+    }
+    return bound;
+  });
   const times = areFew ? ABOVE_FEW : ABOVE_OTHERS;
   for (const client of others) {
     if (steady[client] === 0) continue;

@@ -344,11 +344,18 @@ const ROWS_AT_ONCE = 1 << 21;
  * Visits clients, one after the other, each with all of its requests. Memory is bounded by the
  * requests of the busiest client; where there are many requests, some clients at a time are taken
  * from the trace.
+ *
+ * @param included Which clients are visited: 1, else 0; default all of them.
  */
 export function eachClient(
-  { counts, rows, backSteps }: Trace,
+  { counts: all, rows, backSteps }: Trace,
   visit: (client: number, requests: ClientRequests) => void,
+  included?: Uint8Array,
 ): void {
+  const counts = Uint32Array.from(all);
+  if (included !== undefined) {
+    for (let client = 0; client < counts.length; client++) counts[client]! *= included[client]!;
+  }
   const hasCost = rows.some(({ cost }) => cost !== undefined);
   const offsets = new Uint32Array(counts.length);
   for (let first = 0, last = 0; first < counts.length; first = last) {
@@ -365,7 +372,7 @@ export function eachClient(
       const { length } = part.client;
       for (let row = 0; row < length; row++) {
         const client = part.client[row]!;
-        if (client < first || client >= last) continue;
+        if (client < first || client >= last || counts[client] === 0) continue;
         const index = offsets[client]!++;
         at[index] = part.at[row]!;
         if (part.cost !== undefined) cost![index] = part.cost[row]!;
@@ -374,6 +381,7 @@ export function eachClient(
     for (let client = first; client < last; client++) {
       const to = offsets[client]!;
       const from = to - counts[client]!;
+      if (included !== undefined && from === to) continue;
       const requests = { at: at.subarray(from, to), cost: cost?.subarray(from, to) };
       if (backSteps > 0) putInOrder(requests);
       visit(client, requests);
