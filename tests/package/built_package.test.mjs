@@ -40,7 +40,7 @@ const PACKED = [
  * bytes, receipts (a state may hold notes that another process made), and all checks and messages. Blocks and
  * permits come with what needs them.
  */
-const MAX_BUNDLED = 25_500;
+const MAX_BUNDLED = 20_200;
 
 for (const entry of entries) {
   test(`${entry} can be imported`, async () => {

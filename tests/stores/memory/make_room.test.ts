@@ -132,7 +132,7 @@ test("keys with more use stay, also where all neighbours are like them", () => {
     keepState(slots, table, `new ${key}`, undefined, 1, left(0.1), 0);
   }
   const gone = slots.keys.slice(0, 5_000).filter((key) => key.startsWith("new")).length;
-  // Of twelve keys drawn by chance, all are among the half with more use at one time in 4,096.
+  // All of twelve keys drawn by chance are among the half with more use at one time in 4,096.
   assert.ok(gone <= 3, `${gone} are gone`);
 });
 

@@ -34,7 +34,7 @@ const HEADS: readonly (readonly [status: number, first: string, ...lines: string
   [413, "POST /v1/consume", "Host: a", "Content-Length: 5000", "Authorization:  BEARER  secret "],
   [413, "POST /v1/consume", "Host: a", "Content-Length: 5000", "X-Tidegate-Token: secret"],
   [405, "PUT /v1/consume", "Host: a", "Content-Length: 100", TOKEN],
-  [405, "POST /nothing", "Host: a", "Content-Length: 100"],
+  [404, "POST /nothing", "Host: a", "Content-Length: 100"],
   [403, "POST /v1/consume", "Host: a", "Content-Length: 100", TOKEN, "Origin: http://b"],
   [400, "POST /v1/consume", "Host: a b", "Content-Length: 100"],
   [400, "POST /v1/consume", "Host: a", "Host: a", "Content-Length: 100"],
@@ -159,8 +159,8 @@ function expectedOf({ method: { text: method }, target, token, frame }: Parts): 
     if (!mayWrite) return 401;
     return frame.text.includes(BODY) && path === "/v1/consume" ? 200 : 400;
   }
-  if (!reads) return 405;
-  return path === "/nothing" ? 404 : 200;
+  if (path === "/nothing") return 404;
+  return reads ? 200 : 405;
 }
 
 const FAULTS: readonly (number | undefined)[] = [400, 417, 431, 505, undefined];
