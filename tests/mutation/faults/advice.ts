@@ -29,7 +29,8 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "An error of floats that is rounded up": "value{~~ * (1 - 1e-9)~>~~};",
     "A burst of whole seconds as if they were exact": "burstAt(rate)){~~ + rate * grain~>~~} }))",
     "Rates that are never tried": "[shapes, {~~[...shapes, ...every]~>shapes~~}]",
-    "Tries that anybody may need are forgotten": "burst: {~~Math.max(least, burstAt(rate))~>burstAt(rate)~~} +",
+    "Tries that anybody may need are forgotten":
+      "burst: {~~Math.max(least, burstAt(rate))~>burstAt(rate)~~} +",
     "Clients that may need the most are passed over": "upper[client]! >= {~~~>2 * ~~}least",
   }),
   ...faultsIn("adapters/replay/advise/set_aside.ts", [
