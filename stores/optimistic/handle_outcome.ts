@@ -25,8 +25,8 @@ import { performance } from "../own_timers.ts";
 
 /** How often a call is tried before it fails with a `ContentionError`. */
 const MAX_TRIES = 256;
-/** Milliseconds of silence that say nothing about a server, however near it is. */
-const BRIEF = 20;
+/** The part of a call's time that a silence may last before the server is the reason for it. */
+const BRIEF = 1 / 4;
 /** The lost connections in a row, without one answer, after which the breaker opens. */
 const MAX_EMPTY_CONNECTIONS = 3;
 
@@ -135,9 +135,8 @@ export function failLateJob(state: Outcomes, job: Job, applied: "no" | "unknown"
   const isContended = applied === "no" && (job.races > 0 || lostRaces > 0);
   // A batch that should have been back holds the call up, and not those that win races.
   const silence = batches.length === 0 ? 0 : performance.now() - sentAt;
-  if (isContended && silence <= Math.max(BRIEF, expectedRoundTrip(breaker.trips))) {
-    return failContended(server, job);
-  }
+  const brief = Math.max(BRIEF * context.timeout, expectedRoundTrip(breaker.trips));
+  if (isContended && silence <= brief) return failContended(server, job);
   const late = new Error(`The call took more than ${context.timeout} ms`);
   context.failJobs([job], applied, job.lockedOut ?? breaker.cause ?? late);
 }
@@ -156,7 +155,8 @@ export function handleReturn(state: Outcomes): void {
   }
   state.lostRaces++;
   // A try whose reply would come too late might be charged without an answer.
-  const latest = performance.now() + server.breaker.trips.smoothed - server.context.timeout;
+  const expected = expectedRoundTrip(server.breaker.trips);
+  const latest = performance.now() + expected - server.context.timeout;
   for (const job of jobs) if (waitsSince(job) <= latest) failContended(server, job);
   retry(state, jobs, (job) => failContended(server, job));
 }
