@@ -222,6 +222,7 @@ async function settlesAll(
         if (end.status === "fulfilled") admitted += cost;
         else {
           assert.ok(end.reason instanceof StoreUnavailableError, `${where}: ${end.reason}`);
+          if (plan.at < 0) throw end.reason;
           if (end.reason.applied === "unknown") unknown += cost;
         }
       }
@@ -229,6 +230,7 @@ async function settlesAll(
     await store.close();
   } catch (error) {
     // A client that cannot even be looked at is refused when the store is made.
+    if (plan.at < 0) throw error;
     assert.ok(error === plan.thrown || error instanceof TypeError, where);
   }
   if (plan.at < 0) assert.deepEqual([admitted, unknown], [8, 0]);
