@@ -7,6 +7,7 @@ import process from "node:process";
 import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
+import { checkFormat } from "./format.mjs";
 import { countFile } from "./junit.mjs";
 import { checkGitInstall } from "./git_installs.mjs";
 import { checkInstalls } from "./installs.mjs";
@@ -110,7 +111,7 @@ function checkJobs({ ofDeno, project }) {
       () => child("deno", ["check", "--quiet", ...ofDeno, ...forDeno()]),
     ),
     checkJob("Types, by tsc", 4, () => child("tsc", ["--noEmit", ...ONE_CHECKER, "-p", project])),
-    checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
+    checkJob("Format", 2, checkFormat),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
     // Loaded when its packages are installed, because all that this command imports at once must be

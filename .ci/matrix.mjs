@@ -6,10 +6,11 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 
 import { child } from "./child.mjs";
+import { formatPages } from "./format.mjs";
 import { gitInstalling } from "./git_installs.mjs";
 import { root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
-import { inFolder, makeProject, must, packAnew, packedArchive } from "./package.mjs";
+import { inFolder, makeProject, packAnew, packedArchive } from "./package.mjs";
 
 /** Packages to install beside tidegate, each in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
@@ -67,7 +68,7 @@ await inFolder("matrix", async (top) => {
     await gitInstalling(top),
   ];
   writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, rows) + more.join("\n"));
-  await must(root, ["deno", "fmt", "--quiet", "docs/compatibility.md"]);
+  await formatPages(["docs/compatibility.md"]);
 });
 
 /** A Node of some version. @param {string} top @param {string} version @returns {Promise<Runtime>} */

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import process from "node:process";
 
 import { build } from "./build.mjs";
-import { child } from "./child.mjs";
+import { formatPages } from "./format.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 
@@ -309,5 +309,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(PAGE, await optionsPage());
   const page = readFileSync(HTTP_PAGE, "utf8");
   writeFileSync(HTTP_PAGE, page.replace(HTTP_REGEXP, () => httpTable()));
-  await child("deno", ["fmt", "--quiet", PAGE, HTTP_PAGE]);
+  await formatPages(["docs/options.md", "docs/http.md"]);
 }

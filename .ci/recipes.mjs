@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 
+import { formatPages } from "./format.mjs";
 import { filledPage } from "./frameworks_page.mjs";
 import { root } from "./install.mjs";
 import { inFolder, makeProject, must, packAnew } from "./package.mjs";
@@ -105,7 +106,7 @@ await inFolder("recipes", async (top) => {
   const page = join(root, "docs/frameworks.md");
   const text = filledPage(readFileSync(page, "utf8"));
   writeFileSync(page, chosen.length === 0 ? withTable(text) : text);
-  await must(root, ["deno", "fmt", "--quiet", page]);
+  await formatPages(["docs/frameworks.md"]);
 });
 
 /** @param {string} top @param {string} name @param {Recipe} recipe */

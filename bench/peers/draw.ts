@@ -109,8 +109,8 @@ export function drawPeers(): void {
   }
   replace("docs/peers.md", "machine", circumstances(all).join("\n"));
   replace("README.md", "figures", [...headlines(all), ...reservation(all)].join("\n"));
-  const deno = fileURLToPath(new URL("node_modules/.bin/deno", root));
-  spawnSync(deno, ["fmt", "--quiet", "README.md", "docs/peers.md"], { cwd: fileURLToPath(root) });
+  const pages = ["README.md", "docs/peers.md"];
+  spawnSync("node", [".ci/format.mjs", ...pages], { cwd: fileURLToPath(root) });
 }
 
 function namesOf({ section }: Chapter, all: readonly Results[]): readonly string[] {

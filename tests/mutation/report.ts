@@ -29,8 +29,7 @@ function tableOf(head: string, names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const rows = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const width = Math.max(...[...counts.keys(), head].map((name) => name.length));
-  return [[head, "faults"] as const, ["-".repeat(width), "------"] as const, ...rows]
-    .map(([name, count]) => `| ${name.padEnd(width)} | ${String(count).padEnd(6)} |`)
+  return [[head, "faults"] as const, ["---", "---"] as const, ...rows]
+    .map(([name, count]) => `| ${name} | ${count} |`)
     .join("\n");
 }
