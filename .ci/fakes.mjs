@@ -30,7 +30,10 @@ await inFolder("fakes", async (top) => {
   );
   if (status !== 0) throw new Error(output);
   cpSync(join(root, ".ci/fakes"), folder, { recursive: true });
-  const env = { ...process.env, PATH: `${join(folder, "node_modules/.bin")}:${process.env.PATH}` };
+  const env = {
+    ...process.env,
+    PATH: `${join(folder, "node_modules/.bin")}:${process.env["PATH"]}`,
+  };
   for (const [name, command] of Object.entries(RUNNERS)) {
     await must(folder, command, env);
     console.log(`${name}: passed`);

@@ -25,7 +25,7 @@ export function install() {
     console.log(`Installing the development dependencies (${reason})`);
     npm(["ci", "--prefer-offline"]);
   }
-  process.env.PATH = [binaries, process.env.PATH].join(delimiter);
+  process.env["PATH"] = [binaries, process.env["PATH"]].join(delimiter);
   return RUNTIMES.filter((name) => {
     if (runs(name)) return false;
     npm(["rebuild", "--ignore-scripts=false", name]);

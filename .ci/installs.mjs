@@ -49,7 +49,7 @@ const PROJECTS = [
   },
 ];
 
-const isLong = process.env.TIDEGATE_LONG === "1";
+const isLong = process.env["TIDEGATE_LONG"] === "1";
 
 /** @type {[command: () => string, ...args: string[]][]} */
 const RUNTIMES = [

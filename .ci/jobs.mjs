@@ -193,12 +193,12 @@ function docsJob(plan, snippets) {
 function suiteJob(name, plan) {
   const { seed, files } = plan;
   const sharing = RUNTIMES.filter((runtime) => plan.parts.includes(runtime)).length;
-  const isLong = process.env.TIDEGATE_LONG === "1";
+  const isLong = process.env["TIDEGATE_LONG"] === "1";
   const env = {
     TIDEGATE_RUNTIME: name,
     // Each runtime draws cases of its own, and its share of them.
     TIDEGATE_SEED: String((seed + RUNTIMES.indexOf(name)) % 2 ** 31),
-    TIDEGATE_RUNS: String(Number(process.env.TIDEGATE_RUNS ?? 1) / sharing),
+    TIDEGATE_RUNS: String(Number(process.env["TIDEGATE_RUNS"] ?? 1) / sharing),
     TIDEGATE_SHARE: isLong ? "0/1" : `${(seed + RUNTIMES.indexOf(name)) % sharing}/${sharing}`,
     TIDEGATE_FILES: files.list.join(),
     TIDEGATE_WITHOUT: plan.missing.join(),

@@ -3,7 +3,7 @@
 import { test } from "node:test";
 import process from "node:process";
 
-for (const file of process.env.TIDEGATE_FILES?.split(",") ?? []) {
+for (const file of process.env["TIDEGATE_FILES"]?.split(",") ?? []) {
   try {
     await import(`../${file}`);
   } catch (error) {

@@ -7,7 +7,7 @@ import process from "node:process";
  * @param {() => void} act
  */
 export function whenOrphaned(act) {
-  if (process.env.npm_lifecycle_event === undefined) return;
+  if (process.env["npm_lifecycle_event"] === undefined) return;
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;

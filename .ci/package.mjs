@@ -28,7 +28,7 @@ const consumer = join(root, "node_modules/.cache/consumer");
  * @returns {{ command: string, major: number }}
  */
 export function systemNode() {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     if (folder === "" || folder.includes("node_modules")) continue;
     const command = join(folder, "node");
     const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8", timeout: 60_000 });

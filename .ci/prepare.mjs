@@ -11,7 +11,7 @@ import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 
 // install.mjs sets this: what it installs for builds dist/ itself if it needs that.
-if (process.env.TIDEGATE_PREPARE !== "0") await prepare();
+if (process.env["TIDEGATE_PREPARE"] !== "0") await prepare();
 
 async function prepare() {
   const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
@@ -27,8 +27,10 @@ async function compiler() {
   const wanted = `typescript@${packages["node_modules/typescript"].version}`;
   const folder = mkdtempSync(join(tmpdir(), "tidegate-compiler-"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
-  const isBun = process.env.npm_config_user_agent?.startsWith("bun/");
-  const [command, verb] = isBun ? [process.env.npm_execpath ?? "bun", "add"] : ["npm", "install"];
+  const isBun = process.env["npm_config_user_agent"]?.startsWith("bun/");
+  const [command, verb] = isBun
+    ? [process.env["npm_execpath"] ?? "bun", "add"]
+    : ["npm", "install"];
   const { status, output } = await child(command, [verb, wanted], { cwd: folder });
   if (status === 0) return folder;
   throw new Error(`Cannot build tidegate as ${wanted} must be installed: ${output}`);

@@ -50,7 +50,7 @@ export function findProgram(name) {
     if (isExecutable(given)) return { command: given, env: {} };
     throw new Error(`Cannot use ${variable} as it must be the path of a program: it is ${given}`);
   }
-  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   const usual = ["/usr/local/bin", "/usr/bin", "/usr/sbin", ...postgresFolders("/usr")];
   for (const folder of [...folders, ...usual]) {
     const command = join(folder, name);
@@ -103,7 +103,7 @@ export function installPrograms(names = PROGRAMS) {
 }
 
 function leftOut() {
-  return (process.env.TIDEGATE_WITHOUT ?? "").split(",");
+  return (process.env["TIDEGATE_WITHOUT"] ?? "").split(",");
 }
 
 /** @param {string} name */
@@ -201,7 +201,7 @@ function libraries(tree) {
     }
   }
   if (folders.length === 0) return {};
-  const given = process.env.LD_LIBRARY_PATH;
+  const given = process.env["LD_LIBRARY_PATH"];
   return { LD_LIBRARY_PATH: [...folders, ...(given ? [given] : [])].join(delimiter) };
 }
 

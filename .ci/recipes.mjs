@@ -145,7 +145,7 @@ function versionsOf(packages) {
 /** @param {string} folder @returns {Record<string, string>} */
 function environment(folder) {
   return {
-    PATH: `${join(folder, "node_modules/.bin")}:${process.env.PATH}`,
+    PATH: `${join(folder, "node_modules/.bin")}:${process.env["PATH"]}`,
     NEXT_TELEMETRY_DISABLED: "1",
     NUXT_TELEMETRY_DISABLED: "1",
     ASTRO_TELEMETRY_DISABLED: "1",

@@ -9,7 +9,7 @@ import { install, root } from "./install.mjs";
 import { whenOrphaned } from "./orphaned.mjs";
 
 install();
-const port = process.env.PORT ?? "8080";
+const port = process.env["PORT"] ?? "8080";
 const service = spawn("bun", [
   ...["adapters/command/bin.ts", "serve", "examples/rules.yaml"],
   ...["--threads", "2", "--port", port, "--drain-delay", "0"],

@@ -31,7 +31,7 @@ export function summarize({ jobs, results, missing, seed, begun, whole }) {
   if (missing.length > 0) {
     console.log(`\nSkipped, because these are missing: ${missing.join(", ")}`);
   }
-  if (total.skipped > 0 && process.env.CI === "true") {
+  if (total.skipped > 0 && process.env["CI"] === "true") {
     faults.push(`${total.skipped} skipped, and CI may skip nothing`);
   }
   console.log(tableOf(parts, { ...total, seconds }));

@@ -27,7 +27,7 @@ import { summarize } from "./summary.mjs";
 /** @typedef {import("./jobs.mjs").Result} Result */
 
 const { parts, files, slow } = readArguments(process.argv.slice(2));
-const seed = Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = Number(process.env["TIDEGATE_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const reports = join(root, "node_modules/.cache/reports");
 const begun = performance.now();
 

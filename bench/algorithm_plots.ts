@@ -112,7 +112,7 @@ function drawStampede(): void {
 async function drawTokens(path: string): Promise<void> {
   const log = logOf(path, {
     format: "csv",
-    cost: ({ fields }) => Number(fields.ContextTokens) + Number(fields.GeneratedTokens),
+    cost: ({ fields }) => Number(fields["ContextTokens"]) + Number(fields["GeneratedTokens"]),
   });
   const limit = 450_000;
   const candidates = families("1m").map(({ name, make }) => ({ name, algorithm: make(limit) }));

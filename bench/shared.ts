@@ -115,10 +115,10 @@ async function windows(): Promise<void> {
     const inCounts = await figuresOf("counted", size);
     const inTree = size > 64 ? await figuresOf("tree", size) : undefined;
     const { gcra, window, scan, total } = inTree ?? inCounts;
-    const tree = inTree?.window;
-    const cells = [gcra!, tree ?? "-", inCounts.window!, ratio(window!, gcra!), scan!, total!];
+    const tree = inTree?.["window"];
+    const cells = [gcra!, tree ?? "-", inCounts["window"]!, ratio(window!, gcra!), scan!, total!];
     console.log(row(`  ${size}`, cells));
-    const points = { gcra, tree, counted: inCounts.window, scan, total };
+    const points = { gcra, tree, counted: inCounts["window"], scan, total };
     for (const [name, time] of Object.entries(points)) {
       if (time !== undefined) curves.set(name, [...curves.get(name) ?? [], [size, time]]);
     }

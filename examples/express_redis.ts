@@ -12,7 +12,7 @@ import { rateLimit } from "tidegate/express";
 import { redisStore } from "tidegate/redis";
 import { denyCache, fallback } from "tidegate/stores";
 
-const client = createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379" });
+const client = createClient({ url: process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379" });
 const redis = redisStore(client, { commit: "auto" });
 const store = denyCache(fallback(redis, memoryStore(), { share: 1 / 4 }));
 const api = limiter(gcra({ name: "api", limit: 60, period: "1m", burst: 8 }), {
@@ -24,7 +24,7 @@ const app = express();
 app.use(rateLimit({ limiter: api, onFailure: (error) => console.error(error) }));
 app.get("/", (_request, response) => void response.send("hello\n"));
 
-const server = app.listen(Number(process.env.PORT ?? 8080), "127.0.0.1", () => {
+const server = app.listen(Number(process.env["PORT"] ?? 8080), "127.0.0.1", () => {
   const address = server.address();
   const port = typeof address === "object" ? address?.port : address;
   console.log(`Listening on http://127.0.0.1:${port}/`);

@@ -16,8 +16,8 @@ import { gcra, limiter } from "../mod.ts";
 import { limitHandler } from "../adapters/frameworks/node.ts";
 import { attachSharedStore, sharedStore } from "../stores/shared/shared_store.ts";
 
-const port = Number(process.env.PORT ?? 8080);
-const threads = Number(process.env.THREADS ?? availableParallelism());
+const port = Number(process.env["PORT"] ?? 8080);
+const threads = Number(process.env["THREADS"] ?? availableParallelism());
 
 if (isMainThread) {
   const store = sharedStore({ capacity: 100_000 });

@@ -18,7 +18,7 @@ const select = database.prepare("SELECT per_minute FROM tenants WHERE name = ?")
 const lookup: KeyLookup = (_domain, key) => {
   const row = select.get(key.slice("tenant=".length));
   if (row === undefined) return Promise.resolve(undefined);
-  const limit = Number(row.per_minute);
+  const limit = Number(row["per_minute"]);
   return Promise.resolve(limit > 0 ? [{ limit, period: "1m", burst: limit }] : "blocked");
 };
 

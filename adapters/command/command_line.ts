@@ -105,10 +105,10 @@ async function run(args: readonly string[], tools: Tools, bold: Bold): Promise<n
   const command = COMMANDS.find((each) => each.name === name);
   if (command === undefined) throw unknownCommand(name);
   const { values, operands } = await readOptions(command, rest, tools.env, KNOWN_OPTIONS);
-  if (values.help !== true && values.version !== true) {
+  if (values["help"] !== true && values["version"] !== true) {
     return await command.run(operands, values, tools);
   }
-  tools.print(values.help === true ? commandText(command, bold) : VERSION);
+  tools.print(values["help"] === true ? commandText(command, bold) : VERSION);
   return 0;
 }
 

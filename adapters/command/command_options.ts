@@ -108,10 +108,10 @@ export async function readOptions(
   const table: OptionTable = { ...command.options, ...COMMON_OPTIONS };
   const parsed = parseOptions(args, table);
   let { values } = parsed;
-  if (values.help !== true && table.config === RULE_OPTIONS.config) {
+  if (values["help"] !== true && table["config"] === RULE_OPTIONS.config) {
     values = { ...ofEnvironment(table, env), ...values };
-    if (values.config !== undefined) {
-      values = { ...await readConfig(String(values.config), known), ...values };
+    if (values["config"] !== undefined) {
+      values = { ...await readConfig(String(values["config"]), known), ...values };
     }
   }
   for (const [name, value] of Object.entries(values)) checkChoice(name, table[name], value);

@@ -40,7 +40,7 @@ export function commandText(command: Command, bold: Bold): string {
     ...(about === undefined ? [] : [about, ""]),
     bold("Options"),
     ...optionRows({ ...options, ...COMMON_OPTIONS }),
-    ...(options.config === undefined ? [] : ["", VARIABLES]),
+    ...(options["config"] === undefined ? [] : ["", VARIABLES]),
     ...["", ...statusRows(statuses, bold)],
   ].join("\n");
 }
@@ -78,6 +78,6 @@ function row(term: string, text: string): string {
 
 /** Bold on a terminal that shows it, but not where NO_COLOR is set: see no-color.org. */
 export function boldOn(stream: { readonly isTTY?: boolean }, env: Tools["env"]): Bold {
-  const isPlain = stream.isTTY !== true || (env.NO_COLOR ?? "") !== "" || env.TERM === "dumb";
+  const isPlain = stream.isTTY !== true || (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
   return (text) => isPlain ? text : `\u001b[1m${text}\u001b[0m`;
 }

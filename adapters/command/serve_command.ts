@@ -195,7 +195,7 @@ async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undef
 function logOf({ "log-level": level = "info" }: ServeValues, print: Tools["print"]): Log {
   const write = lineLog((line) => print(line.trimEnd()));
   return (event) => {
-    if (level === "info" || (level === "error" && event.level === "error")) write(event);
+    if (level === "info" || (level === "error" && event["level"] === "error")) write(event);
   };
 }
 

@@ -115,11 +115,12 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     const { res } = context;
     settle?.(fetchOutcome({ status: res.status, error: context.error, response: res }, signal));
     const finished = finishAtEnd(res, headers, context.req.raw, release);
-    if (finished === res) return;
+    if (finished === res) return undefined;
     // Hono copies the fields of the current response to the response that replaces it.
     context.res = undefined as never;
     context.res = finished;
     if (release !== undefined) whenReplaced(context, () => releaseUnread(finished, release));
+    return undefined;
   };
 }
 

@@ -61,7 +61,7 @@ function loadFromProject(name: string): unknown {
 }
 
 function isNpx(): boolean {
-  return process.env.npm_command === "exec";
+  return process.env["npm_command"] === "exec";
 }
 
 /** The version in its package.json, which a package need not export. */

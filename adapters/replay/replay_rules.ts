@@ -131,7 +131,7 @@ function askedOf(
   const method = (first(REQUEST_NAMES.method) ?? "").toUpperCase();
   const known: Readonly<Record<string, string | undefined>> = { ...fields, address, path, method };
   const headers: Readonly<Record<string, string | undefined>> = {
-    ...{ "user-agent": fields.agent, referer: fields.referer },
+    ...{ "user-agent": fields["agent"], referer: fields["referer"] },
   };
   const header = (name: string) => headers[name] ?? fields[name];
   const client = typeof key === "string" ? fields[key] ?? host : host;

@@ -119,7 +119,7 @@ type Defaulted = keyof typeof DEFAULTS;
 /** The options of a service with the defaults in place. */
 export type ServeSettings =
   & Omit<ServeOptions, Defaulted | "rules" | "limits" | "log">
-  & Required<Pick<ServeOptions, Defaulted>>
+  & { readonly [Name in Defaulted]: NonNullable<ServeOptions[Name]> }
   & {
     readonly source: RuleSource;
     readonly limits: RequestBounds;
@@ -253,7 +253,7 @@ function quietLog(written: Log): Log {
     prefix: "log",
   });
   return (event) => {
-    const key = `${event.event} ${String(event.error ?? event.reason ?? "")}`.slice(0, 200);
-    if (event.level !== "error" || errors.consume(key).allowed) log(event);
+    const key = `${event.event} ${String(event["error"] ?? event["reason"] ?? "")}`.slice(0, 200);
+    if (event["level"] !== "error" || errors.consume(key).allowed) log(event);
   };
 }

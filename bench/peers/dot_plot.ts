@@ -53,7 +53,7 @@ export function dotPlot(
       const y = TOP + row * ROW;
       return [
         line(left, y, WIDTH - RIGHT, y, "rule"),
-        label(left - 10, y + 4, name, { class: isOwn ? "strong" : undefined, anchor: "end" }),
+        label(left - 10, y + 4, name, { ...(isOwn ? { class: "strong" } : {}), anchor: "end" }),
         ...values.map((value, index) =>
           value === undefined
             ? ""

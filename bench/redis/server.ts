@@ -17,7 +17,7 @@ export async function startServer(): Promise<Server> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   const child = spawn(
-    process.env.REDIS_SERVER ?? "redis-server",
+    process.env["REDIS_SERVER"] ?? "redis-server",
     ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
     { stdio: "ignore" },
   );

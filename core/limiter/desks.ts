@@ -44,7 +44,10 @@ export function permitDesk(...given: Parameters<OpenPermits>): PermitDesk {
 }
 
 /** The opener of an algorithm, or of the first algorithm within it that has an opener. */
-function deskOf<Name extends keyof Desks>(algorithm: Algorithm, name: Name): Desks[Name] {
+function deskOf<Name extends keyof Desks>(
+  algorithm: Algorithm,
+  name: Name,
+): Desks[Name] | undefined {
   const own = desks.get(algorithm)?.[name];
   if (own !== undefined) return own;
   const { parts = [], wraps } = algorithm.internals ?? {};

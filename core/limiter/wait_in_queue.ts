@@ -254,10 +254,11 @@ function settle(
   const own = decision.source === undefined ? sight : undefined;
   observeRefusal(waiter, decision, own);
   countWaiting(queue);
-  if (queue.waiting.first !== waiter || call.outdated) return;
+  if (queue.waiting.first !== waiter || call.outdated) return undefined;
   const longest = waiter.target?.longestSleep() ?? Infinity;
   sleepHead(queue, waiter, call.notice, Math.min(decision.retryAfter, longest));
   if (own !== undefined) projectAll(queue);
+  return undefined;
 }
 
 /** Gives back the units that were taken for a head that left while its call was under way. */

@@ -43,7 +43,7 @@ export function durableObject(storage: ObjectStorage): LockedTransaction {
   let sweptTo = "";
 
   const stateOf = (key: string) =>
-    String(sql.exec("SELECT state FROM tidegate WHERE key = ?", key).toArray()[0]?.state ?? "");
+    String(sql.exec("SELECT state FROM tidegate WHERE key = ?", key).toArray()[0]?.["state"] ?? "");
 
   return {
     name: "The Durable Object",
@@ -62,7 +62,7 @@ export function durableObject(storage: ObjectStorage): LockedTransaction {
         sweptTo,
         most,
       ).toArray();
-      sweptTo = page.length < most ? "" : String(page.at(-1)!.key);
+      sweptTo = page.length < most ? "" : String(page.at(-1)!["key"]);
       for (const { key, fresh_at } of page) {
         if (Number(fresh_at) < Date.now()) sql.exec("DELETE FROM tidegate WHERE key = ?", `${key}`);
       }

@@ -164,7 +164,7 @@ export function dynamodb(client: DynamoClient, table: string): CompareAndSet {
 }
 
 function textOf(item: Answered | undefined): string {
-  return item?.state?.S ?? "";
+  return item?.["state"]?.S ?? "";
 }
 
 const LOST = "ConditionalCheckFailedException";

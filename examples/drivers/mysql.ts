@@ -157,7 +157,7 @@ function textsOf(rows: readonly Row[]): ReadonlyMap<string, string> {
 }
 
 function timeOf(rows: readonly Row[] | undefined): number {
-  return Number(rows?.[0]?.now);
+  return Number(rows?.[0]?.["now"]);
 }
 
 function writes(group: readonly DriverCell[]): boolean {

@@ -197,7 +197,7 @@ export function lockedStore(
 
   const forget = (keys: readonly SpacedKey[]) => {
     const gone = keys.map((key) => submit(key, undefined, undefined, undefined, undefined));
-    if (batch === "turn") return Promise.all(gone).then(() => {});
+    return batch === "turn" ? Promise.all(gone).then(() => {}) : undefined;
   };
 
   function submitParts(

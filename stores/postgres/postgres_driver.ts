@@ -55,7 +55,7 @@ export function postgresDriver(
       if (isWary || !isLockTimeout(error)) throw error;
       return run(call, [...values, "true"], name, signal);
     });
-    return String(row!.answer);
+    return String(row!["answer"]);
   }
 
   /** Remembers which keys are locked. Nothing depends on it but waits. */
@@ -94,7 +94,7 @@ export function postgresDriver(
       const values = [beginning, end];
       for (let deleted = "1"; deleted !== "0";) {
         const [row] = await run(deleteSql(table), values);
-        deleted = String(row!.deleted);
+        deleted = String(row!["deleted"]);
       }
     },
     async migrate() {

@@ -7,7 +7,7 @@ import { withRedis } from "../support/redis/with_redis.ts";
 import { testOnce } from "../support/test_once.ts";
 
 const LOAD = "tests/examples/support/llm_load.ts";
-const CALLS = process.env.TIDEGATE_LONG === undefined ? 120 : 1_000;
+const CALLS = process.env["TIDEGATE_LONG"] === undefined ? 120 : 1_000;
 
 type Totals = Readonly<Record<string, number>>;
 

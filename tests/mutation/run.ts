@@ -39,7 +39,7 @@ const TIMES_AS_LONG = 10;
 const SOUND_LIMIT = 15 * 60_000;
 
 const wanted = process.argv[2] ?? "";
-const seed = process.env.TIDEGATE_SEED ?? "1";
+const seed = process.env["TIDEGATE_SEED"] ?? "1";
 const faults = FAULTS.filter((fault) => JSON.stringify(fault).includes(wanted));
 const copy = mkdtempSync(join(tmpdir(), "tidegate-mutation-"));
 process.on("exit", () => rmSync(copy, { recursive: true, force: true }));

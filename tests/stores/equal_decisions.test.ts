@@ -16,12 +16,12 @@ import { equalCalls, FORGOTTEN, type Policy } from "../support/equal_calls.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
 import { seed } from "../support/seed.ts";
 
-const CALLS = Number(process.env.TIDEGATE_CALLS ?? 500);
+const CALLS = Number(process.env["TIDEGATE_CALLS"] ?? 500);
 /** A store is full only after some hundred calls; looks at every key make these calls slow. */
 const FORGETFUL_CALLS = Math.min(Math.max(CALLS, 1_500), 20_000);
-const other: typeof own = process.env.TIDEGATE_OTHER === undefined
+const other: typeof own = process.env["TIDEGATE_OTHER"] === undefined
   ? own
-  : await import(`${pathToFileURL(process.env.TIDEGATE_OTHER)}/mod.ts`);
+  : await import(`${pathToFileURL(process.env["TIDEGATE_OTHER"])}/mod.ts`);
 
 const MAKE: Readonly<Record<string, (from: typeof own) => own.Algorithm>> = {
   gcra: (from) => from.gcra({ limit: 12, period: "1m", burst: 12 }),
@@ -91,7 +91,7 @@ withRedis("answers on Redis equal the answers of the reducers", (_redis, { store
 });
 
 function show(name: string, counts: ReadonlyMap<string, number>): void {
-  if (process.env.TIDEGATE_CALLS === undefined) return;
+  if (process.env["TIDEGATE_CALLS"] === undefined) return;
   const calls = [...counts].reduce((sum, [of, count]) => of === FORGOTTEN ? sum : sum + count, 0);
   console.log(`${name}: ${calls} calls, ${JSON.stringify(Object.fromEntries(counts))}`);
 }

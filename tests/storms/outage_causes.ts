@@ -40,7 +40,7 @@ async function rowOf(
   commands: readonly (readonly string[])[],
 ): Promise<Row> {
   const client = newClient(redis.url);
-  client.options!.password = fault === "WRONGPASS" ? "wrong" : undefined;
+  if (fault === "WRONGPASS") client.options!.password = "wrong";
   const warn = console.warn;
   let printed = 0;
   console.warn = () => void printed++;

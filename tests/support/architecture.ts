@@ -72,7 +72,7 @@ export function breaches(
 function importBreaches(file: SourceFile, peers: readonly string[]): string[] {
   const top = topOf(file.path);
   const allowed = isApplication(file.path)
-    ? [...MAY_IMPORT.adapters!, "mod.ts"]
+    ? [...MAY_IMPORT["adapters"]!, "mod.ts"]
     : MAY_IMPORT[top] ?? [];
   return importsOf(file.text).flatMap(({ specifier, typeOnly }) => {
     if (!specifier.startsWith(".")) {

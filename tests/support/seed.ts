@@ -28,7 +28,7 @@ export function fcOptions(options: { readonly numRuns?: number } = {}): RunParam
 
 /** Whether this run may take long, as `npm run test:long` does. */
 export function isLong(): boolean {
-  return process.env.TIDEGATE_LONG === "1";
+  return process.env["TIDEGATE_LONG"] === "1";
 }
 
 /** The first whole numbers, from 0. */
@@ -42,7 +42,7 @@ export function upTo(count: number): number[] {
  * For cases of which a runtime says no more than another one.
  */
 export function share<T>(cases: readonly T[]): T[] {
-  const [place = 0, count = 1] = (process.env.TIDEGATE_SHARE ?? "0/1").split("/").map(Number);
+  const [place = 0, count = 1] = (process.env["TIDEGATE_SHARE"] ?? "0/1").split("/").map(Number);
   return cases.filter((_, index) => index % count === place);
 }
 

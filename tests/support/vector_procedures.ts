@@ -17,8 +17,8 @@ export const PROCEDURES: Readonly<Record<string, (vector: VectorCase) => void | 
   "gov-quota-docs": intervals,
   "gov-correct-wait": waitsAsTold,
   "gov-threads-20": manyAtOnce,
-  "gov-expiration": (vector) => keysInUse(vector, vector.min_retained),
-  "gov-shrink": (vector) => keysInUse(vector, vector.rows.map(retained)),
+  "gov-expiration": (vector) => keysInUse(vector, vector["min_retained"]),
+  "gov-shrink": (vector) => keysInUse(vector, vector["rows"].map(retained)),
   "tc-invalid": invalid,
   "rr-retry-le-period": backToBack,
   "seth-2N-parallel": parallel,
@@ -55,16 +55,16 @@ function intervals({ rows }: VectorCase): void {
 /** As many callers at one instant as the burst, and two later. */
 function manyAtOnce(vector: VectorCase): void {
   const call = keyOf(gcraOf(vector));
-  for (let i = 0; i < vector.procedure.expect.allowed_total; i++) assert.ok(call(0).allowed);
+  for (let i = 0; i < vector["procedure"].expect.allowed_total; i++) assert.ok(call(0).allowed);
   for (const { t, expect } of vector.steps ?? []) {
-    assert.equal(call(milliseconds(t)).allowed, expect?.allowed);
+    assert.equal(call(milliseconds(t)).allowed, expect?.["allowed"]);
   }
 }
 
 /** Each refused call comes back exactly when the answer said. */
 function waitsAsTold(vector: VectorCase): void {
   const call = keyOf(gcraOf(vector));
-  const { loop, expect } = vector.procedure;
+  const { loop, expect } = vector["procedure"];
   let now = 0;
   let admitted = 0;
   for (let i = 0; i < loop; i++) {
@@ -79,11 +79,11 @@ function waitsAsTold(vector: VectorCase): void {
 /** The keys that still hold use at an instant, and that a store must keep. */
 function keysInUse(vector: VectorCase, expected: readonly (readonly string[])[]): void {
   const keys = new Map<string, ReturnType<typeof keyOf>>();
-  for (const { t, key, cost } of vector.setup) {
+  for (const { t, key, cost } of vector["setup"]) {
     if (!keys.has(key)) keys.set(key, keyOf(gcraOf(vector)));
     keys.get(key)!(milliseconds(t), cost);
   }
-  vector.rows.forEach(({ gc_at }: { gc_at: number }, i: number) => {
+  vector["rows"].forEach(({ gc_at }: { gc_at: number }, i: number) => {
     const inUse = [...keys].filter(([, call]) => call(milliseconds(gc_at), 0).resetAfter > 0);
     assert.deepEqual(inUse.map(([key]) => key).sort(), [...expected[i] as string[]].sort());
   });

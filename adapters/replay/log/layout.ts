@@ -161,7 +161,7 @@ export interface Layout extends Shape {
   /** Which lines are read; without any all of them. */
   readonly where: readonly PlacedCondition[];
   /** The parts of the request that marks are made of; `undefined` if no marks are made. */
-  readonly request: Readonly<Partial<Record<RequestPart, Field>>> | undefined;
+  readonly request: Readonly<Record<RequestPart, Field | undefined>> | undefined;
   /** Bits of an IPv6 address that distinguish clients; `undefined` if keys are no addresses. */
   readonly network: number | undefined;
   /** Whether times are written in whole seconds. */

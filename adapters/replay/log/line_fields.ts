@@ -98,10 +98,15 @@ function spacesIn(column: string, name: string): number {
 }
 
 function separatedFields(layout: Layout, readsAll: boolean): LineFields {
-  const { columns, time: [first, second = first], key: [key], where, request = {} } = layout;
+  const { columns, time: [first, second = first], key: [key], where, request } = layout;
   const { hasQuotes, forwarded } = layout;
   const status = columns.indexOf("status");
-  const asked = [...layout.time, ...layout.key, ...layout.cost, ...Object.values(request)]
+  const asked = [
+    ...layout.time,
+    ...layout.key,
+    ...layout.cost,
+    ...(request === undefined ? [] : Object.values(request)),
+  ]
     .filter((field) => field !== undefined);
   const indices = [...asked, ...where.map(({ field }) => field)].map(({ index }) => index);
   const least = Math.max(status, ...indices) + 1;

@@ -20,7 +20,7 @@ const LONGEST_PATH = 100;
 
 /** Makes notes of lines, whose fields `text` reads. */
 export function requestMarks(
-  { method, path, status }: Readonly<Partial<Record<RequestPart, Field>>>,
+  { method, path, status }: Readonly<Record<RequestPart, Field | undefined>>,
   text: (field: Field) => string | undefined,
 ): RequestMarks {
   let refused = 0;

@@ -99,8 +99,8 @@ export function rateLimitService(
     { longs: Number, enums: String, defaults: true },
   );
   const service = definition[`${PACKAGE}.RateLimitService`] as ServiceDefinition;
-  const { path, requestDeserialize, responseSerialize } = service
-    .ShouldRateLimit as MethodDefinition<object, object>;
+  const { path, requestDeserialize, responseSerialize } =
+    service["ShouldRateLimit"] as MethodDefinition<object, object>;
   return {
     path,
     read: (bytes) => dataOf(decoded(() => requestDeserialize(bytes) as CallMessage)),

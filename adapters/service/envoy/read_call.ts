@@ -42,11 +42,11 @@ export interface EnvoyCall extends RuleRequest {
  */
 export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
   const map = mapOf(data, "the body");
-  const list = listOf(map.descriptors, "descriptors");
+  const list = listOf(map["descriptors"], "descriptors");
   const hits = hitsOf(map);
   // In the protocol 0 means that the units are not set, which stands for 1.
   const cost = hits === 0 ? 1 : hits;
-  const domain = (map.domain ?? "") as string;
+  const domain = (map["domain"] ?? "") as string;
   const whole = { domain, cost };
   const read = list.slice(0, limits.maxDescriptors).map((item, place) =>
     readDescriptor(item, place, list.length, whole, limits)
@@ -106,11 +106,11 @@ function readDescriptor(
 
 function descriptorOf(item: unknown): Descriptor {
   const descriptor = mapOf(item, "a descriptor");
-  const entries = listOf(descriptor.entries, "entries").map((entry): [string, string] => {
+  const entries = listOf(descriptor["entries"], "entries").map((entry): [string, string] => {
     const { key = "", value = "" } = mapOf(entry, "an entry");
     return [key as string, value as string];
   });
-  return { entries, cost: hitsOf(descriptor), limit: limitOf(descriptor.limit ?? undefined) };
+  return { entries, cost: hitsOf(descriptor), limit: limitOf(descriptor["limit"] ?? undefined) };
 }
 
 /** The limit of a descriptor that replaces the rules' own limits. */
@@ -131,7 +131,7 @@ function limitOf(data: unknown): Descriptor["limit"] {
 
 /** The units in a call. Their value is checked later, with the rest of the request. */
 function hitsOf(data: Data): number | undefined {
-  return numberOf(data.hitsAddend ?? data.hits_addend ?? undefined) as number | undefined;
+  return numberOf(data["hitsAddend"] ?? data["hits_addend"] ?? undefined) as number | undefined;
 }
 
 function isNegative({ isNegativeHits, is_negative_hits: other = isNegativeHits }: Data): boolean {

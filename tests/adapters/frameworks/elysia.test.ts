@@ -197,9 +197,9 @@ describe("tidegate/elysia", () => {
         .get("/in", () => "in")
         .get("/fail", fail);
       const app = new Elysia({ aot })
-        .onRequest(({ request }) => {
-          if (request.method === "OPTIONS") return new Response("preflight");
-        })
+        .onRequest(({ request }) =>
+          request.method === "OPTIONS" ? new Response("preflight") : undefined
+        )
         .get("/before", "before")
         .group("/group", (group) =>
           group.use(plugin)

@@ -62,7 +62,7 @@ test("a package of the folder where the process started will do, as npx has othe
 
 test("under npx the message says how it is given a package, too", async () => {
   const { npm_command: before } = process.env;
-  process.env.npm_command = "exec";
+  process.env["npm_command"] = "exec";
   try {
     const name = "missing";
     await assert.rejects(
@@ -70,8 +70,8 @@ test("under npx the message says how it is given a package, too", async () => {
       /run npm install missing, or npx --package=tidegate --package=missing tidegate \.\.\.$/,
     );
   } finally {
-    if (before === undefined) delete process.env.npm_command;
-    else process.env.npm_command = before;
+    if (before === undefined) delete process.env["npm_command"];
+    else process.env["npm_command"] = before;
   }
 });
 

@@ -30,6 +30,6 @@ withPostgres("tidegate serve on Postgres", (postgres, { sql }) => {
     const [row] = await sql(
       "SELECT count(*)::integer AS others FROM pg_stat_activity WHERE state = 'idle' AND query ~ 'commit_1'",
     );
-    assert.equal(row!.others, 0, "connections are left open");
+    assert.equal(row!["others"], 0, "connections are left open");
   });
 });

@@ -24,13 +24,13 @@ interface Pair {
 const pairs: Readonly<Record<string, Pair>> = JSON.parse(
   readText("tests/adapters/service/support/certificates.json"),
 );
-const ca = pairs.ca!.cert;
+const ca = pairs["ca"]!.cert;
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-tls-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Files of their own, with a pair in them. */
-function filesOf(name: string, { cert, key } = pairs.first!): Required<TlsFiles> {
+function filesOf(name: string, { cert, key } = pairs["first"]!): Required<TlsFiles> {
   const files = {
     cert: join(folder, `${name}.pem`),
     key: join(folder, `${name}.key`),
@@ -70,7 +70,7 @@ function ask(socket: TLSSocket | undefined): Promise<string> {
 
 /** The name in the certificate of the server on this port. */
 async function serverOf(port: number, protocol?: string): Promise<string | undefined> {
-  const socket = await dial(port, pairs.client, protocol);
+  const socket = await dial(port, pairs["client"], protocol);
   const name = socket?.getPeerCertificate().subject.CN;
   socket?.destroy();
   return name?.toString();
@@ -94,8 +94,8 @@ test("HTTP and gRPC are served to clients with a certificate of the authority al
   await withService(async (service) => {
     const { url, port, grpcPort } = service;
     assert.match(url, /^https:/);
-    assert.equal(await ask(await dial(port, pairs.client)), "HTTP/1.1 200");
-    if (grpcPort !== undefined) assert.equal(await health(grpcPort, pairs.client), SERVING);
+    assert.equal(await ask(await dial(port, pairs["client"])), "HTTP/1.1 200");
+    if (grpcPort !== undefined) assert.equal(await health(grpcPort, pairs["client"]), SERVING);
     for (const name of ["none", "expired", "stranger"]) {
       assert.equal(await ask(await dial(port, pairs[name])), "", name);
       if (grpcPort !== undefined) assert.equal(await health(grpcPort, pairs[name]), "", name);
@@ -113,7 +113,7 @@ test("HTTP and gRPC are served to clients with a certificate of the authority al
         assert.doesNotMatch(text, /200/);
       }
     }
-    assert.equal(await ask(await dial(port, pairs.client)), "HTTP/1.1 200");
+    assert.equal(await ask(await dial(port, pairs["client"])), "HTTP/1.1 200");
   }, { tls, ...withGrpc });
 });
 
@@ -138,35 +138,37 @@ describe("a certificate that is renewed", () => {
                 event === "tls-refused" && what.test(String(reason))
               )
             );
-          const kept = await dial(port, pairs.client);
+          const kept = await dial(port, pairs["client"]);
           assert.equal(await ask(kept), "HTTP/1.1 200");
           assert.deepEqual(await names(), ["first", "first"]);
 
-          writeFileSync(tls.cert, pairs.second!.cert);
+          writeFileSync(tls.cert, pairs["second"]!.cert);
           await refused(/\.key must be the key of /);
-          writeFileSync(tls.cert, pairs.first!.cert.slice(0, 200));
+          writeFileSync(tls.cert, pairs["first"]!.cert.slice(0, 200));
           await refused(/must hold a certificate in PEM/);
-          writeFileSync(tls.cert, pairs.expired!.cert);
-          writeFileSync(tls.key, pairs.expired!.key);
+          writeFileSync(tls.cert, pairs["expired"]!.cert);
+          writeFileSync(tls.key, pairs["expired"]!.key);
           await refused(/must not have expired: it was valid until 2021/);
           if (runtime() !== "bun") {
-            writeFileSync(tls.cert, pairs.weak!.cert);
-            writeFileSync(tls.key, pairs.weak!.key);
+            writeFileSync(tls.cert, pairs["weak"]!.cert);
+            writeFileSync(tls.key, pairs["weak"]!.key);
             await refused(/must hold a certificate that TLS accepts: .*key too small/);
           }
           rmSync(tls.cert);
           assert.equal(await service.reload(), false);
           assert.deepEqual(await names(), ["first", "first"]);
 
-          writeFileSync(tls.cert, pairs.second!.cert);
-          writeFileSync(tls.key, pairs.second!.key);
+          writeFileSync(tls.cert, pairs["second"]!.cert);
+          writeFileSync(tls.key, pairs["second"]!.key);
           if (runtime() === "bun") await refused(/restart the service/);
           const renewed = runtime() === "bun" ? "first,second" : "second,second";
           await until(async () => String(await names()) === renewed);
           assert.equal(await ask(kept), "HTTP/1.1 200", "who is there stays");
           kept?.destroy();
           assert.equal(await service.reload(), true);
-          if (grpcPort !== undefined) assert.equal(await health(grpcPort, pairs.client), SERVING);
+          if (grpcPort !== undefined) {
+            assert.equal(await health(grpcPort, pairs["client"]), SERVING);
+          }
         }, { tls, ...withGrpc, threads, log });
       },
     );
@@ -177,16 +179,16 @@ test("a service does not start with files that cannot be used", async () => {
   const start = (tls: TlsFiles) => serve({ rules: objectSource(SHOP), port: 0, tls });
   const files = filesOf("start");
   const weak: [TlsFiles, RegExp] = [
-    filesOf("weak", pairs.weak),
+    filesOf("weak", pairs["weak"]),
     /weak\.pem .*must hold a certificate that TLS accepts/,
   ];
   const wrong: readonly [files: TlsFiles, message: RegExp][] = [
     [{ ...files, cert: join(folder, "nothing") }, /ENOENT/],
     [{ ...files, cert: files.key }, /must hold a certificate in PEM/],
     [{ ...files, key: files.cert }, /must hold a private key that has no password in PEM/],
-    [filesOf("expired", pairs.expired), /must not have expired/],
+    [filesOf("expired", pairs["expired"]), /must not have expired/],
     ...(runtime() === "bun" ? [] : [weak]),
-    [{ ...files, key: filesOf("other", pairs.second).key }, /must be the key of/],
+    [{ ...files, key: filesOf("other", pairs["second"]).key }, /must be the key of/],
     [{ cert: files.cert } as TlsFiles, /key must be the path of a file/],
     [{ ...files, crt: "a" } as TlsFiles, /crt/],
   ];

@@ -36,7 +36,7 @@ const MAKERS: Readonly<Record<string, () => unknown>> = {
     }).then((service) => service.stop()),
 };
 
-process.env.NODE_APP_INSTANCE = "1";
+process.env["NODE_APP_INSTANCE"] = "1";
 const warnings: string[] = [];
 console.warn = (text: string) => void warnings.push(text);
 const make = MAKERS[workerData as string]!;
@@ -45,6 +45,6 @@ try {
   await make();
 } finally {
   // Deno has one environment for all threads.
-  delete process.env.NODE_APP_INSTANCE;
+  delete process.env["NODE_APP_INSTANCE"];
 }
 parentPort!.postMessage(warnings);

@@ -177,7 +177,7 @@ function runPaced({ params, steps = [] }: VectorCase): void {
       continue;
     }
     const { allowed, delay } = call(now, cost);
-    assert.deepEqual([allowed, delay], [true, Number(expect.wait_s) * 1_000]);
+    assert.deepEqual([allowed, delay], [true, Number(expect["wait_s"]) * 1_000]);
     now += delay;
   }
 }
@@ -197,8 +197,8 @@ async function runBlocking({ params, steps = [] }: VectorCase): Promise<void> {
     let end: unknown;
     api.acquire("key", { cost, maxWait }).then(() => end = clock(), (error) => end = error);
     await clock.pass(0);
-    const delay = Number(expect.delay);
-    if (expect.ok === false) {
+    const delay = Number(expect["delay"]);
+    if (expect["ok"] === false) {
       assert.ok(end instanceof RateLimitedError);
       continue;
     }

@@ -89,5 +89,5 @@ async function writesOf(pool: Pool): Promise<number> {
     "SELECT SUM(variable_value) AS writes FROM information_schema.global_status WHERE " +
       "variable_name IN ('innodb_rows_inserted', 'innodb_rows_updated', 'innodb_rows_deleted')",
   );
-  return Number(row!.writes);
+  return Number(row!["writes"]);
 }

@@ -35,13 +35,13 @@ const RULES = {
     { key: "provider", limits: [{ limit: MUCH, period: "1m", burst: MUCH, reservable: true }] },
   ],
 } as const;
-const CALLS = Number(process.env.CALLS ?? 200);
+const CALLS = Number(process.env["CALLS"] ?? 200);
 const CLIENTS = 12;
 const PROMPT = "x".repeat(40);
 const PROMPT_TOKENS = 10;
 const PRICES = { first: 2, spare: 3 };
 
-const url = process.env.REDIS_URL;
+const url = process.env["REDIS_URL"];
 const client = url === undefined ? undefined : await createClient({ url }).connect();
 const store = client && redisStore(client, { timeout: 60_000 });
 const engine: RuleEngine = ruleEngine({

@@ -36,6 +36,6 @@ for (const subject of subjects) {
 
 test("a flood of five times the capacity buys no guess at a password", () => {
   const attack = { capacity: 10_000, flood: 25_000 };
-  const { admitted } = guessesAdmitted(make, evictionSubjects.fixedWindow!, attack);
+  const { admitted } = guessesAdmitted(make, evictionSubjects["fixedWindow"]!, attack);
   assert.equal(admitted, EVICTION_LIMIT);
 });

@@ -155,7 +155,7 @@ test("a log that grows takes the place of other keys; or is refused, and is as i
 const make = (keys: number) => memoryStore({ maxBytes: 200 * keys });
 
 test("a flood of keys used once frees nobody from a store bounded by bytes", () => {
-  for (const algorithm of [evictionSubjects.fixedWindow!, evictionSubjects.slidingLog!]) {
+  for (const algorithm of [evictionSubjects["fixedWindow"]!, evictionSubjects["slidingLog"]!]) {
     const { admitted, due } = guessesAdmitted(make, algorithm, { capacity: 300 });
     assert.ok(admitted <= due + EVICTION_LIMIT, `${admitted} admitted and ${due} due`);
     assert.equal(refusedKeysFreed(make, algorithm, { capacity: 300, refused: 150 }), 0);

@@ -20,7 +20,7 @@ import {
 import { fcOptions } from "../../support/seed.ts";
 import { testOnce } from "../../support/test_once.ts";
 
-const LONG = process.env.TIDEGATE_LONG === "1";
+const LONG = process.env["TIDEGATE_LONG"] === "1";
 /** Ten million keys take half a minute on each runtime; `npm run test:long` floods with all. */
 const FLOOD = LONG ? 10_000_000 : 200_000;
 /** The most keys that a `Map` of V8 holds while others come and go. */

@@ -20,7 +20,7 @@ withPostgres("4 processes", (postgres, { sql, storeOf, poolOf }) => {
     assert.deepEqual([sum("one"), sum("many"), sum("pairs")], [LIMIT, 20 * LIMIT, LIMIT]);
     assert.ok(sum("conflicts") > 0, "no two processes ever met on a key");
     const [row] = await sql("SELECT sum(deadlocks)::integer AS deadlocks FROM pg_stat_database");
-    assert.equal(row!.deadlocks, 0);
+    assert.equal(row!["deadlocks"], 0);
   });
 
   for (const isolation of ["repeatable read", "serializable"]) {
@@ -46,7 +46,7 @@ withPostgres("4 processes", (postgres, { sql, storeOf, poolOf }) => {
     await api.consume("key");
     await api.peek("other");
     const place = async () =>
-      (await sql("SELECT pg_current_wal_insert_lsn()::text AS place"))[0]!.place;
+      (await sql("SELECT pg_current_wal_insert_lsn()::text AS place"))[0]!["place"];
     await sql("CHECKPOINT");
     const before = await place();
     const again = await place();

@@ -152,7 +152,7 @@ withPostgres("faults of a server", (postgres, { sql, storeOf, poolOf }) => {
     await postgres().restart();
     await goesOn(store);
     const [row] = await sql("SELECT count(*)::integer AS rows FROM unlogged");
-    assert.ok(Number(row!.rows) <= 1, `${row!.rows} rows`);
+    assert.ok(Number(row!["rows"]) <= 1, `${row!["rows"]} rows`);
   });
 
   test("a crash costs nothing that was answered where the table is logged", async (context) => {
@@ -220,7 +220,7 @@ withPostgres("faults of a server", (postgres, { sql, storeOf, poolOf }) => {
   });
 });
 
-if (process.env.TIDEGATE_POSTGRES === "1") {
+if (process.env["TIDEGATE_POSTGRES"] === "1") {
   const canMount = process.platform === "linux" && process.getuid?.() === 0;
   const skip = canMount ? false : "a small disk takes root, to mount it";
   test("a full disk fails calls as not charged, and nothing is lost", { skip }, async (context) => {

@@ -8,7 +8,7 @@ import { share } from "../../support/seed.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 /** How long connections are killed, in ms. */
-const CHAOS = Number(process.env.TIDEGATE_CHAOS ?? 1_000);
+const CHAOS = Number(process.env["TIDEGATE_CHAOS"] ?? 1_000);
 const KILL_EVERY = 35;
 
 /** Milliseconds that a call may be later than its deadline and than plain timers at that time. */
@@ -94,7 +94,7 @@ withRedis("connections killed under load", (redis, { storeOf }) => {
             `${used} charged, ${admitted} admitted, ${unknown} unknown`,
           );
         }
-        if (process.env.TIDEGATE_CHAOS !== undefined) {
+        if (process.env["TIDEGATE_CHAOS"] !== undefined) {
           const sum = (of: (outcome: Outcome) => number) =>
             outcomes.reduce((all, outcome) => all + of(outcome), 0);
           console.log(
@@ -163,7 +163,7 @@ withRedis("a server that is held up for 3 seconds", (redis, { storeOf }) => {
       slowest < 2 * slowestTimer + SLACK,
       `one took ${slowest} ms, a timer ${slowestTimer}`,
     );
-    if (process.env.TIDEGATE_CHAOS !== undefined) {
+    if (process.env["TIDEGATE_CHAOS"] !== undefined) {
       console.log(`slowest of ${settled}: ${slowest} ms; back after ${took} ms`);
     }
   });

@@ -38,7 +38,7 @@ withRedis("a process 20 ms away from Redis", (redis) => {
   });
 });
 
-if (process.env.TIDEGATE_LONG === "1") {
+if (process.env["TIDEGATE_LONG"] === "1") {
   withRedis("the failures of a distant process", (redis) => {
     test("by mode, rate and distance", async () => {
       const rows: Record<string, unknown>[] = [];

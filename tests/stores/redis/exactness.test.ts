@@ -15,7 +15,7 @@ const OFFERED = CONTESTED_LIMIT * 0.3;
 
 /** Each runtime tries one mode; the long form tries all of them on each. */
 const EACH = { node: "watch", deno: "cas", bun: "script" } as const;
-const MODES = process.env.TIDEGATE_LONG === "1" ? Object.values(EACH) : [EACH[runtime()]];
+const MODES = process.env["TIDEGATE_LONG"] === "1" ? Object.values(EACH) : [EACH[runtime()]];
 
 withRedis("4 processes on one key", (redis) => {
   test("are admitted exactly as often as the limit says", async () => {

@@ -12,10 +12,10 @@ import { testOnce } from "../../support/test_once.ts";
 const MODES = ["watch", "cas", "script"] as const;
 
 /** How many keys come and go; a million where TIDEGATE_KEYS says so. */
-const KEYS = Number(process.env.TIDEGATE_KEYS ?? 20_000);
+const KEYS = Number(process.env["TIDEGATE_KEYS"] ?? 20_000);
 
 /** How much sooner keys expire here than the store says, in ms; not at all in the long run. */
-const SOONER = isLong() || process.env.TIDEGATE_KEYS !== undefined ? 0 : 7_900;
+const SOONER = isLong() || process.env["TIDEGATE_KEYS"] !== undefined ? 0 : 7_900;
 
 withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
   for (const commit of MODES) {
@@ -101,7 +101,9 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
     await Promise.all(stores.map((store) => store.close()));
     const grown = await usedMemory(client) - before;
     assert.ok(grown < 2_000_000, `${grown} bytes more than before`);
-    if (process.env.TIDEGATE_KEYS !== undefined) console.log(`${keys} keys, ${grown} bytes more`);
+    if (process.env["TIDEGATE_KEYS"] !== undefined) {
+      console.log(`${keys} keys, ${grown} bytes more`);
+    }
   });
 
   test("are decided on by the server's time, or by the client's if the options say so", async () => {

@@ -87,7 +87,7 @@ function withTransactions(client: DynamoDB, onWrite: () => void): DynamoClient {
   return {
     getItem: (input, options) => inTurn(() => plain.getItem(input, options)),
     putItem: (input, options) =>
-      inTurn(() => write(() => plain.putItem(input, options), input.Item.name as { S: string })),
+      inTurn(() => write(() => plain.putItem(input, options), input.Item["name"] as { S: string })),
     deleteItem: (input, options) =>
       inTurn(() => write(() => plain.deleteItem(input, options), input.Key.name)),
     transactGetItems: ({ TransactItems }) =>
@@ -104,7 +104,7 @@ function withTransactions(client: DynamoDB, onWrite: () => void): DynamoClient {
           const name = "Item" in part ? part.Item.name as { S: string } : part.Key.name;
           const item = await readOne({ TableName: TABLE, Key: { name } });
           const wanted = part.ExpressionAttributeValues?.[":held"]?.S;
-          return item?.state?.S === wanted ? "None" : "ConditionalCheckFailed";
+          return item?.["state"]?.S === wanted ? "None" : "ConditionalCheckFailed";
         }));
         if (codes.some((code) => code !== "None")) cancel(codes);
         onWrite();

@@ -15,7 +15,7 @@ const store = compareAndSetStore(mysql(pool), { deadline: 30_000, timeout: 60_00
 await pool.query("INSERT INTO ready VALUES (1)");
 await whenAllAreReady(async () => {
   const [[row]] = await pool.query<RowDataPacket[]>("SELECT count(*) AS count FROM ready");
-  return Number(row!.count);
+  return Number(row!["count"]);
 }, Number(processes));
 console.log(JSON.stringify(await contend(store, Number(limit), Number(processes))));
 await store.close();

@@ -44,7 +44,10 @@ export async function openResource(gather: number): Promise<Resource> {
       most = Math.max(most, inside);
       if (change > 0) entries++;
       wake.forEach((look) => look());
-      if (change < 0 || most === gather && gathered.length === 0) return socket.write("done\n");
+      if (change < 0 || most === gather && gathered.length === 0) {
+        socket.write("done\n");
+        return;
+      }
       gathered.push(socket);
       if (most < gather) return;
       for (const one of gathered) one.write("done\n");

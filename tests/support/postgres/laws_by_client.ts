@@ -36,5 +36,5 @@ async function writesTo(sql: Opened["sql"]): Promise<number> {
   const [row] = await sql(`
     SELECT count(*) + coalesce(sum(xmin::text::bigint * 3 + xmax::text::bigint), 0) AS written
     FROM tidegate`);
-  return Number(row!.written);
+  return Number(row!["written"]);
 }

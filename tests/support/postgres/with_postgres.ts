@@ -30,7 +30,7 @@ export function withPostgres(
   name: string,
   tests: (postgres: () => PostgresProcess, opened: Opened) => void,
 ): void {
-  if (process.env.TIDEGATE_POSTGRES !== "1") return;
+  if (process.env["TIDEGATE_POSTGRES"] !== "1") return;
   describe(name, () => {
     let postgres: PostgresProcess | undefined;
     let stores: PostgresStore[] = [];

@@ -146,7 +146,7 @@ function showStore({ storeKind, store, history, outage }) {
   const evictions = byId("evictions", HTMLElement);
   evictions.classList.toggle("bad", evicted > 0);
   const answers = outage === null ? "answers" : "does not answer";
-  const kept = store.evictions === undefined ? answers : "none evicted in the last hour";
+  const kept = store["evictions"] === undefined ? answers : "none evicted in the last hour";
   setText(evictions, evicted === 0 ? kept : `${numberText(evicted)} evicted in the last hour`);
   const entries = Object.entries(store);
   showRows(byId("store", HTMLElement), entries, ([name]) => name, ([name]) => {

@@ -73,7 +73,7 @@ describe("a refund of a request that failed late", () => {
   }
 
   test("gives back the units that have not drained", async () => {
-    assert.equal(await aroundLateRefund(ALGORITHMS.gcra!, 12_000), 10);
+    assert.equal(await aroundLateRefund(ALGORITHMS["gcra"]!, 12_000), 10);
     const clock = testClock(0);
     const api = limiter(gcra(BUCKET), { clock });
     const { settle } = await gateOf({ limiter: api, cost: 8, refund: "failed" })();

@@ -30,7 +30,7 @@ describe("readLog", () => {
     await entriesOf(line, {
       key: ({ fields }) => {
         seen.push(fields);
-        return fields.user!;
+        return fields["user"]!;
       },
     });
     assert.deepEqual(seen, [{

@@ -101,7 +101,7 @@ function onKoa(Make: typeof Koa): RequestListener {
       } catch {
         // @koa/router leaves what cannot be decoded as it is; the tests of other routers cover that.
       }
-      if (found !== false) context.body = reached(name, found.params.part);
+      if (found !== false) context.body = reached(name, found.params["part"]);
     }
   });
   app.silent = true;

@@ -26,7 +26,7 @@ const thread = serviceThread({
   trustedProxies: ["loopback"],
   reportsStore: true,
   show: () => Promise.reject(new Error("no page")),
-  log: (event) => void (event.level === "warning" || errors.push(event)),
+  log: (event) => void (event["level"] === "warning" || errors.push(event)),
 });
 thread.apply(readRules([{ name: "shop", data: SHOP }], undefined).rules!, NO_VERSION);
 

@@ -86,7 +86,9 @@ describe("the service holds", () => {
       const { body } = await post(service, "/v1/settle", { receipt, actual: 3_000 });
       assert.deepEqual([body.outcome, body.returned, body.charged], ["settled", 5_000, 0]);
       assert.deepEqual(
-        body.rules.map((each: Record<string, unknown>) => [each.rule, each.outcome, each.returned]),
+        body.rules.map((
+          each: Record<string, unknown>,
+        ) => [each["rule"], each["outcome"], each["returned"]]),
         [["stream", "settled", 0], ["requests", "settled", 0], ["tokens", "settled", 5_000]],
       );
       const again = await post(service, "/v1/settle", { receipt, actual: 3_000 });

@@ -25,6 +25,7 @@ function faultsOf(entries: readonly (readonly [string, string])[], count = 1, un
 function detailOf(read: () => unknown): string | undefined {
   try {
     read();
+    return undefined;
   } catch (error) {
     return asRefusal(error)!.detail;
   }

@@ -6,7 +6,7 @@ import process from "node:process";
 import { launchChromium } from "../../../support/launch_chromium.mjs";
 
 const [url = "", token = ""] = process.argv.slice(2);
-const screenshots = process.env.TIDEGATE_SCREENSHOTS;
+const screenshots = process.env["TIDEGATE_SCREENSHOTS"];
 const browser = await launchChromium();
 try {
   const seen = {

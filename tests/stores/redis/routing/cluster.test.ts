@@ -221,7 +221,7 @@ describe("a cluster of six nodes", redis, () => {
     );
     for (const units of admitted.values()) assert.ok(units <= 199);
     assert.ok(Math.max(promoted, ...back) < Infinity, `promoted ${promoted}, back ${back}`);
-    if (process.env.TIDEGATE_CHAOS !== undefined) {
+    if (process.env["TIDEGATE_CHAOS"] !== undefined) {
       console.log(`promoted after ${promoted} ms, first success after ${back} ms`);
     }
   });

@@ -117,7 +117,7 @@ async function outlive(ending: (typeof ENDINGS)[number], silent: number) {
     for (const api of limiters) await untilServed(api, "a");
     await untilServed(passing, "b");
     await permits.check(await dropped);
-    if (process.env.TIDEGATE_CHAOS !== undefined) {
+    if (process.env["TIDEGATE_CHAOS"] !== undefined) {
       console.log(`back ${performance.now() - start} ms after the replica took over`);
     }
     const { remaining } = await limiters[0]!.peek("a", 0);

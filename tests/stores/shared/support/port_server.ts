@@ -24,7 +24,7 @@ const hostname = "127.0.0.1";
 if (isMainThread) {
   const { handle } = sharedStore({ capacity: 1_000, maxBytes: 0 });
   let port = 0;
-  for (let left = Number(process.env.THREADS); left > 0; left--) {
+  for (let left = Number(process.env["THREADS"]); left > 0; left--) {
     const worker = new Worker(new URL(import.meta.url), { workerData: { handle, port } });
     port = await new Promise<number>((resolve) => worker.once("message", resolve));
   }
@@ -32,7 +32,11 @@ if (isMainThread) {
 } else {
   const { handle, port } = workerData;
   const api = limiter(
-    gcra({ limit: Number(process.env.LIMIT), period: "1d", burst: Number(process.env.LIMIT) }),
+    gcra({
+      limit: Number(process.env["LIMIT"]),
+      period: "1d",
+      burst: Number(process.env["LIMIT"]),
+    }),
     {
       store: attachSharedStore(handle),
       prefix: "port",
