@@ -1,4 +1,4 @@
-// `npm run api` writes docs/api.txt: one line for each public symbol and each of its members, by entry
+// `npm run api` writes .ci/api.txt: one line for each public symbol and each of its members, by entry
 // point. The checks compare it, so that a change of the API is seen where a change is reviewed.
 import { parse } from "@babel/parser";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { entryPoints, readManifests } from "./manifests.mjs";
 
 /** @typedef {any} Node A node of the syntax tree. */
 
-const REPORT = join(root, "docs/api.txt");
+const REPORT = join(root, ".ci/api.txt");
 
 /** The exports of each module: the lines of each symbol. @type {Map<string, [name: string, lines: string[]][]>} */
 const modules = new Map();
@@ -27,7 +27,7 @@ export function apiReport() {
 }
 
 /**
- * Compares the report with docs/api.txt.
+ * Compares the report with .ci/api.txt.
  * @returns {Promise<import("./child.mjs").Ended>}
  */
 export function checkApi() {
@@ -35,7 +35,7 @@ export function checkApi() {
   const [now, before] = [apiReport(), readFileSync(REPORT, "utf8")];
   const [added, removed] = [linesMissing(before, now), linesMissing(now, before)];
   const differ = [...removed.map((line) => `- ${line}`), ...added.map((line) => `+ ${line}`)];
-  const output = `docs/api.txt must be written anew by "npm run api":\n${differ.join("\n")}\n`;
+  const output = `.ci/api.txt must be written anew by "npm run api":\n${differ.join("\n")}\n`;
   const seconds = (performance.now() - begun) / 1000;
   const same = now === before;
   return Promise.resolve({

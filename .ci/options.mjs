@@ -1,259 +1,309 @@
-// `npm run options` writes docs/options.md: every option of every factory, store, adapter and command,
-// from the declarations that were built and from the tables of the command; and the table of options
-// in docs/http.md. The checks compare both.
-import { parse } from "@babel/parser";
+// `npm run options` writes docs/reference.md: every function by its name, and every option of every
+// factory, store, adapter and command, from the declarations that were built and from the tables of the
+// command; and the table of options in docs/http.md. The checks compare both.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import process from "node:process";
 
 import { build } from "./build.mjs";
+import {
+  commentOf,
+  exportsOf,
+  firstOfEach,
+  isType,
+  membersOf,
+  typeNamed,
+} from "./declarations.mjs";
 import { formatPages } from "./format.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 
-/** @typedef {any} Node A node of the syntax tree. */
-/** @typedef {{ file: string, node: Node }} Declaration */
-/** @typedef {{ name: string, type: string, isOptional: boolean, comment: string }} Member */
+/** @typedef {import("./declarations.mjs").Node} Node */
+/** @typedef {import("./declarations.mjs").Declaration} Declaration */
+/** @typedef {import("./declarations.mjs").Member} Member */
 
-const PAGE = join(root, "docs/options.md");
+/**
+ * A function as the page shows it.
+ * @typedef {object} Shown
+ * @property {string} name
+ * @property {string} call Such as `gcra(options)`.
+ * @property {string} about The first sentence of its comment.
+ * @property {Declaration[]} options The types of its options.
+ */
+
+const PAGE = join(root, "docs/reference.md");
 const HTTP_PAGE = join(root, "docs/http.md");
 const HTTP_REGEXP = /(?<=<!-- options -->\n)[^]*(?=<!-- end of options -->)/;
 const OPTIONS_REGEXP = /(Options|Policy)$/;
 
-/** The declarations that a module can name, by their names. @type {Map<string, Map<string, Declaration>>} */
-const scopes = new Map();
-/** @type {Map<string, string>} */
-const texts = new Map();
+/** The entry points that others refer to come first, and that which refers to most comes last. */
+const FIRST = [".", "./http"];
+const LAST = "./effect";
+
+/** As many rows as need not stand on the page twice. */
+const FEW = 4;
+
+/** The entry points for those who write algorithms and stores; docs/internals has their options. */
+const FOR_BUILDERS = ["./testing", "./toolkit"];
 
 /** The page, without the table formatting of the formatter. */
-export async function optionsPage() {
+export async function referencePage() {
   const { deno, npm } = readManifests();
-  /** @type {Map<Node, string>} */
+  /** The heading that each row stands under. @type {Map<string, string>} */
   const listed = new Map();
-  const sections = Object.entries(entryPoints(deno)).flatMap(([path, file]) => {
-    const name = path.replace(/^\./, npm.name);
-    const tables = [...exportsOf(join(root, "dist", file))]
-      .filter(([name, { node }]) => OPTIONS_REGEXP.test(name) && !listed.has(node))
-      .sort(([a], [b]) => a < b ? -1 : 1)
-      .flatMap(([title, declaration]) => {
-        const rows = tableOf(title, declaration, listed);
-        listed.set(declaration.node, title);
-        return rows;
-      });
-    return tables.length === 0 ? [] : [`## \`${name}\``, "", ...tables];
-  });
-  return [
-    "# Options",
+  /** The types of options within options. @type {Set<Node>} */
+  const nested = new Set();
+  const entries = Object.entries(entryPoints(deno)).filter(([path]) =>
+    !FOR_BUILDERS.includes(path)
+  );
+  const named = (/** @type {string} */ one) => entries.filter(([path]) => path === one);
+  const others = entries.filter(([path]) => !FIRST.includes(path) && path !== LAST);
+  const sections = [...FIRST.flatMap(named), ...others, ...named(LAST)].flatMap(([path, file]) => [
+    `## \`${path.replace(/^\./, npm.name)}\``,
     "",
-    "Every option of every factory, store, adapter and command, with its type, its default and its",
-    "meaning. `npm run options` writes this page from the types. A `Period` is whole milliseconds, or",
+    ...sectionOf(join(root, "dist", file), listed, nested),
+  ]);
+  return [
+    "# Reference",
+    "",
+    "Every function and every option, by the name of the function. A `Period` is whole milliseconds, or",
     'text such as `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`. An option that is unknown, or out of its',
-    "range, throws an error that names it.",
+    "range, throws an error that names it. Types of results are in your editor.",
     "",
     ...sections,
     ...(await commandSections()),
   ].join("\n");
 }
 
+/** @param {string} file @param {Map<string, string>} listed @param {Set<Node>} nested */
+function sectionOf(file, listed, nested) {
+  /** @type {Map<string, Shown[]>} */
+  const groups = new Map();
+  for (const shown of functionsOf(file)) {
+    const kind = shown.options.map(({ file, node }) => `${file}:${node.start}`).sort().join();
+    groups.set(kind, [...(groups.get(kind) ?? []), shown]);
+  }
+  const plain = (groups.get("") ?? []).map(({ call, about }) => `- \`${call}\`: ${about}`);
+  groups.delete("");
+  const tables = [...groups.values()].map((group) => tableOf(group, listed, nested));
+  // Functions without a table stand above those with one.
+  const isPlain = (/** @type {string[]} */ [first = ""]) => first.startsWith("-");
+  const lists = [plain, ...tables.filter(isPlain)].flat().filter((line) => line !== "");
+  return [...lists, "", ...tables.filter((table) => !isPlain(table)).flat()];
+}
+
 /**
- * The table of an interface: its members, with the inherited ones that no table above has.
- * @param {string} title @param {Declaration} declaration @param {Map<Node, string>} listed
+ * The functions that a module exports, and the methods of its types that take options.
+ * @param {string} file @returns {Shown[]}
  */
-function tableOf(title, declaration, listed) {
-  /** @type {string[]} */
-  const inherited = [];
-  const members = membersOf(declaration, (parent) => {
-    const known = listed.get(parent.node);
-    if (known !== undefined) inherited.push(known);
-    return known === undefined;
+function functionsOf(file) {
+  return [...exportsOf(file)].sort(([a], [b]) => a < b ? -1 : 1).flatMap(([name, declarations]) => {
+    if (declarations.every(({ node }) => isType(node))) {
+      return OPTIONS_REGEXP.test(name) ? [] : declarations.flatMap((one) => methodsOf(name, one));
+    }
+    const calls = declarations.flatMap(({ file, node }) =>
+      callsOf(node).map((call) => ({ file, node: call }))
+    );
+    const comment = declarations.map(({ node }) => commentOf(node)).find((text) => text !== "") ??
+      "";
+    return calls.length === 0 ? [] : [shownOf(name, calls, comment)];
   });
-  if (members.length === 0 && inherited.length === 0) return [];
-  const about = firstParagraph(commentOf(declaration.node));
+}
+
+/** @param {string} name @param {Declaration} declaration @returns {Shown[]} */
+function methodsOf(name, declaration) {
+  if (declaration.node.type !== "TSInterfaceDeclaration") return [];
+  return membersOf(declaration, () => false).flatMap((member) => {
+    const calls = callsOf(member.node).map((node) => ({ file: member.file, node }));
+    const shown = shownOf(`${name}.${member.name}`, calls, member.comment);
+    return shown.options.length === 0 ? [] : [shown];
+  });
+}
+
+/** @param {string} name @param {Declaration[]} calls @param {string} comment @returns {Shown} */
+function shownOf(name, calls, comment) {
+  const parameters = calls.map((
+    { node },
+  ) => /** @type {Node[]} */ (node.params ?? node.parameters));
+  const longest = parameters.reduce((a, b) => b.length > a.length ? b : a, []);
+  const options = calls.flatMap(({ file }, index) =>
+    (parameters[index] ?? []).flatMap(({ typeAnnotation }) =>
+      typeAnnotation ? optionsIn(file, typeAnnotation.typeAnnotation) : []
+    )
+  );
+  return {
+    name,
+    call: `${name}(${longest.map(parameterOf).join(", ")})`,
+    about: firstSentence(firstParagraph(comment)),
+    options: [...new Map(options.map((one) => [one.node, one])).values()],
+  };
+}
+
+/** The signatures of a function, or of a value that is one. @param {Node} node @returns {Node[]} */
+function callsOf(node) {
+  const type = (node.declarations?.[0].id ?? node).typeAnnotation?.typeAnnotation;
+  if (["TSDeclareFunction", "TSMethodSignature"].includes(node.type)) return [node];
+  if (type?.type === "TSFunctionType") return [type];
+  if (type?.type !== "TSTypeLiteral") return [];
+  return type.members.filter((/** @type {Node} */ { type }) =>
+    type === "TSCallSignatureDeclaration"
+  );
+}
+
+/** @param {Node} parameter */
+function parameterOf({ type, name, optional, argument }) {
+  if (type === "RestElement") return `...${argument.name}`;
+  return `${type === "Identifier" ? name : "options"}${optional ? "?" : ""}`;
+}
+
+/** The types of options that a type consists of. @param {string} file @param {Node} type @returns {Declaration[]} */
+function optionsIn(file, type) {
+  const inner = (/** @type {Node} */ one) => optionsIn(file, one);
+  if (type.types) return type.types.flatMap(inner);
+  if (
+    type.type === "TSParenthesizedType" || type.type === "TSArrayType" ||
+    type.type === "TSTypeOperator"
+  ) {
+    return inner(type.typeAnnotation ?? type.elementType);
+  }
+  if (type.type !== "TSTypeReference" || !OPTIONS_REGEXP.test(type.typeName.name)) return [];
+  const found = typeNamed(file, type.typeName.name);
+  return found === undefined ? [] : [found];
+}
+
+/**
+ * The functions of one kind of options: a row for each option, unless an earlier heading has many of
+ * them in the same words.
+ * @param {Shown[]} group @param {Map<string, string>} listed @param {Set<Node>} nested
+ * @returns {string[]}
+ */
+function tableOf(group, listed, nested) {
+  const title = group.map(({ name }) => `\`${name}\``).join(", ");
+  const all = (group[0]?.options ?? []).flatMap((one) => membersOf(one, () => true));
+  const members = firstOfEach(all.map((member) => {
+    const others = all.filter(({ name }) => name === member.name);
+    return { ...member, isOptional: others.some(({ isOptional }) => isOptional) };
+  }));
+  const headings = members.map((member) => listed.get(rowOf(member)));
+  const seen = headings.filter((heading) => heading !== undefined).length;
+  const refers = seen > FEW || seen === members.length;
+  const isElsewhere = (/** @type {string | undefined} */ heading) =>
+    refers && heading !== undefined;
+  const own = members.filter((_, index) => !isElsewhere(headings[index]));
+  const elsewhere = [...new Set(headings)].filter(isElsewhere).map((heading = "") => {
+    const names = members.filter((_, index) => headings[index] === heading).map(({ name }) => name);
+    const isWhole = [...listed.values()].filter((other) =>
+      other === heading
+    ).length === names.length;
+    if (isWhole) return linkTo(heading);
+    return `${linkTo(heading)} (${names.map((name) => `\`${name}\``).join(", ")})`;
+  });
+  for (const row of own.map(rowOf)) if (!listed.has(row)) listed.set(row, title);
+  const more = elsewhere.length === 0 ? "" : ` It takes options of ${elsewhere.join(" and of ")}.`;
+  const abouts = group.map(({ call, about }) => `- \`${call}\`: ${about}${more}`);
+  if (own.length === 0) return [...abouts, ""];
   return [
     `### ${title}`,
     "",
-    ...(about === "" ? [] : [about, ""]),
-    ...(inherited.length === 0
-      ? []
-      : [`It has the options of ${inherited.map(linkTo).join(" and of ")} too.`, ""]),
-    ...(members.length === 0 ? [] : [
-      "| option | type | default | meaning |",
-      "| --- | --- | --- | --- |",
-      ...members.map(rowOf),
+    ...abouts,
+    "",
+    ...rowsOf(own),
+    ...own.flatMap((member) => nestedTables(member, nested)),
+  ];
+}
+
+/**
+ * The tables of options within an option.
+ * @param {Member} member @param {Set<Node>} nested
+ * @returns {string[]}
+ */
+function nestedTables({ name, file, node }, nested) {
+  const annotation = node.typeAnnotation?.typeAnnotation;
+  if (!annotation) return [];
+  return optionsIn(file, annotation).flatMap((one) => {
+    if (nested.has(one.node)) return [];
+    nested.add(one.node);
+    const members = membersOf(one, () => true);
+    return [
+      `In \`${name}\`:`,
       "",
-    ]),
+      ...rowsOf(members),
+      ...members.flatMap((inner) => nestedTables(inner, nested)),
+    ];
+  });
+}
+
+/** @param {Member[]} members */
+function rowsOf(members) {
+  return members.length === 0 ? [] : [
+    "| option | type | default | meaning |",
+    "| --- | --- | --- | --- |",
+    ...members.map(rowOf),
+    "",
   ];
 }
 
 /** The table of docs/http.md: the options that every HTTP adapter has, and their meaning in short. */
 function httpTable() {
   const { deno } = readManifests();
-  const file = /** @type {string} */ (entryPoints(deno)["./http"]);
-  const options = exportsOf(join(root, "dist", file)).get("RateLimitOptions");
-  const rows = membersOf(/** @type {Declaration} */ (options), () => true)
+  const file = join(root, "dist", entryPoints(deno)["./http"] ?? "");
+  const options = /** @type {Declaration} */ (exportsOf(file).get("RateLimitOptions")?.[0]);
+  const rows = membersOf(options, () => true)
     .sort((a, b) => a.name < b.name ? -1 : 1)
     .map(({ name, comment }) => {
       const { value, meaning } = splitDefault(comment);
-      const short = (/^.*?[^.][.](?= |$)/.exec(meaning)?.[0] ?? meaning).replaceAll("|", "\\|");
-      return `| \`${name}\` | ${(value ?? "").replaceAll("|", "\\|")} | ${short} |`;
+      return `| \`${name}\` | ${escaped(value ?? "")} | ${escaped(firstSentence(meaning))} |`;
     });
   return ["", "| option | default | meaning |", "| --- | --- | --- |", ...rows, "", ""].join("\n");
 }
 
 /** @param {string} title */
 function linkTo(title) {
-  return `[${title}](#${title.toLowerCase()})`;
+  return `[${title}](#${title.toLowerCase().replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-")})`;
 }
 
 /** @param {Member} member */
 function rowOf({ name, type, isOptional, comment }) {
   const { value, meaning } = splitDefault(comment);
+  const shown = /^\(.*\)$/.test(type) && type.includes("=>")
+    ? type.slice(1, -1)
+    : type.replace(/^readonly /, "");
   const standard = isOptional ? value ?? "" : "required";
-  const shown = type.replaceAll("|", "\\|");
-  return `| \`${name}\` | \`${shown}\` | ${standard.replaceAll("|", "\\|")} | ${
-    meaning.replaceAll("|", "\\|")
-  } |`;
+  return `| \`${name}\` | \`${escaped(shown)}\` | ${escaped(standard)} | ${escaped(meaning)} |`;
+}
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replaceAll("|", "\\|");
 }
 
 /**
- * The default that a comment names, and the comment.
+ * The default that a comment names, and the comment without it where it ends a sentence.
  * @param {string} comment
  */
 function splitDefault(comment) {
-  const meaning = (comment.split(/\n\s*@|\n\n/)[0] ?? "").replaceAll(/\s+/g, " ").trim();
+  const meaning = firstParagraph(comment);
   const found = /(`[^`]+`|\d+) (?:for \w+ )?\(default\)/.exec(meaning) ??
     /[;,] by default,? (?:it is )?([^;.]+)/.exec(meaning) ??
-    /\b[Dd]efault:? (?:is )?(`[^`]+`|[\d,]+\d(?: [KMG]i?B)?|[^;.,)(]+)/.exec(meaning) ??
+    /[;,]? ?\b[Dd]efault:? (?:is )?(`[^`]+`|[\d,]+\d(?: [KMG]i?B)?|[^;.,)(]+)/.exec(meaning) ??
     /; without it,? ([^;.]+)/.exec(meaning);
-  return { value: found?.[1]?.trim(), meaning };
-}
-
-/**
- * The members of an interface or of a type made of them; `enters` says whether a parent's are wanted.
- * @param {Declaration} declaration @param {(parent: Declaration) => boolean} enters
- * @returns {Member[]}
- */
-function membersOf({ file, node }, enters) {
-  const scope = scopeOf(file);
-  const fromType = (/** @type {Node} */ type) => {
-    if (type.type === "TSParenthesizedType") return fromType(type.typeAnnotation);
-    if (type.type === "TSIntersectionType") return type.types.flatMap(fromType);
-    if (type.type === "TSUnionType") return type.types.flatMap(fromType);
-    if (type.type === "TSTypeLiteral") return own(type.members);
-    if (type.type === "TSTypeReference") return fromName(type.typeName.name);
-    return [];
-  };
-  const fromName = (/** @type {string} */ name) => {
-    const parent = scope.get(name);
-    return parent === undefined || !enters(parent) ? [] : membersOf(parent, enters);
-  };
-  const own = (/** @type {Node[]} */ members) =>
-    members.filter(({ key }) => key !== undefined && key.type === "Identifier")
-      .map((member) => memberOf(file, member))
-      // Such an option must not be given.
-      .filter(({ type }) => type !== "undefined");
-  const all = node.type === "TSInterfaceDeclaration"
-    ? [
-      ...own(node.body.body),
-      ...(node.extends ?? []).flatMap((/** @type {Node} */ { expression }) =>
-        fromName(expression.name)
-      ),
-    ]
-    : fromType(node.typeAnnotation);
-  const first = new Map();
-  for (const member of all) if (!first.has(member.name)) first.set(member.name, member);
-  return [...first.values()];
-}
-
-/** @param {string} file @param {Node} node @returns {Member} */
-function memberOf(file, node) {
-  const text = texts.get(file) ?? "";
-  const annotation = node.typeAnnotation?.typeAnnotation ?? node.typeAnnotation;
-  const type = node.type === "TSMethodSignature"
-    ? text.slice(node.key.end, node.end)
-    : annotation === undefined
-    ? "unknown"
-    : text.slice(annotation.start, annotation.end);
-  return {
-    name: node.key.name,
-    type: type.replaceAll(/\/\*[^]*?\*\//g, "").replace(/;$/, "").replaceAll(/\s+/g, " ")
-      .replace(/ \| undefined$/, "").trim(),
-    isOptional: node.optional === true,
-    comment: commentOf(node),
-  };
-}
-
-/** @param {Node} node */
-function commentOf(node) {
-  const block = node.leadingComments?.at(-1) ?? node.outer?.leadingComments?.at(-1);
-  if (block === undefined || !block.value.startsWith("*")) return "";
-  return block.value.slice(1).split("\n").map((/** @type {string} */ line) =>
-    line.replace(/^\s*\* ?/, "")
-  ).join("\n").trim();
+  const value = found?.[1]?.trim();
+  const after = found === null ? "" : meaning.slice(found.index + found[0].length);
+  const isTail = found !== null && /^(;| ?Default)/.test(found[0]) && /^\.( |$)/.test(after);
+  if (!isTail) return { value, meaning };
+  const before = meaning.slice(0, found.index);
+  return { value, meaning: `${before}${before.endsWith(".") ? after.slice(1) : after}` };
 }
 
 /** @param {string} comment */
 function firstParagraph(comment) {
-  return (comment.split(/\n\n|\n@/)[0] ?? "").replaceAll(/\s+/g, " ").trim();
+  return (comment.split(/\n\n|(?:^|\n)\s*@/)[0] ?? "").replaceAll(/\s+/g, " ").trim();
 }
 
-/** @param {string} file A source, which stands for its declarations. */
-function readModule(file) {
-  const text = readFileSync(file.replace(/\.ts$/, ".d.ts"), "utf8");
-  texts.set(file, text);
-  return parse(text, { sourceType: "module", plugins: [["typescript", { dts: true }]] }).program
-    .body;
-}
-
-/**
- * The declarations that a module can name: its own, and the ones that it imports.
- * @param {string} file
- */
-function scopeOf(file) {
-  const earlier = scopes.get(file);
-  if (earlier !== undefined) return earlier;
-  /** @type {Map<string, Declaration>} */
-  const scope = new Map();
-  scopes.set(file, scope);
-  for (const statement of /** @type {Node[]} */ (readModule(file))) {
-    const { source, specifiers = [] } = statement;
-    if (source?.value.startsWith(".")) {
-      const theirs = scopeOf(resolve(file, "..", source.value));
-      for (const { imported, local, exported } of specifiers) {
-        const found = theirs.get((imported ?? local).name);
-        if (found !== undefined) scope.set((exported ?? local).name, found);
-      }
-    }
-    const node = statement.declaration ?? statement;
-    if (node.type !== "TSInterfaceDeclaration" && node.type !== "TSTypeAliasDeclaration") continue;
-    node.outer = statement;
-    scope.set(node.id.name, { file, node });
-  }
-  return scope;
-}
-
-/** @param {string} file @returns {Map<string, Declaration>} */
-function exportsOf(file) {
-  const scope = scopeOf(file);
-  /** @type {Map<string, Declaration>} */
-  const found = new Map();
-  for (const statement of /** @type {Node[]} */ (readModule(file))) {
-    if (statement.type === "ExportAllDeclaration" && statement.source.value.startsWith(".")) {
-      for (const [name, one] of exportsOf(resolve(file, "..", statement.source.value))) {
-        found.set(name, one);
-      }
-    }
-    if (statement.type !== "ExportNamedDeclaration") continue;
-    const names = statement.declaration
-      ? [statement.declaration.id?.name]
-      : statement.specifiers.map((/** @type {Node} */ { exported }) => exported.name);
-    for (const name of names) {
-      const one = scope.get(name);
-      if (one !== undefined) found.set(name, one);
-    }
-  }
-  return found;
+/** @param {string} text */
+function firstSentence(text) {
+  return /^.*?[^.][.](?= |$)/.exec(text)?.[0] ?? text;
 }
 
 /** The tables of the command, from the modules that were built. */
@@ -264,40 +314,54 @@ async function commandSections() {
     const exports = await import(pathToFileURL(join(folder, file)).href);
     return Object.values(exports).find((value) => typeof value?.run === "function");
   }));
+  /** The command that has each row. @type {Map<string, string>} */
+  const listed = new Map();
   return commands.filter((command) => command !== undefined)
-    .flatMap(({ name, operands, summary, options }) => [
-      `## \`tidegate ${[name, operands].join(" ").trim()}\``,
-      "",
-      `${summary[0].toUpperCase()}${summary.slice(1)}.`,
-      "",
-      "| option | value | meaning |",
-      "| --- | --- | --- |",
-      ...Object.entries(options).map(([option, { text, value, choices }]) => {
+    .flatMap(({ name, operands, summary, options }) => {
+      const rows = Object.entries(options).map(([option, { text, value, choices }]) => {
         const values = cell(choices ? choices.join(", ") : value ?? "");
-        return `| \`--${option}\` | ${values} | ${cell(text)} |`;
-      }),
-      "",
-    ]);
+        return { option, row: `| \`--${option}\` | ${values} | ${cell(text)} |` };
+      });
+      const seen = rows.filter(({ row }) => listed.has(row));
+      const isElsewhere = (/** @type {string} */ row) => seen.length > FEW && listed.has(row);
+      const others = seen.filter(({ row }) => isElsewhere(row)).map(({ option }) => option);
+      const from = [...new Set(seen.map(({ row }) => listed.get(row)))].join("` and `");
+      const own = rows.map(({ row }) => row).filter((row) => !isElsewhere(row));
+      for (const row of own) if (!listed.has(row)) listed.set(row, `tidegate ${name}`);
+      return [
+        `## \`tidegate ${[name, operands].join(" ").trim()}\``,
+        "",
+        `${summary[0].toUpperCase()}${summary.slice(1)}.`,
+        ...(others.length === 0
+          ? []
+          : [`As \`${from}\`, it takes ${others.map((one) => `\`--${one}\``).join(", ")}.`]),
+        "",
+        "| option | value | meaning |",
+        "| --- | --- | --- |",
+        ...own,
+        "",
+      ];
+    });
 }
 
 /** @param {string} text */
 function cell(text) {
-  return text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("*", "\\*");
+  return escaped(text.replaceAll(/\s+/g, " ")).replaceAll("*", "\\*");
 }
 
 /**
- * Compares the page with docs/options.md, except for how the formatter aligns tables.
+ * Compares the page with docs/reference.md, except for how the formatter breaks lines.
  * @returns {Promise<import("./child.mjs").Ended>}
  */
 export async function checkOptions() {
   const begun = performance.now();
   const plain = (/** @type {string} */ text) => text.replaceAll(/[\s-]+/g, " ").trim();
   const table = HTTP_REGEXP.exec(readFileSync(HTTP_PAGE, "utf8"))?.[0] ?? "";
-  const isSame = plain(await optionsPage()) === plain(readFileSync(PAGE, "utf8")) &&
+  const isSame = plain(await referencePage()) === plain(readFileSync(PAGE, "utf8")) &&
     plain(httpTable()) === plain(table);
   const output = isSame
     ? ""
-    : 'docs/options.md and docs/http.md must be written anew by "npm run options"\n';
+    : 'docs/reference.md and docs/http.md must be written anew by "npm run options"\n';
   const seconds = (performance.now() - begun) / 1000;
   return { status: isSame ? 0 : 1, left: false, seconds, output };
 }
@@ -306,8 +370,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   install();
   const { status, output } = await build();
   if (status !== 0) throw new Error(output);
-  writeFileSync(PAGE, await optionsPage());
+  writeFileSync(PAGE, await referencePage());
   const page = readFileSync(HTTP_PAGE, "utf8");
   writeFileSync(HTTP_PAGE, page.replace(HTTP_REGEXP, () => httpTable()));
-  await formatPages(["docs/options.md", "docs/http.md"]);
+  await formatPages(["docs/reference.md", "docs/http.md"]);
 }
