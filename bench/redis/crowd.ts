@@ -2,6 +2,12 @@ import { reportOf } from "../../.ci/report_of.mjs";
 import type { Run, Workload } from "./load.ts";
 
 /**
+ * Milliseconds before the clock starts, in which each process starts and calls. It compiles its
+ * functions in the first seconds, which costs more than the calls do.
+ */
+const WARM_UP = 4_000;
+
+/**
  * Several processes at once, 64 calls in flight in each; what they did together.
  *
  * @param file The program that each of them runs.
@@ -14,7 +20,7 @@ export async function crowd(
   milliseconds: number,
   file = new URL("./process.ts", import.meta.url),
 ): Promise<Run> {
-  const start = String(Date.now() + 2_000);
+  const start = String(Date.now() + WARM_UP);
   const args = [name, url, workload, String(milliseconds), start];
   const runs: Run[] = await Promise.all(
     Array.from({ length: processes }, () => reportOf(file, args)),

@@ -7,7 +7,6 @@ import { load, type Workload, WORKLOADS } from "./load.ts";
 const [name = "", url = "", workload = "", milliseconds = "", start = ""] = process.argv.slice(2);
 const contestant = await connect(name, url, false);
 const keys = WORKLOADS[workload as Workload]();
-await load(contestant, 64, 400, keys);
-await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
+await load(contestant, 64, Number(start) - Date.now(), keys);
 console.log(JSON.stringify(await load(contestant, 64, Number(milliseconds), keys)));
 await contestant.close();

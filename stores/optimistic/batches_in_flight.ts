@@ -15,11 +15,15 @@
  */
 
 import type { Batch } from "./batch.ts";
-import { type BatchPace, batchPace } from "./batch_pace.ts";
 import { clearTimeout, performance, setTimeout } from "../own_timers.ts";
 
 /** The most batches under way. */
 export const MAX_BATCHES = 4;
+/**
+ * The fewest keys of a batch beside others, because each batch costs a command, a write and a turn of
+ * the event loop.
+ */
+const LEAST_KEYS = 40;
 
 /** Milliseconds between small batches to a distant server, and the most of these under way. */
 export const APART = 4;
@@ -31,7 +35,6 @@ export interface BatchesInFlight {
    * An array, because a `Set` leaves tables behind that keep its former members from the collector.
    */
   readonly batches: Batch[];
-  readonly pace: BatchPace;
   /** The most batches under way. */
   most: number;
   /** The keys of the last batch divided by its calls. */
@@ -49,7 +52,6 @@ export interface BatchesInFlight {
 export function batchesInFlight(): BatchesInFlight {
   return {
     batches: [],
-    pace: batchPace(),
     most: MAX_BATCHES,
     keysPerCall: 1,
     least: 1,
@@ -62,7 +64,7 @@ export function batchesInFlight(): BatchesInFlight {
 /** The most waiting calls that go into the next batch. */
 export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
   const calls = waiting + callsInFlight(inFlight);
-  const batches = Math.floor(calls * inFlight.keysPerCall / inFlight.pace.leastKeys());
+  const batches = Math.floor(calls * inFlight.keysPerCall / LEAST_KEYS);
   return Math.ceil(calls / Math.max(1, Math.min(batches, inFlight.most)));
 }
 
@@ -78,7 +80,6 @@ export function batchStarted(inFlight: BatchesInFlight, batch: Batch): void {
 /** Notes that a batch has come back. */
 export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
   inFlight.batches.splice(inFlight.batches.indexOf(batch), 1);
-  inFlight.pace.returned();
   updateLeast(inFlight);
 }
 
@@ -93,10 +94,10 @@ export function leaveApart(inFlight: BatchesInFlight, start: () => void): void {
 }
 
 function updateLeast(inFlight: BatchesInFlight): void {
-  const { batches, pace, keysPerCall, isApart, most } = inFlight;
+  const { batches, keysPerCall, isApart, most } = inFlight;
   const count = batches.length;
   const isFull = count >= (isApart ? MOST_APART : most);
-  const least = (count + 1) * pace.leastKeys() / keysPerCall - callsInFlight(inFlight);
+  const least = (count + 1) * LEAST_KEYS / keysPerCall - callsInFlight(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 || isApart ? 1 : least;
 }
 

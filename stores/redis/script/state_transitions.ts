@@ -32,17 +32,6 @@ for first = 1001, count, 1000 do
   local more = call('MGET', unpack(KEYS, first, min(first + 999, count)))
   for place = 1, #more do texts[first - 1 + place] = more[place] end
 end
-for place = 1, count do
-  local text = texts[place]
-  while text and byte(text, -1) == 33 do
-    local from = find(text, ' %d+%.%w+!$')
-    if not from then break end
-    text = from > 1 and sub(text, 1, from - 1)
-    texts[place] = text
-  end
-end
-reply[3] = texts
-
 local function write(place, text, lifetime)
   if not text then
     call('DEL', KEYS[place])
@@ -55,9 +44,9 @@ end
 
 -- How long a state is to be kept that is fresh at an instant; '' if the one before it was as long.
 local function lifetimeOf(before, fresh, instant)
-  local last = floor(fresh / LEEWAY)
-  if before and floor(before / LEEWAY) == last then return '' end
-  return format('%d', min((last + 1) * LEEWAY - instant, LONGEST) + MARGIN)
+  local last = fresh - fresh % LEEWAY
+  if before and before - before % LEEWAY == last then return '' end
+  return format('%d', min(last + LEEWAY - instant, LONGEST) + MARGIN)
 end
 
 local function encodeTime(millisecond, ticks)
@@ -65,55 +54,71 @@ local function encodeTime(millisecond, ticks)
   return format('t1 %d %d', millisecond, ticks)
 end
 
--- The short way: one cost, taken of each key so often, by arrival times in whole ticks. What is not
--- that simple becomes steps.
+-- The short way: one cost, taken of each key so often, by arrival times in whole ticks. Most of its time
+-- goes into calls of functions, so it has few. What is not that simple becomes steps.
 local steps
--- The texts of all keys as one text, which clients read faster than many; nil if a text may hold lines.
-local lines = {}
 if ARGV[3] then
-  local cost, times = ARGV[2] + 0, ARGV[3]
-  local per, interval, capacity = ARGV[5] + 0, ARGV[7] + 0, ARGV[8] + 0
+  local cost, per, interval, capacity = ARGV[2] + 0, ARGV[5] + 0, ARGV[7] + 0, ARGV[8] + 0
+  local times = { byte(ARGV[3], 1, -1) }
   local tick, tolerance, taken = now * per, capacity * interval, cost * interval
   local isTaken = cost > 0 and cost <= capacity
-  local furthest = isBounded and tick + tolerance + MOST_AHEAD * per or 1 / 0
+  local furthest = isBounded and min(tick + tolerance + MOST_AHEAD * per, SAFE) or SAFE
+  -- The texts of all keys as one text, which clients read faster than many.
+  local lines = {}
   for place = 1, count do
-    local high, low = byte(times, place * 2 - 1, place * 2)
-    local left = (high - 32) * 90 + low - 32
-    local text, state = texts[place], isTaken and 0
-    if lines then lines[place] = text or '' end
-    if text and left == 0 then lines = nil end
-    if left > 0 and text and isTaken then
-      local one = match(text, '^t1 ([1-9]%d*)$')
-      local two = 0
-      if not one then one, two = match(text, '^t1 ([1-9]%d*) ([1-9]%d*)$') end
-      state = one and #one < 15 and #(two .. '') < 15 and two + 0 < per and one * per + two
-      if state and (state > SAFE or state > furthest) then state = false end
+    local left = (times[place * 2 - 1] - 32) * 90 + times[place * 2] - 32
+    local text, state, before = texts[place], 0, nil
+    lines[place] = text or ''
+    if text then
+      local one, two = match(text, '^t1 ([1-9]%d*) ([1-9]%d*)$')
+      if not one then one, two = match(text, '^t1 ([1-9]%d*)$'), 0 end
+      if one then
+        before, two = one + 0, two + 0
+        state = two < per and before * per + two
+        if two > 0 then before = before + 1 end
+      else
+        state = false
+      end
     end
-    if left > 0 and not state then
+    if not state or state > furthest or not isTaken then
       steps = steps or { { { 'ticks', per, 1, interval, capacity } } }
-      local size = #steps
-      steps[size + 1], steps[size + 2], steps[size + 3] = 0, place - 1, 0
-      steps[size + 4], steps[size + 5] = cost, left
+      if left > 0 then
+        local size = #steps
+        steps[size + 1], steps[size + 2], steps[size + 3] = 0, place - 1, 0
+        steps[size + 4], steps[size + 5] = cost, left
+      end
     elseif left > 0 then
-      local from = max(state, tick)
+      local from = state > tick and state or tick
       -- Calls that fit together also fit one by one, with the same result.
-      local fits = min(left, floor((tolerance - (from - tick)) / taken))
-      if fits > 0 then
-        local next = from + fits * taken
-        local millisecond = floor(next / per)
-        local before = text and ceil(state / per)
-        write(place, encodeTime(millisecond, next - millisecond * per),
-          lifetimeOf(before, ceil(next / per), now))
+      local room, asked = tolerance - (from - tick), left * taken
+      if asked > room then asked = room - room % taken end
+      if asked > 0 then
+        local next = from + asked
+        local rest = next % per
+        local millisecond = (next - rest) / per
+        write(place, encodeTime(millisecond, rest),
+          lifetimeOf(before, rest > 0 and millisecond + 1 or millisecond, now))
       end
     end
   end
   if not steps then
-    if lines then reply[3] = table.concat(lines, '\\n') end
+    reply[3] = table.concat(lines, '\\n')
     return reply
   end
 else
   steps = cjson.decode(ARGV[2])
 end
+
+for place = 1, count do
+  local text = texts[place]
+  while text and byte(text, -1) == 33 do
+    local from = find(text, ' %d+%.%w+!$')
+    if not from then break end
+    text = from > 1 and sub(text, 1, from - 1)
+    texts[place] = text
+  end
+end
+reply[3] = texts
 
 local function countOf(word)
   if #word > 16 or #word > 1 and byte(word) == 48 or find(word, '%D') or word == '' then return nil end
@@ -496,4 +501,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "844dcb27ef06b1ae206424dd339e66928e368a0d";
+export const STATE_TRANSITIONS_SHA = "72942ebafedd289b1d607549a803d7c4112c1e45";
