@@ -108,7 +108,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A part of several that is charged by the script although another one refuses":
       "elseif cost > 0 and not charges then {~~return states~>isChanged = isChanged~~} end",
     "Calls that the script takes at once, one more than fit":
-      "local fits = min(left, {~~floor~>ceil~~}((tolerance - (from - tick)) / taken))",
+      "if asked > room then asked = {~~room~>room + taken~~} - room % taken end",
     "Use in the window before that the script lets fade too early":
       "return limit - {~~ceil~>floor~~}(previous * left / period) - current",
   }),
