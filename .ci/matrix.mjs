@@ -1,4 +1,4 @@
-// `npm run matrix` writes docs/compatibility.md: every entry point of the packed package on every
+// `npm run matrix` writes docs/internals/compatibility.md: every entry point of the packed package on every
 // runtime, without any other package, and beside the lowest and the highest version of those that it
 // works with. Each cell is a run of the first example of that entry point, as its users have it.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -67,8 +67,11 @@ await inFolder("matrix", async (top) => {
     await installing(top),
     await gitInstalling(top),
   ];
-  writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, rows) + more.join("\n"));
-  await formatPages(["docs/compatibility.md"]);
+  writeFileSync(
+    join(root, "docs/internals/compatibility.md"),
+    page(runtimes, rows) + more.join("\n"),
+  );
+  await formatPages(["docs/internals/compatibility.md"]);
 });
 
 /** A Node of some version. @param {string} top @param {string} version @returns {Promise<Runtime>} */

@@ -3,7 +3,7 @@
  *
  * Installs the others into bench/peers, measures in memory, across threads, on Redis and behind
  * HTTP, writes bench/peers/results/*.json, and then the tables and plots of README.md and
- * docs/peers.md. `--draw` only writes those. Contestants take turns, round after round; figures are
+ * docs/internals/peers.md. `--draw` only writes those. Contestants take turns, round after round; figures are
  * medians. Run it on a machine that does nothing else.
  */
 import process from "node:process";

@@ -28,7 +28,7 @@ interface Case {
   run(server: Server, name: string, milliseconds: number): Promise<Run>;
 }
 
-/** The columns of the table in docs/redis.md. */
+/** The columns of the table in docs/internals/redis.md. */
 const COLUMNS = ["script", "cas", "watch", "lua", "rate-limiter-flexible", "rate-limit-redis"];
 
 /** The figures of a contestant in one round. */
@@ -94,7 +94,7 @@ async function alone(
   return { ...run, processor };
 }
 
-/** Prints the figures of a case. Returns its row of the table in docs/redis.md. */
+/** Prints the figures of a case. Returns its row of the table in docs/internals/redis.md. */
 async function show(
   server: Server,
   one: Case,
@@ -162,7 +162,7 @@ try {
   if (only === undefined || only.includes("verbs")) {
     await verbsOnRedis(server, short ? 3 : 5, short ? 200 : 600);
   }
-  console.log(`\nThe table of docs/redis.md:\n\n${rows.join("\n")}`);
+  console.log(`\nThe table of docs/internals/redis.md:\n\n${rows.join("\n")}`);
 } finally {
   await server.stop();
 }

@@ -8,6 +8,9 @@ import { exists, filesOf, readText } from "./support/tree.ts";
 const entries: string[] = Object.values(entryPoints(readManifests().deno));
 const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
 
+/** Pages for those who work on tidegate, which the package does without. */
+const INTERNALS = "docs/internals/";
+
 describe("the module comment of", () => {
   for (const entry of entries) {
     test(`${entry} comes first, says what it is and shows an example that runs`, () => {
@@ -49,18 +52,26 @@ describe("the page", () => {
     assert.ok(readText("README.md").replaceAll("\n", " ").includes(words), words);
   });
 
-  test("README.md and llms.txt link to every page of docs, and docs/README.md to every other", () => {
-    const index = "docs/README.md";
+  test("README.md and llms.txt link to every page of docs, and CONTRIBUTING.md to those for builders", () => {
     const targets = (page: string) => linksOf(page, readText(page)).map(({ target }) => target);
-    assert.ok(targets("README.md").includes(index));
-    const pagesOfDocs = files.map(({ path }) => path).filter((path) =>
-      path.startsWith("docs/") && path !== index
-    );
-    for (const list of [index, "README.md", "llms.txt"]) {
-      // Users of the package need not know how good its own tests are.
-      const linked = [...targets(list), ...(list === "README.md" ? ["docs/mutation.md"] : [])];
-      assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), [], list);
+    const inner = (path: string) => path.startsWith(INTERNALS);
+    const pagesOfDocs = files.map(({ path }) => path).filter((path) => path.startsWith("docs/"));
+    const outer = pagesOfDocs.filter((path) => !inner(path));
+    assert.ok(outer.length <= 24, "people must find their page");
+    for (const list of ["README.md", "llms.txt"]) {
+      const linked = targets(list);
+      assert.deepEqual(outer.filter((path) => !linked.includes(path)), [], list);
     }
+    const linked = targets("CONTRIBUTING.md");
+    assert.deepEqual(pagesOfDocs.filter((path) => inner(path) && !linked.includes(path)), []);
+  });
+
+  test("pages of the package lead to no page that is not in it", () => {
+    const links = files.filter(({ path }) =>
+      path.startsWith("docs/") && !path.startsWith(INTERNALS)
+    )
+      .flatMap(({ path, text }) => linksOf(path, text).map(({ target }) => ({ path, target })));
+    assert.deepEqual(links.filter(({ target }) => target.startsWith(INTERNALS)), []);
   });
 
   test("docs/frameworks.md shows the files of examples/frameworks (npm run recipes)", () => {

@@ -1,5 +1,5 @@
 /*
- * Writes the tables and plots of README.md and docs/peers.md from bench/peers/results/*.json:
+ * Writes the tables and plots of README.md and docs/internals/peers.md from bench/peers/results/*.json:
  * `npm run bench -- peers --draw --on=node`.
  */
 import { spawnSync } from "node:child_process";
@@ -94,7 +94,7 @@ const HEADLINES:
 export function drawPeers(): void {
   const all = RUNTIMES.map(readResults).filter((results) => results !== undefined);
   for (const chapter of CHAPTERS) {
-    replace("docs/peers.md", chapter.section, tableOf(chapter, all).join("\n"));
+    replace("docs/internals/peers.md", chapter.section, tableOf(chapter, all).join("\n"));
     const plot = dotPlot(
       chapter.title,
       all.map(({ runtime }) => runtime),
@@ -107,9 +107,9 @@ export function drawPeers(): void {
     );
     writeFileSync(new URL(`docs/plots/peers_${chapter.section}.svg`, root), `${plot}\n`);
   }
-  replace("docs/peers.md", "machine", circumstances(all).join("\n"));
+  replace("docs/internals/peers.md", "machine", circumstances(all).join("\n"));
   replace("README.md", "figures", [...headlines(all), ...reservation(all)].join("\n"));
-  const pages = ["README.md", "docs/peers.md"];
+  const pages = ["README.md", "docs/internals/peers.md"];
   spawnSync("node", [".ci/format.mjs", ...pages], { cwd: fileURLToPath(root) });
 }
 

@@ -14,7 +14,7 @@ export interface LockedWork<Answer> {
 
 /**
  * A driver of a database that decides while it holds a lock: SQLite, the storage of a Durable Object.
- * Everything in it is synchronous. docs/own_driver.md writes one.
+ * Everything in it is synchronous. docs/internals/own_driver.md writes one.
  */
 export interface LockedTransaction {
   /** The name of the database in errors, such as `"SQLite"`. */

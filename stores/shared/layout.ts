@@ -53,7 +53,7 @@
  *                              if it is written again while a thread reads, that thread's swap fails,
  *                              and it discards what it has read
  *
- * `docs/shared.md` says why each plain access is safe.
+ * `docs/internals/threads.md` says why each plain access is safe.
  *
  * At each instant, every block and every node is in exactly one place: in a slot's state, in a
  * thread's record, in the pool, or beyond the last one handed out.

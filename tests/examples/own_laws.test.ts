@@ -61,12 +61,12 @@ describe("a custom algorithm", () => {
   }
 });
 
-describe("docs/testing.md shows", () => {
+describe("docs/internals/laws.md shows", () => {
   test("examples/three_strikes.ts as it is", () => {
     const source = readText("examples/three_strikes.ts")
       .replaceAll('"../mod.ts"', '"tidegate"')
       .replaceAll("export function", "function");
     const code = source.slice(source.indexOf("*/") + 3).trim();
-    assert.ok(readText("docs/testing.md").includes(code));
+    assert.ok(readText("docs/internals/laws.md").includes(code));
   });
 });

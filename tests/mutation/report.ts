@@ -6,13 +6,13 @@ export interface Result {
   readonly caught: string | undefined;
 }
 
-/** The page docs/mutation.md. */
+/** The page docs/internals/mutation.md. */
 export function report(results: readonly Result[]): string {
   const caught = results.filter((result) => result.caught !== undefined);
   const law = (result: Result) => result.caught?.replace(/^.*?: /, "") ?? "**nothing**";
   return `# Faults that the laws catch
 
-The laws of [\`tidegate/testing\`](testing.md) are worth as much as the faults they find.
+The laws of [\`tidegate/testing\`](../testing.md) are worth as much as the faults they find.
 \`npm run mutation\` puts faults into a copy of the tree, one at a time, says which law catches each,
 and writes this page. The faults themselves are in \`tests/mutation/faults\`.
 

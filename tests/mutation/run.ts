@@ -1,7 +1,7 @@
 /*
  * Are the laws any good? Puts faults into a copy of the tree, one at a time, and runs the laws on it:
  *
- *   npm run mutation                 all of them; writes docs/mutation.md
+ *   npm run mutation                 all of them; writes docs/internals/mutation.md
  *   npm run mutation -- window       those whose words, file or laws hold "window"
  *
  * TIDEGATE_SEED=n   the seed of the laws; 1 without it
@@ -62,7 +62,7 @@ for (const fault of faults) {
 }
 const missed = results.filter(({ caught }) => caught === undefined).length;
 console.log(`${results.length - missed} of ${results.length} faults caught`);
-if (wanted === "") writeFileSync(join(root, "docs/mutation.md"), report(results));
+if (wanted === "") writeFileSync(join(root, "docs/internals/mutation.md"), report(results));
 process.exit(missed === 0 && results.length > 0 ? 0 : 1);
 
 /** Every fault must have its place; where the code has moved on, so must the fault. */

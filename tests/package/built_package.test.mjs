@@ -30,7 +30,7 @@ const PACKED = [
   /^dist\/.+\.(js|d\.ts|d\.ts\.map|html|css)$/,
   /^(mod|(core|stores|adapters)\/.+)\.ts$/,
   /^adapters\/service\/http\/page\/\w+\.(js|html|css)$/,
-  /^docs\/(\w+\.md|plots\/\w+\.svg|api\.txt|rules\.schema\.json)$/,
+  /^docs\/(\w+\.md|plots\/\w+\.svg|rules\.schema\.json)$/,
   /^examples\/(drivers\/)?\w+\.ts$/,
   /^([A-Z]+\.md|LICENSE|package\.json)$/,
 ];
@@ -80,9 +80,9 @@ test("the package holds the library, its pages and their pictures, and nothing e
   assert.deepEqual(extra, []);
 });
 
-test("the page about compatibility names the version of Effect under the error of an older one", () => {
-  const page = readFileSync(new URL("docs/compatibility.md", home), "utf8");
-  const [, section = ""] = /^## ERR_PACKAGE_PATH_NOT_EXPORTED$([^]*?)^## /m.exec(page) ?? [];
+test("the page about errors names the version of Effect under the error of an older one", () => {
+  const page = readFileSync(new URL("docs/errors.md", home), "utf8");
+  const [, section = ""] = /^#+ ERR_PACKAGE_PATH_NOT_EXPORTED$([^]*?)^#/m.exec(page) ?? [];
   assert.match(section, /needs Effect 4\.1 or later/);
   assert.match(section, /is not defined by "exports" in .*\/effect\/package\.json/);
 });

@@ -4,7 +4,7 @@
  *   npm run storms                  all of them: some two minutes
  *   npm run storms -- network       those whose names hold "network"
  *
- * Each storm prints a table; docs/operations.md has them.
+ * Each storm prints a table; docs/internals/redis.md has them.
  */
 import process from "node:process";
 
