@@ -1,4 +1,4 @@
-// What the declarations that were built say: the exports of a module, and the members of its types with
+// Reads the declarations that were built: the exports of a module, and the members of its types with
 // their comments.
 import { parse } from "@babel/parser";
 import { readFileSync } from "node:fs";
