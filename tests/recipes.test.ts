@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import { entryPoints, readManifests } from "../.ci/manifests.mjs";
 import { snippetsOf } from "../.ci/snippets.mjs";
+import { type Algorithm, type AsyncLimiter, limiter } from "../mod.ts";
 import { inFolder } from "./support/in_folder.ts";
+import { withRedis } from "./support/redis/with_redis.ts";
 import { readText } from "./support/tree.ts";
 
 const PAGE = "docs/recipes.md";
@@ -14,24 +19,29 @@ const page = readText(PAGE);
 const entries: Readonly<Record<string, string>> = entryPoints(readManifests().deno);
 const recipes = snippetsOf(PAGE, page);
 
-/** A recipe as a module outside the project, which finds the entry points all the same. */
+/** A recipe as a module outside the project, which finds the entry points and packages all the same. */
 function moduleOf(code: string): string {
-  return code.replaceAll(/ from "tidegate(\/\w+)?"/g, (_, path = "") => {
-    const entry = entries[`.${path}`];
-    assert.ok(entry, `There is no entry point tidegate${path}`);
+  return code.replaceAll(/ from "([^"]+)"/g, (whole, name: string) => {
+    if (name.startsWith("node:")) return whole;
+    if (!/^tidegate(\/|$)/.test(name)) return ` from "${import.meta.resolve(name)}"`;
+    const entry = entries[name.replace("tidegate", ".")];
+    assert.ok(entry, `There is no entry point ${name}`);
     return ` from "${new URL(join("..", entry), import.meta.url).href}"`;
+  });
+}
+
+async function withModule<Module>(code: string, use: (module: Module) => unknown): Promise<void> {
+  await inFolder(async (folder) => {
+    const file = join(folder, "recipe.ts");
+    writeFileSync(file, moduleOf(code));
+    await use(await import(pathToFileURL(file).href));
   });
 }
 
 describe("the recipe", () => {
   for (const { code, line, runs } of recipes) {
-    if (!runs) continue; // it would start a client of a server that is not there
-    test(`in line ${line} of ${PAGE} runs`, () =>
-      inFolder(async (folder) => {
-        const file = join(folder, "recipe.ts");
-        writeFileSync(file, moduleOf(code));
-        await import(pathToFileURL(file).href);
-      }));
+    if (!runs) continue; // it is a server
+    test(`in line ${line} of ${PAGE} runs`, () => withModule(code, () => {}));
   }
 });
 
@@ -45,3 +55,127 @@ test("each recipe has a block, and is in the list at the top", () => {
     assert.ok(page.includes(`](#${section})`), `${title} is missing from the list`);
   });
 });
+
+/** A server of the page, and what it made beside. */
+interface Recipe {
+  readonly server: Server;
+  readonly store: { close(): unknown };
+  readonly monthly: AsyncLimiter;
+  readonly theirs: Algorithm;
+}
+
+/** Sends a request; answers with its status. */
+type Send = (path: string, headers?: Record<string, string>, body?: unknown) => Promise<Response>;
+
+withRedis("a recipe keeps what it promises:", (redis) => {
+  const onRedis = { "redis://127.0.0.1:6379": () => redis().url };
+
+  test("plans give each customer what they pay for, and nobody else anything", () =>
+    serving("Limits by plan", onRedis, "", async (send) => {
+      for (const [key, burst, perSecond] of [["key-1", 10, 1], ["key-2", 50, 10]] as const) {
+        const began = Date.now();
+        const count = await admitted(send, 2 * burst, key);
+        const returned = perSecond * (Date.now() - began) / 1_000;
+        assert.ok(count >= burst && count <= burst + returned, `${count} of ${key}`);
+      }
+      assert.equal((await send("/", { "x-api-key": "made up" })).status, 400);
+      assert.equal((await send("/")).status, 400);
+    }));
+
+  test("an office logs in through one address, and nobody guesses", () =>
+    serving("Logins", onRedis, "", async (send) => {
+      const began = Date.now();
+      const login = async (user: string, password = `secret of ${user}`) =>
+        (await send("/login", { "content-type": "application/json" }, { user, password })).status;
+      const office = Array.from({ length: 25 }, (_, index) => `user${index}`);
+      for (const user of office) assert.equal(await login(user), 200);
+      const together = await Promise.all(office.map((user) => login(user)));
+      assert.deepEqual(together, office.map(() => 200));
+
+      // A pair has three wrong passwords, also of a hundred at once; each address has a hundred.
+      const guesses = await Promise.all(office.map(() => login("ada", "guess")));
+      assert.equal(guesses.filter((status) => status === 401).length, 3);
+      assert.equal(await login("ada"), 429);
+      let wrong = 3;
+      for (let index = 0; index < 120; index++) {
+        if (await login(`name${index}`, "guess") === 401) wrong++;
+      }
+      const drained = (Date.now() - began) / 36_000;
+      assert.ok(wrong >= 100 && wrong <= 100 + drained, `${wrong} wrong passwords`);
+      assert.equal(await login("name119"), 429);
+    }));
+
+  test("a fetch stays below 5,000 in every hour", () =>
+    serving("A third party's API", onRedis, "export { theirs };", (_send, { theirs }) => {
+      let now = 0;
+      const sent: number[] = [];
+      const calls = limiter(theirs, { clock: () => now });
+      for (; now < 3 * 3_600_000; now += 25) while (calls.consume("host").allowed) sent.push(now);
+      // The call 5,000 places later is more than an hour later.
+      assert.ok(sent.every((at, index) => (sent[index + 5_000] ?? Infinity) - at > 3_600_000));
+      assert.ok(sent.filter((at) => at < 3_600_000).length > 4_990);
+    }));
+
+  test("a quota for a month is what customers see, to the unit", () =>
+    serving(
+      "A quota for a month",
+      { 'import pg from "pg"': () => 'import { PGlite } from "@electric-sql/pglite"' },
+      "export { monthly };",
+      async (send, { monthly }) => {
+        const usage = async (key: string) =>
+          await (await send("/usage", { "x-api-key": key })).json();
+        assert.deepEqual(await usage("key-2"), { used: 0, limit: 10_000, resetsAt: null });
+        await monthly.consume("acme", 9_990);
+        assert.equal(await admitted(send, 20, "key-1"), 10);
+        const { used, resetsAt } = await usage("key-1");
+        assert.equal(used, 10_000);
+        assert.match(resetsAt, /^\d{4}-\d\d-\d\dT2[23]:00:00\.\d{3}Z$/); // midnight in Berlin
+      },
+    ));
+});
+
+/** How many requests of a customer are admitted. */
+async function admitted(send: Send, requests: number, key: string): Promise<number> {
+  let count = 0;
+  for (let request = 0; request < requests; request++) {
+    if ((await send("/", { "x-api-key": key })).status === 200) count++;
+  }
+  return count;
+}
+
+/** Runs the server of a recipe on a free port while it is used. */
+async function serving(
+  title: string,
+  edits: Readonly<Record<string, () => string>>,
+  more: string,
+  use: (send: Send, recipe: Recipe) => unknown,
+): Promise<void> {
+  const start = page.slice(0, page.indexOf(`## ${title}\n`)).split("\n").length;
+  let code = recipes.find(({ line }) => line > start)!.code
+    .replace("new pg.Pool()", "new PGlite()")
+    .replace("app.listen(8080);", 'export const server = app.listen(0, "127.0.0.1");');
+  for (const [text, edit] of Object.entries(edits)) {
+    assert.ok(code.includes(text), `${title} must have ${text}`);
+    code = code.replace(text, edit);
+  }
+  await withModule<Recipe>(`${code}export { store };${more}`, async (recipe) => {
+    const { server, store } = recipe;
+    if (!server.listening) await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const send: Send = (path, headers = {}, body) =>
+      fetch(`http://127.0.0.1:${port}${path}`, {
+        headers,
+        ...body !== undefined && { method: "POST", body: JSON.stringify(body) },
+      });
+    try {
+      await use(async (...request) => {
+        const response = await send(...request);
+        return new Response(await response.arrayBuffer(), response);
+      }, recipe);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+      await store.close();
+    }
+  });
+}
