@@ -106,6 +106,23 @@ export interface Verb<Argument, Answer> {
    * Other verbs lack `sourceOf`.
    */
   sourceOf?(argument: Argument): DecisionSource | undefined;
+  /**
+   * The call that takes an admitted call back, to be made at most once. `undefined` if there is
+   * nothing to take back, or nothing that is known to belong to this call. Verbs whose calls cannot be
+   * told from others lack `undo`.
+   *
+   * @param answer The answer to the call; `undefined` if it was not answered, and may have been applied.
+   */
+  undo?(argument: Argument, answer: Answer | undefined): Inverse | undefined;
+}
+
+/** A call that takes another one back. */
+export interface Inverse {
+  /** The verb. Its types depend on the call that it takes back. */
+  // deno-lint-ignore no-explicit-any
+  readonly verb: Verb<any, any>;
+  /** The verb's argument. */
+  readonly argument: unknown;
 }
 
 /**
@@ -227,6 +244,11 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
   run(operations: readonly Operation[], now?: number): Answered<Mode, readonly unknown[]>;
   /** The most operations of one `run`; any number without it. */
   readonly maxOperations?: number | undefined;
+  /**
+   * The part of the store that holds a key, by the name under which the key is stored. One `run` is
+   * on keys of one part, as in a cluster of Redis. Absent if any keys may stand in one `run`.
+   */
+  slotOf?(name: string): number;
   /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetAll` needs it. */
   deleteAll?(prefix: string): Answered<Mode, void>;
   /**

@@ -30,7 +30,7 @@ import {
   type Limiter,
   limiterOn,
 } from "../../core/limiter/limiter.ts";
-import type { Undo } from "../../core/limiter/undo.ts";
+import type { Undo } from "../../core/together/undo.ts";
 import { makeDecision } from "../../core/make_decision.ts";
 import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { sleep } from "../../core/sleep.ts";

@@ -39,8 +39,18 @@ export {
   type ReadRulesOptions,
   type RuleSet,
 } from "./files/read_rules.ts";
-export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
-export { isPermitsNeeded, isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
+export {
+  type RuleEngine,
+  ruleEngine,
+  type RuleEngineOptions,
+  type SyncRuleEngineOptions,
+} from "./engine/rule_engine.ts";
+export {
+  isMalformedRequest,
+  isPermitsNeeded,
+  isTooManyLimits,
+  type RuleRequest,
+} from "./engine/rule_request.ts";
 export type {
   ActualCost,
   RuleHold,

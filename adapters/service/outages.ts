@@ -3,7 +3,6 @@
  * policy decides others, which without this file would look like any other call.
  */
 
-import { andThen, orElse } from "../../core/application_support.ts";
 import type { RuleHold, RuleReservation, Verdict } from "../rules/rules.ts";
 import { errorText, type Log } from "./log.ts";
 import type { EngineCall, EngineWrapping } from "./wrap_engine.ts";
@@ -70,12 +69,16 @@ export function logOutages(log: Log, clock: () => number = Date.now): Outages {
   }
 
   return {
-    call<Value>(name: EngineCall, call: () => Value | PromiseLike<Value>) {
+    async call<Value>(name: EngineCall, call: () => Value | Promise<Value>) {
+      let answer: Value;
+      try {
+        answer = await call();
+      } catch (error) {
+        return failed(error);
+      }
       const verdictOf = VERDICTS[name];
-      return andThen(orElse(call, failed), (answer) => {
-        if (verdictOf !== undefined) look(verdictOf(answer));
-        return answer;
-      }) as Value | Promise<Value>;
+      if (verdictOf !== undefined) look(verdictOf(answer));
+      return answer;
     },
     since: () => began,
     isFresh: () => began !== 0 && clock() - last < FRESH,

@@ -3,7 +3,6 @@
  * sees how calls end.
  */
 
-import type { MaybePromise } from "../../core/application_support.ts";
 import type { RuleEngine, RuleRequest } from "../rules/rules.ts";
 
 const CALLS = [
@@ -28,16 +27,13 @@ export interface EngineWrapping {
   /** The request, permit or receipt that the engine receives. */
   readonly request: <Request extends RuleRequest>(request: Request) => Request;
   /** Makes the call. */
-  readonly call: <Value>(
-    name: EngineCall,
-    call: () => MaybePromise<Value>,
-  ) => Value | Promise<Value>;
+  readonly call: <Value>(name: EngineCall, call: () => Value | Promise<Value>) => Promise<Value>;
 }
 
 /** Wraps an engine. */
 export function wrapEngine(engine: RuleEngine, { request, call }: EngineWrapping): RuleEngine {
   const calls = Object.fromEntries(CALLS.map((name) => {
-    const own = engine[name] as (request: RuleRequest, option: unknown) => MaybePromise<unknown>;
+    const own = engine[name] as (request: RuleRequest, option: unknown) => unknown;
     return [
       name,
       (given: RuleRequest, option: unknown) => call(name, () => own(request(given), option)),

@@ -15,7 +15,8 @@ import {
 } from "../options/checks.ts";
 import { type Period, readLongestWait } from "../options/period.ts";
 import { MIN_ANSWER_TIME, unanswered } from "./silence.ts";
-import { type Undo, undoOf } from "./undo.ts";
+import { type Undo, undoOf } from "../together/undo.ts";
+import { givingBack } from "../verbs/settle.ts";
 import { waitInQueue } from "./wait_in_queue.ts";
 import { type QueueLimiter, rateLimited, type WaitRequest } from "./waiting_queue.ts";
 import type { Attempt } from "../verbs/attempt.ts";
@@ -67,7 +68,8 @@ export async function acquireOrUndo(
   options?: AcquireOptions,
 ): Promise<Acquired> {
   const { decision, sight } = await admitted(limiter, key, afterUndo, options);
-  return { decision, undo: undoOf(limiter, key, options?.cost ?? 1, decision, sight?.mark) };
+  const inverse = givingBack(options?.cost ?? 1, decision, sight?.mark);
+  return { decision, undo: undoOf(limiter, key, inverse) };
 }
 
 async function admitted(

@@ -3,7 +3,7 @@
  * several limits of one key.
  */
 
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { isPromise } from "../maybe_promise.ts";
 import {
   checkCost,
   checkOptions,
@@ -15,8 +15,10 @@ import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
 import { failOn } from "./fail_on.ts";
+import { newPermitId } from "./permit_ids.ts";
 import { repeatedOperation } from "../repeated_operation.ts";
-import type { Operation } from "../store.ts";
+import { type Ask, askBackably, askBy } from "../together/ask.ts";
+import { takeAll } from "../together/take_all.ts";
 import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 
@@ -94,41 +96,45 @@ function consumeEntries(
   if (!Array.isArray(entries) || entries.length === 0) {
     throw typeError(ACTION, "it needs a list of at least one entry", entries);
   }
-  const limiters: LimiterInternals[] = [];
-  const operations: UnitsOperation[] = [];
+  const asks: LimiterAsk[] = [];
   let capacity = Infinity;
+  const { store } = (entries[0]?.limiter ?? {}) as Partial<AsyncLimiter>;
+  const consuming = store?.slotOf === undefined ? CONSUME : askBackably(newPermitId());
   for (const entry of entries as readonly Entry<Limiter | AsyncLimiter>[]) {
-    const limiter = requireLimiter(entry);
-    limiters.push(limiter);
-    operations.push(operationOf(limiter, entry));
+    const counter = requireLimiter(entry);
+    const { key, cost = 1, charge: charges = false } = entry;
+    checkText(ACTION, "key", key);
+    checkCost(ACTION, cost, 0);
+    asks.push((charges ? CHARGE : consuming)(counter, key, cost));
     capacity = Math.min(capacity, entry.limiter.algorithm.capacity);
   }
-  requireTogether(entries, limiters, operations);
-  const { store } = entries[0]!.limiter;
-  const answers: MaybePromise<readonly unknown[]> = store.run(operations, limiters[0]!.now());
-  return andThen(
-    answers,
-    (known) => reported(limiters, operations, known as Decision[], capacity),
-  ) as Decision | Promise<Decision>;
+  requireTogether(ACTION, entries, asks);
+  const answers = takeAll(store!, asks, asks[0]!.counter.now());
+  return isPromise(answers)
+    ? answers.then((known) => reported(asks, known, capacity)) as Promise<Decision>
+    : reported(asks, answers, capacity);
 }
 
-/** The decision of all entries together, after each limiter has reported its own decision. */
-function reported(
-  limiters: readonly LimiterInternals[],
-  operations: readonly UnitsOperation[],
-  decisions: readonly Decision[],
+/** An ask of a limiter. */
+export type LimiterAsk = Ask<LimiterInternals>;
+
+const CONSUME = askBy(consume);
+const CHARGE = askBy(charge);
+
+/** The decision of all asks together, after each limiter has reported its own decision. */
+export function reported(
+  asks: readonly LimiterAsk[],
+  answers: readonly unknown[],
   capacity: number,
 ): Decision {
-  for (let index = 0; index < decisions.length; index++) {
-    const { key, argument } = operations[index]!;
-    limiters[index]!.report(decisions[index]!, key, argument);
+  const decisions: Decision[] = [];
+  for (let index = 0; index < asks.length; index++) {
+    const { counter, bound: { verb }, key, argument } = asks[index]!;
+    const decision = verb.decisionOf(answers[index]);
+    counter.report(decision, key, verb.units(argument));
+    decisions.push(decision);
   }
   return combineDecisions(decisions, capacity);
-}
-
-/** An operation whose argument is a number of units. */
-interface UnitsOperation extends Operation {
-  readonly argument: number;
 }
 
 const ENTRY_OPTIONS: OptionNames<Entry<unknown>> = {
@@ -161,32 +167,24 @@ function isUsual(entry: unknown): boolean {
   return true;
 }
 
-function operationOf(
-  limiter: LimiterInternals,
-  { key, cost = 1, charge: charges = false }: Entry<unknown>,
-): UnitsOperation {
-  checkText(ACTION, "key", key);
-  checkCost(ACTION, cost, 0);
-  return { bound: limiter.bind(charges ? charge : consume), key, argument: cost };
-}
-
-function requireTogether(
-  entries: readonly Entry<Limiter | AsyncLimiter>[],
-  limiters: readonly LimiterInternals[],
-  operations: readonly Operation[],
+/** Requires keys of one store and one clock that all differ. */
+export function requireTogether(
+  action: string,
+  entries: readonly { readonly limiter: Limiter | AsyncLimiter }[],
+  asks: readonly LimiterAsk[],
 ): void {
   const { store } = entries[0]!.limiter;
-  const { clock } = limiters[0]!;
+  const { clock } = asks[0]!.counter;
   for (let index = 1; index < entries.length; index++) {
     if (entries[index]!.limiter.store !== store) {
-      throw typeError(ACTION, "all entries must be on one store", "several");
+      throw typeError(action, "all entries must be on one store", "several");
     }
-    if (limiters[index]!.clock !== clock) {
-      throw typeError(ACTION, "all entries must share one clock", "several");
+    if (asks[index]!.counter.clock !== clock) {
+      throw typeError(action, "all entries must share one clock", "several");
     }
   }
-  const repeated = repeatedOperation(operations);
+  const repeated = repeatedOperation(asks);
   if (repeated === undefined) return;
   const { bound: { family }, key } = repeated;
-  throw typeError(ACTION, "each stored key must occur only once", family.nameOf(key));
+  throw typeError(action, "each stored key must occur only once", family.nameOf(key));
 }

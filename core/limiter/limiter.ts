@@ -34,7 +34,9 @@ import type { Period } from "../options/period.ts";
 import { endQueues } from "./end_queues.ts";
 import { failingOn, failOn } from "./fail_on.ts";
 import { newPermitId } from "./permit_ids.ts";
-import { undoOf } from "./undo.ts";
+import type { Counter } from "../together/ask.ts";
+import { undoOf } from "../together/undo.ts";
+import { givingBack } from "../verbs/settle.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -207,19 +209,8 @@ export type AsyncLimiter =
   & LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>
   & PermitLimiter<"async">;
 
-/** The members of a limiter that only adapters and `consumeAll` use. */
-export interface LimiterInternals {
-  /** Binds a verb to the limiter's keys. */
-  bind<Argument, Answer>(verb: Verb<Argument, Answer>): BoundVerb<Argument, Answer>;
-  /**
-   * Runs a verb on one of the keys. If it gives units back, the caller that waits for the key tries
-   * again.
-   */
-  call<Argument, Answer>(
-    verb: Verb<Argument, Answer>,
-    key: string,
-    argument: Argument,
-  ): MaybePromise<Answer>;
+/** The members of a limiter that only adapters and calls on several limiters use. */
+export interface LimiterInternals extends Counter {
   /** The instant to decide at; `undefined` for the store's own time. */
   now(): number | undefined;
   readonly clock: Clock | undefined;
@@ -393,7 +384,7 @@ export function limiterOn(
     withPermit: permits.withPermit,
   });
   internals.set(made, {
-    bind: (verb) => family.bind(verb),
+    family,
     call,
     now: instant,
     clock,
@@ -405,7 +396,7 @@ export function limiterOn(
     take: (key, cost) =>
       andThen(call(takeBackable, key, { cost, id: newPermitId() }), ({ decision, mark }) => {
         report(decision, key, cost);
-        return { decision, undo: undoOf({ call }, key, cost, decision, mark) };
+        return { decision, undo: undoOf({ call }, key, givingBack(cost, decision, mark)) };
       }),
     acquireOrUndo: (key, afterUndo, options) => acquireOrUndo(waiting, key, afterUndo, options),
   });

@@ -6,20 +6,17 @@ import { andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import { checkCost, checkText, typeError } from "../options/checks.ts";
 import {
   checkReceipt,
-  type Mark,
   type Receipt,
+  receiptFor,
   type Reservation,
   type Settlement,
 } from "../receipts/receipt.ts";
 import { peek } from "../verbs/peek.ts";
 import { reserve as reserveVerb, type Reserved } from "../verbs/reserve.ts";
-import { chargeReceipt, giveBackReceipt, unsettled } from "../verbs/settle.ts";
+import { settlingVerb, unsettled } from "../verbs/settle.ts";
 import { failOn } from "./fail_on.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
 import { newPermitId } from "./permit_ids.ts";
-
-/** The mark of units that a failure policy admitted: no key holds them. */
-const NO_MARK: Mark = Object.freeze({ id: 1, number: 0, until: 0, marks: Object.freeze([]) });
 
 /**
  * Takes as `consume` does, and answers with a receipt by which exactly these units can be settled
@@ -77,16 +74,13 @@ export function reserve(
 
 function reservation(
   { report, families }: LimiterInternals,
-  { decision, mark = NO_MARK }: Reserved,
+  { decision, mark }: Reserved,
   key: string,
   units: number,
 ): Reservation {
   report(decision, key, units);
   if (!decision.allowed) return { decision, receipt: undefined };
-  const { id, number, until, marks } = mark;
-  const { source } = decision;
-  const family = families[0]!;
-  return { decision, receipt: { id, number, key, family, units, until, marks, source } };
+  return { decision, receipt: receiptFor(families[0]!, key, units, decision, mark) };
 }
 
 /**
@@ -177,8 +171,7 @@ function settledBy(
   const isOwn = receipt.key === key && families.includes(receipt.family) &&
     receipt.source !== "policy";
   if (!isOwn) return andThen(call(peek, key, 0), unsettled);
-  const verb = used > receipt.units ? chargeReceipt : giveBackReceipt;
-  const settlement = call(verb, key, { receipt, used });
+  const settlement = call(settlingVerb(receipt, used), key, { receipt, used });
   return isPromise(settlement) ? settlement.then(reported) : reported(settlement);
 
   function reported(it: Settlement): Settlement {

@@ -24,7 +24,8 @@ import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.
 import { type Attempt, attempt } from "../verbs/attempt.ts";
 import { refund } from "../verbs/refund.ts";
 import { newPermitId } from "./permit_ids.ts";
-import { undoOf } from "./undo.ts";
+import { undoOf } from "../together/undo.ts";
+import { givingBack } from "../verbs/settle.ts";
 import { type AbortGroups, abortGroups, MAX_PER_TURN } from "./abort_groups.ts";
 import { acquireClosedError } from "./end_queues.ts";
 import { observeRefusal, refuseByProjection } from "./projections.ts";
@@ -270,7 +271,7 @@ function undo(
   // A failure policy answers without a state, and takes nothing.
   if (!decision.allowed || sight === undefined) return;
   if (target !== undefined) return target.giveBack();
-  const giveBack = undoOf(limiter, key, cost, decision, sight.mark);
+  const giveBack = undoOf(limiter, key, givingBack(cost, decision, sight.mark));
   if (giveBack !== undefined) return giveBack();
   // An algorithm that knows no single calls gives the newest units back, and these were just taken.
   return decision.delay === 0 ? limiter.call(refund, key, cost) : undefined;
@@ -306,7 +307,7 @@ function sleepHead(
 function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, admitted: Attempt): void {
   const { limiter, key, cost } = waiter;
   const { decision, sight } = admitted;
-  waiter.giveBack = undoOf(limiter, key, cost, decision, sight?.mark);
+  waiter.giveBack = undoOf(limiter, key, givingBack(cost, decision, sight?.mark));
   waiter.wake = limiter.after(decision.delay, () => {
     waiter.start = () => waiter.resolve(admitted);
     advance(queue);

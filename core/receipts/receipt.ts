@@ -92,6 +92,20 @@ export type Mark = Pick<Receipt, "id" | "number" | "until" | "marks">;
 /** The part of a receipt that settling needs. */
 export type Claim = Mark & Pick<Receipt, "units">;
 
+/** The mark of units that a failure policy admitted: no key holds them. */
+const NO_MARK: Mark = Object.freeze({ id: 1, number: 0, until: 0, marks: Object.freeze([]) });
+
+/** The receipt of units that a call took. */
+export function receiptFor(
+  family: string,
+  key: string,
+  units: number,
+  { source }: Decision,
+  { id, number, until, marks }: Mark = NO_MARK,
+): Receipt {
+  return { id, number, key, family, units, until, marks, source };
+}
+
 /** The outcome of settling a receipt, and the next state; the same state if nothing changes. */
 export interface Settled<State> extends Omit<Settlement, "decision"> {
   /** The next state. */

@@ -14,6 +14,7 @@ import type { Decision } from "../decision.ts";
 import type { Verb } from "../store.ts";
 import type { Mark } from "../receipts/receipt.ts";
 import { marking } from "./reserve.ts";
+import { givingBack } from "./settle.ts";
 
 /** The request of an attempt. */
 export interface AttemptArgument {
@@ -98,6 +99,8 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
   }),
   transition: (algorithm: Algorithm) =>
     algorithm.internals?.receipts === undefined && !mayDelay(algorithm) ? "take" : undefined,
+  undo: ({ cost }: AttemptArgument, answer: Attempt | undefined) =>
+    answer && givingBack(cost, answer.decision, answer.sight?.mark),
 });
 
 /** The refusal of a call that would start too late. Its `retryAfter` is the delay. */

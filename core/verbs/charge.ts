@@ -1,4 +1,5 @@
 import { type DecisionVerb, decisionVerb } from "./decision_verb.ts";
+import { refund } from "./refund.ts";
 
 /** Takes units beyond the limit if need be, and answers with the balance after it. */
 export const charge: DecisionVerb = decisionVerb({
@@ -9,4 +10,5 @@ export const charge: DecisionVerb = decisionVerb({
     next: charge,
     answer: (_state, next, now) => decide(next, next, now, 0),
   }),
+  undo: (units, answer) => answer && units > 0 ? { verb: refund, argument: units } : undefined,
 });

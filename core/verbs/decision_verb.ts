@@ -13,7 +13,7 @@ import type { Steps, Verb } from "../store.ts";
 export type DecisionVerb = Verb<number, Decision>;
 
 /** The parts in which these verbs differ. */
-interface Parts extends Pick<DecisionVerb, "name" | "kind"> {
+interface Parts extends Pick<DecisionVerb, "name" | "kind" | "undo"> {
   /** Throws if the algorithm has no such verb. */
   readonly require?: (verb: string, algorithm: Algorithm) => void;
   readonly transition: ReturnType<DecisionVerb["transition"]>;
@@ -21,8 +21,11 @@ interface Parts extends Pick<DecisionVerb, "name" | "kind"> {
 }
 
 /** Makes a verb of units that answers with a decision. */
-export function decisionVerb({ name, kind, require, transition, steps }: Parts): DecisionVerb {
+export function decisionVerb(
+  { name, kind, require, transition, steps, undo }: Parts,
+): DecisionVerb {
   return Object.freeze({
+    ...(undo && { undo }),
     name,
     kind,
     units: itself,

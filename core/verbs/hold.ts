@@ -2,6 +2,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import { rangeError } from "../options/checks.ts";
 import { lookOf, type PermitVerb, permitVerb } from "./permit_steps.ts";
+import { release } from "./release.ts";
 
 /** Holds a permit, or renews it if it is held already. */
 export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) => {
@@ -13,7 +14,7 @@ export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) =>
     answer: (state, next, now, argument) =>
       steps.holds(next, now, argument) ? look(next, now) : decide(state, state, now, argument.cost),
   };
-});
+}, (argument) => ({ verb: release, argument }));
 
 /** Requires an algorithm whose states have room for each permit. */
 function requireSingle({ capacity, internals }: Algorithm): void {

@@ -46,8 +46,10 @@ export function permitVerb(
     Steps<PermitArgument, Decision>,
     "next" | "answer"
   >,
+  undo?: PermitVerb["undo"],
 ): PermitVerb {
   return Object.freeze({
+    ...(undo && { undo }),
     name,
     kind,
     units: ({ cost }: PermitArgument) => cost,

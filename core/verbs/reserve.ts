@@ -6,11 +6,14 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
+import { mayDelay } from "../algorithms/may_delay.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import { typeError } from "../options/checks.ts";
 import type { Mark } from "../receipts/receipt.ts";
 import type { Verb } from "../store.ts";
+import { givingBack } from "./settle.ts";
+import { startInTime } from "./start_in_time.ts";
 
 /** The request of a reservation. */
 export interface ReserveArgument {
@@ -18,6 +21,11 @@ export interface ReserveArgument {
   readonly cost: number;
   /** A random number of at least 1, for a key without open receipts. */
   readonly id: number;
+  /**
+   * The longest delay before the start, in milliseconds: a call that would start later is refused.
+   * Without it, every delay is accepted.
+   */
+  readonly maxDelay?: number | undefined;
 }
 
 /** The answer to a reservation. */
@@ -51,16 +59,28 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
         throw typeError("reserve", rule, algorithm.id);
       }
       const marked = marking(algorithm);
+      const delays = mayDelay(algorithm);
       return {
-        next(state: unknown, now: number, { cost, id }: ReserveArgument) {
+        next(state: unknown, now: number, { cost, id, maxDelay = Infinity }: ReserveArgument) {
           const next = take(state, now, cost);
-          const isRefused = next === state && cost > 0;
-          return receipts === undefined || isRefused ? next : receipts.issue(next, now, id);
+          if (next === state && cost > 0) return state;
+          if (delays && decide(state, next, now, cost).delay > maxDelay) return state;
+          return receipts === undefined ? next : receipts.issue(next, now, id);
         },
-        answer: (state: unknown, next: unknown, now: number, { cost }: ReserveArgument) => ({
-          decision: decide(state, next, now, cost),
-          mark: next === state ? undefined : marked(next, now),
-        }),
+        answer(
+          state: unknown,
+          next: unknown,
+          now: number,
+          { cost, maxDelay = Infinity }: ReserveArgument,
+        ) {
+          if (next !== state) {
+            return { decision: decide(state, next, now, cost), mark: marked(next, now) };
+          }
+          const decision = delays
+            ? startInTime(algorithm, state, now, cost, maxDelay)
+            : decide(state, state, now, cost);
+          return { decision, mark: undefined };
+        },
         uncharged: (state: unknown, now: number): Reserved => ({
           decision: decide(state, state, now, 0),
           mark: undefined,
@@ -72,8 +92,10 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
       decision,
       mark: decision.source === "policy" ? undefined : answer?.mark,
     }),
-    transition: ({ internals }: Algorithm) =>
-      internals?.receipts === undefined ? "take" : undefined,
+    transition: (algorithm: Algorithm) =>
+      algorithm.internals?.receipts === undefined && !mayDelay(algorithm) ? "take" : undefined,
+    undo: ({ cost }: ReserveArgument, answer: Reserved | undefined) =>
+      answer && givingBack(cost, answer.decision, answer.mark),
   });
 }
 

@@ -6,8 +6,8 @@ import type { Algorithm } from "../algorithm.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import type { Claim, Receipt, Settled, Settlement } from "../receipts/receipt.ts";
-import type { Verb, VerbKind } from "../store.ts";
+import type { Claim, Mark, Receipt, Settled, Settlement } from "../receipts/receipt.ts";
+import type { Inverse, Verb, VerbKind } from "../store.ts";
 
 /** A receipt, and the units that its call used. */
 export interface SettleArgument {
@@ -24,6 +24,11 @@ export const giveBackReceipt: Verb<SettleArgument, Settlement> = settling("free"
 
 /** Settles a receipt whose call used more than was reserved. */
 export const chargeReceipt: Verb<SettleArgument, Settlement> = settling("charge");
+
+/** The verb that settles a receipt whose call used so many units. */
+export function settlingVerb({ units }: Pick<Receipt, "units">, used: number) {
+  return used > units ? chargeReceipt : giveBackReceipt;
+}
 
 function settling(kind: VerbKind): Verb<SettleArgument, Settlement> {
   return Object.freeze({
@@ -55,6 +60,21 @@ function settling(kind: VerbKind): Verb<SettleArgument, Settlement> {
     transition: () => undefined,
     sourceOf: ({ receipt: { source } }: SettleArgument) => source,
   });
+}
+
+/**
+ * The call that gives back units that were just taken; `undefined` if no mark finds them again.
+ *
+ * @param source The source that admitted the call.
+ */
+export function givingBack(
+  units: number,
+  { source }: Pick<Decision, "source">,
+  mark: Mark | undefined,
+): Inverse | undefined {
+  if (mark === undefined || units === 0) return undefined;
+  const argument: SettleArgument = { receipt: { ...mark, units, source }, used: 0 };
+  return { verb: giveBackReceipt, argument };
 }
 
 /** The answer for a receipt that the key does not know. */

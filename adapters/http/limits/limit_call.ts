@@ -1,89 +1,65 @@
 /*
- * The calls of a request on its limits: a linked list with one call for each limit. The plan of a
- * call covers its limiter and those before it, so the last call stands for the whole list.
+ * The calls of a request on its limits. They are read one after another, and the plan follows: it covers
+ * the limiters of all calls so far.
  */
 
+import { isSameKey } from "../../../core/repeated_operation.ts";
+import type { LimiterInternals } from "../../../core/limiter/limiter.ts";
+import type { Ask } from "../../../core/together/ask.ts";
 import type { Asked } from "../gate/decider.ts";
 import type { Refusal } from "../gate/refusal.ts";
 import type { AnyLimiter } from "./limit_options.ts";
-import type { LimitPlan, PlannedLimiter } from "./limit_plan.ts";
+import type { LimitPlan, NextPlan } from "./limit_plan.ts";
 
-/**
- * The call of a request on one limit, linked to the calls on the limits before it. It is also the
- * operation that a store runs if limits of one store are called together.
- */
-export interface LimitCall extends Asked {
-  readonly plan: LimitPlan;
+/** The call of a request on one limit. It is also what a store is asked if limits do not differ. */
+export interface LimitCall extends Ask<LimiterInternals> {
   readonly limiter: AnyLimiter;
-  /**
-   * The verb that takes its units; `undefined` for a limiter that was not made by `limiter(...)`.
-   */
-  readonly bound: PlannedLimiter["takes"];
-  readonly key: string;
   /** The units. */
-  readonly argument: number;
-  readonly before: LimitCall | undefined;
+  argument: number;
 }
 
-/** The call of a request that is refused before anything is decided. */
-export function refusedCall(
-  request: unknown,
-  info: unknown,
-  shadowed: boolean,
-  plan: LimitPlan,
-  limiter: AnyLimiter,
-  refusal: Refusal,
-): LimitCall {
-  return {
-    request,
-    info,
-    shadowed,
-    refusal,
-    delays: false,
-    plan,
-    limiter,
-    bound: undefined,
-    key: "",
-    argument: 0,
-    before: undefined,
-  };
+/** A request, and its calls. */
+export interface LimitsAsked extends Asked {
+  refusal: Refusal | undefined;
+  delays: boolean;
+  plan: LimitPlan;
+  readonly calls: LimitCall[];
 }
 
-/** All calls, in the order of the limits. */
-export function limitCallsOf(last: LimitCall): readonly LimitCall[] {
-  const { before } = last;
-  if (before === undefined) return [last];
-  return before.before === undefined ? [before, last] : [...limitCallsOf(before), last];
-}
-
-/** Whether one of the calls is on the key that the limiter stores for `key`. */
-export function hasCallOn(last: LimitCall, limiter: AnyLimiter, key: string): boolean {
-  let call: LimitCall | undefined = last;
-  for (; call !== undefined; call = call.before) {
-    if (isOn(call, limiter, key)) return true;
-  }
-  return false;
+/** The plan without limiters, and the function that finds the plan with one more. */
+export interface Plans {
+  readonly empty: LimitPlan;
+  readonly next: NextPlan;
 }
 
 /**
- * Adds units to the call on a key that has one already. Two keys of a request may be the same,
- * because clients may choose their own.
+ * Adds a call. Units of a key that has a call already are added to that call, because clients may choose
+ * keys, and two of them may be the same. If their limits differ, the lower one decides.
  */
-export function withMore(
-  last: LimitCall,
+export function addCall(
+  asked: LimitsAsked,
+  { empty, next }: Plans,
   limiter: AnyLimiter,
   key: string,
   units: number,
-): LimitCall {
-  return isOn(last, limiter, key)
-    ? { ...last, argument: last.argument + units }
-    : { ...last, before: withMore(last.before!, limiter, key, units) };
+): void {
+  const { calls } = asked;
+  const plan = next(asked.plan, limiter);
+  const { counter, takes: bound } = plan.last!;
+  const call: LimitCall = { limiter, counter, bound, key, argument: units };
+  const place = calls.length === 0 ? -1 : calls.findIndex((each) => isSameKey(each, call));
+  if (place === -1) {
+    calls.push(call);
+    return follow(asked, plan);
+  }
+  const twin = calls[place]!;
+  twin.argument += units;
+  if (twin.limiter.algorithm.capacity <= limiter.algorithm.capacity) return;
+  calls[place] = { ...call, argument: twin.argument };
+  follow(asked, calls.reduce((plan, each) => next(plan, each.limiter), empty));
 }
 
-function isOn(call: LimitCall, limiter: AnyLimiter, key: string): boolean {
-  if (call.key !== key) return false;
-  const own = call.limiter;
-  if (own === limiter) return true;
-  return own.store === limiter.store && own.prefix === limiter.prefix &&
-    own.algorithm.id === limiter.algorithm.id;
+function follow(asked: LimitsAsked, plan: LimitPlan): void {
+  asked.plan = plan;
+  asked.delays = plan.delays;
 }

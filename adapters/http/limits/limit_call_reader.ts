@@ -6,16 +6,15 @@
  * end the process.
  */
 
-import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { typeError } from "../../../core/options/checks.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { answerInTime } from "../gate/answer_in_time.ts";
-import { hasCallOn, type LimitCall, refusedCall, withMore } from "./limit_call.ts";
 import { freshLimiterNotice } from "./fresh_limiters.ts";
 import { type KeyCheck, keyCheck, type MissingKey, type UnknownAddress } from "./key_faults.ts";
-import type { AnyLimiter, GivenLimit } from "./limit_options.ts";
+import { addCall, type LimitsAsked, type Plans } from "./limit_call.ts";
+import { type AnyLimiter, type Awaitable, type GivenLimit, isLimiter } from "./limit_options.ts";
 import { limiterByNumbers } from "./limiter_maker.ts";
-import type { LimitPlan, NextPlan } from "./limit_plan.ts";
 import { policyLimiter } from "./policy_limiter.ts";
 
 /** How a gate reads what limits need of a request. */
@@ -25,13 +24,10 @@ export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "sig
 }
 
 /** The parts that the readers of a gate share. */
-export interface ReaderContext {
+export interface ReaderContext extends Plans {
   readonly source: LimitsSource;
   readonly unknownAddress: UnknownAddress;
   readonly missingKey: MissingKey;
-  /** The plan without limiters, and the function that finds the plan with one more. */
-  readonly empty: LimitPlan;
-  readonly next: NextPlan;
   /** Receives the error of an unknown address in shadow mode, and that of an unknown plan. */
   notice(error: unknown, request: unknown): void;
 }
@@ -41,25 +37,20 @@ export interface LimitCallReader {
   /** The limiter, unless it is chosen for each request. */
   readonly fixed: AnyLimiter | undefined;
   /**
-   * Adds the call on this limit to the calls before it, or returns those unchanged if the limit
-   * does not apply to the request.
+   * Adds the call on this limit to a request, or its refusal, or nothing if the limit does not apply to
+   * the request. A promise if a function of the options returns one.
    */
-  read(
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    before: LimitCall | undefined,
-  ): MaybePromise<LimitCall | undefined>;
+  read(asked: LimitsAsked): void | Promise<void>;
 }
 
 /** Makes the reader of one limit. */
 export function limitCallReader(
   limit: GivenLimit,
-  { source, unknownAddress, missingKey, empty, next, notice }: ReaderContext,
+  context: ReaderContext,
 ): LimitCallReader {
+  const { source, unknownAddress, missingKey, notice } = context;
   const { cost = 1 } = limit;
   const limiter = limiterOf(limit);
-  const isChosen = typeof limiter === "function";
   const chooser = limit.policy === undefined ? "limiter" : "policy";
   const keyOf = limit.key ?? source.clientKey;
   const faultOf: KeyCheck = keyCheck(
@@ -68,116 +59,68 @@ export function limitCallReader(
     source,
     notice,
   );
-  const noticeFresh = isChosen && limit.policy === undefined ? freshLimiterNotice() : undefined;
+  const noticeFresh = typeof limiter === "function" && limit.policy === undefined
+    ? freshLimiterNotice()
+    : undefined;
 
-  function choose(
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    before: LimitCall | undefined,
-  ): MaybePromise<LimitCall | undefined> {
-    const chosen = (limiter as Exclude<typeof limiter, AnyLimiter>)(request, info);
-    return isPromise(chosen)
-      ? answerInTime(chooser, chosen)
-        .then((chosen) => readChosen(chosen, request, info, shadowed, before))
-      : readChosen(chosen, request, info, shadowed, before);
+  function readChosen(asked: LimitsAsked, chosen: AnyLimiter | "unlimited"): void | Promise<void> {
+    if (chosen === "unlimited") return;
+    if (isLimiter(chosen)) return readKey(asked, chosen);
+    const what = chooser === "policy" ? "an algorithm" : "a limiter(...)";
+    const rule = `${chooser} must return ${what} or "unlimited"`;
+    const error = typeError("limit the rate", rule, chosen);
+    notice(error, asked.request);
+    if (!asked.shadowed) throw error;
   }
 
-  function readChosen(
-    chosen: AnyLimiter | "unlimited",
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    before: LimitCall | undefined,
-  ): MaybePromise<LimitCall | undefined> {
-    if (chosen === "unlimited") return before;
-    if (typeof (chosen as AnyLimiter | undefined)?.consume === "function") {
-      return readKey(chosen, request, info, shadowed, before);
-    }
-    const what = chooser === "policy" ? "an algorithm" : "a limiter";
-    const error = typeError(
-      "limit the rate",
-      `${chooser} must return ${what} or "unlimited"`,
-      chosen,
-    );
-    notice(error, request);
-    if (!shadowed) throw error;
-    return before;
-  }
-
-  function readKey(
-    limiter: AnyLimiter,
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    before: LimitCall | undefined,
-  ): MaybePromise<LimitCall | undefined> {
-    const key = keyOf(request, info);
-    return typeof key !== "string" && isPromise(key)
-      ? answerInTime("key", key)
-        .then((key) => readCost(limiter, key, request, info, shadowed, before))
-      : readCost(limiter, key, request, info, shadowed, before);
+  function readKey(asked: LimitsAsked, limiter: AnyLimiter): void | Promise<void> {
+    const key = keyOf(asked.request, asked.info);
+    return within("key", key, (key) => readCost(asked, limiter, key));
   }
 
   function readCost(
+    asked: LimitsAsked,
     limiter: AnyLimiter,
     key: string | null | undefined,
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    before: LimitCall | undefined,
-  ): MaybePromise<LimitCall | undefined> {
+  ): void | Promise<void> {
+    const { request, info, shadowed } = asked;
     const fault = faultOf(key, request, info, shadowed);
-    if (fault === "admit") return before;
-    if (fault !== undefined) {
-      return refusedCall(request, info, shadowed, empty, limiter, fault);
-    }
+    if (fault === "admit") return;
+    if (fault !== undefined) return void (asked.refusal = fault);
     noticeFresh?.(limiter, key!);
     const units = typeof cost === "number" ? cost : cost(request, info);
-    return typeof units !== "number" && isPromise(units)
-      ? answerInTime("cost", units)
-        .then((units) => callOn(limiter, key!, units, request, info, shadowed, before))
-      : callOn(limiter, key!, units, request, info, shadowed, before);
+    return within("cost", units, (units) => addCall(asked, context, limiter, key!, units));
   }
 
-  function callOn(
-    limiter: AnyLimiter,
-    key: string,
-    units: number,
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-    before: LimitCall | undefined,
-  ): LimitCall {
-    if (before !== undefined && hasCallOn(before, limiter, key)) {
-      return withMore(before, limiter, key, units);
+  return typeof limiter === "function"
+    ? {
+      fixed: undefined,
+      read: (asked) =>
+        within(
+          chooser,
+          limiter(asked.request, asked.info),
+          (chosen) => readChosen(asked, chosen),
+        ),
     }
-    const plan = next(before === undefined ? empty : before.plan, limiter);
-    return {
-      request,
-      info,
-      shadowed,
-      refusal: undefined,
-      delays: plan.delays,
-      plan,
-      limiter,
-      bound: plan.last!.takes,
-      key,
-      argument: units,
-      before,
-    };
-  }
+    : { fixed: limiter, read: (asked) => readKey(asked, limiter) };
+}
 
-  return isChosen ? { fixed: undefined, read: choose } : {
-    fixed: limiter,
-    read: (request, info, shadowed, before) => readKey(limiter, request, info, shadowed, before),
-  };
+/** Continues with the answer of a function of the options, at once or within a time. */
+function within<Value>(
+  option: string,
+  answer: Awaitable<Value>,
+  next: (value: Value) => void | Promise<void>,
+): void | Promise<void> {
+  // Most answers are keys and costs, and looking for a `then` that is absent costs more than these tests.
+  return typeof answer !== "string" && typeof answer !== "number" && isPromise(answer)
+    ? answerInTime(option, answer).then(next)
+    : next(answer as Value);
 }
 
 /** The limiter, or the function that chooses one for each request. */
 function limiterOf(
   limit: GivenLimit,
-): AnyLimiter | ((request: unknown, info: unknown) => MaybePromise<AnyLimiter | "unlimited">) {
+): AnyLimiter | ((request: unknown, info: unknown) => Awaitable<AnyLimiter | "unlimited">) {
   if (limit.policy !== undefined) return policyLimiter(limit);
   return limit.limit === undefined ? limit.limiter! : limiterByNumbers(limit);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import type { Clock } from "../../../core/clock.ts";
 import {
   type AsyncLimiter,
@@ -27,6 +28,11 @@ import { checkNumbers } from "./check_numbers.ts";
 /** A limiter on a store of either kind. */
 export type AnyLimiter = Limiter | AsyncLimiter;
 
+/** Whether a value was made by `limiter(...)`, of this copy of the package. */
+export function isLimiter(value: unknown): value is AnyLimiter {
+  return typeof value === "object" && value !== null && internalsOf(value) !== undefined;
+}
+
 /** Whether requests may hold permits. A limiter that is chosen for each request might give them. */
 export function mayHold(
   { limiter, policy, limits = [] }: {
@@ -36,7 +42,7 @@ export function mayHold(
   },
 ): boolean {
   if (typeof limiter === "function" || policy !== undefined || limits.some(mayHold)) return true;
-  return limiter !== undefined && internalsOf(limiter as AnyLimiter)?.permits.ask !== undefined;
+  return limiter !== undefined && holdsPermits((limiter as AnyLimiter).algorithm);
 }
 
 /** A value, or a promise of it. */
@@ -115,9 +121,8 @@ export interface SeveralLimits<Request, Info = undefined>
   extends Without<"burst" | "limit" | "limiter" | "period" | "policy" | keyof KeptUse> {
   /**
    * Up to 16 limits, such as one for an address and one for a user. Either all are charged or none
-   * is. Limits that share a store and a clock are charged at one instant. With several stores, the
-   * limits are looked at first, and units are given back if a store refuses after all. An entry
-   * without `key` or `cost` uses the `key` or `cost` next to `limits`.
+   * is, at one instant, so they share one store and one clock. An entry without `key` or `cost` uses
+   * the `key` or `cost` next to `limits`.
    */
   readonly limits: readonly RequestLimit<Request, Info>[];
 }
@@ -210,11 +215,10 @@ function requireLimit(action: string, options: GivenLimit): void {
   }
   if (limit === undefined) refuseBeside(action, options, WITH_LIMIT, "limit");
   if (limit !== undefined || policy !== undefined) return;
-  if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
-    const lacks = typeof limiter === "object" && limiter !== null ? ": consume is missing" : "";
+  if (typeof limiter !== "function" && !isLimiter(limiter)) {
     const rule = limiter === undefined
       ? 'it needs a limit, such as { limit: 100, period: "1m" }'
-      : `it needs a limiter, such as limiter(...)${lacks}`;
+      : "limiter must be made by limiter(...) of this copy of the package";
     throw typeError(action, rule, limiter);
   }
   refuseBeside(action, options, WITH_STORE, "limit, to policy, or to the limiter");

@@ -7,8 +7,8 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
-import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
-import type { AnyLimiter, LimitByPolicy } from "./limit_options.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
+import type { AnyLimiter, Awaitable, LimitByPolicy } from "./limit_options.ts";
 import { limiterMaker, type MakerOptions } from "./limiter_maker.ts";
 
 /** The most limiters that are kept. */
@@ -22,7 +22,7 @@ const MAX_LIMITERS = 1_000;
  */
 export function policyLimiter(
   { policy, ...others }: LimitByPolicy<unknown, unknown> & MakerOptions,
-): (request: unknown, info: unknown) => MaybePromise<AnyLimiter | "unlimited"> {
+): (request: unknown, info: unknown) => Awaitable<AnyLimiter | "unlimited"> {
   const limiterOf = limiterMaker(others, "policy");
   const limiters = new Map<string, AnyLimiter>();
 
@@ -41,5 +41,8 @@ export function policyLimiter(
     return known;
   }
 
-  return (request, info) => andThen(policy(request, info), knownLimiter);
+  return function choose(request, info) {
+    const chosen = policy(request, info);
+    return isPromise(chosen) ? chosen.then(knownLimiter) : knownLimiter(chosen);
+  };
 }

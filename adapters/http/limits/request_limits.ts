@@ -5,26 +5,21 @@
 
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { internalsOf } from "../../../core/limiter/limiter.ts";
-import { allOf, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import type { MissingKey, UnknownAddress } from "./key_faults.ts";
-import { type LimitCall, limitCallsOf } from "./limit_call.ts";
+import type { LimitsAsked } from "./limit_call.ts";
 import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
 import { type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
-import { type Answer, decisionOf, releaseOf, takeFromLimits, undoIn } from "./take_from_limits.ts";
+import { holdFromLimits, type LimitsTaken, takeFromLimits } from "./take_from_limits.ts";
 
 /** The decisions of a request's limits. */
 export interface LimitsDecided extends Decided {
-  /** Its calls on them. */
-  readonly call: LimitCall;
-  /**
-   * The answers of the limits, in order; `undefined` if a single limit answered with a decision.
-   */
-  readonly answers: readonly Answer[] | undefined;
+  readonly asked: LimitsAsked;
+  /** What the limits gave; `undefined` if a single limit answered with a decision. */
+  readonly taken: LimitsTaken | undefined;
 }
 
 /** The options of a gate's limits. */
@@ -47,7 +42,7 @@ export function requestLimits(
   options: RequestLimitsOptions,
   source: LimitsSource,
   notice: ReaderContext["notice"],
-): Decider<LimitCall, LimitsDecided> {
+): Decider<LimitsAsked, LimitsDecided> {
   const { unknownAddress, missingKey, maxDelay: longest = Infinity } = options;
   const maxDelay = readLongestWait(action, "maxDelay", longest);
   const next = nextPlan({ ...options, refunds: options.refund !== undefined });
@@ -57,108 +52,110 @@ export function requestLimits(
       limitCallReader(limit, { source, unknownAddress, missingKey, empty, next, notice })
     );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
-  const { read } = readers[0]!;
 
-  function askFrom(
-    first: number,
-    before: LimitCall | undefined,
-    request: unknown,
-    info: unknown,
-    shadowed: boolean,
-  ): MaybePromise<LimitCall | undefined> {
-    let last = before;
+  /** Reads the calls of a request on its limits, from one limit on. */
+  function readFrom(first: number, asked: LimitsAsked): void | Promise<void> {
     for (let index = first; index < readers.length; index++) {
-      const found = readers[index]!.read(request, info, shadowed, last);
-      if (!isAtHand(found) && isPromise(found)) {
-        return found.then((found) =>
-          found?.refusal === undefined ? askFrom(index + 1, found, request, info, shadowed) : found
-        );
-      }
-      if (found?.refusal !== undefined) return found;
-      last = found;
+      if (asked.refusal !== undefined) return;
+      const reading = readers[index]!.read(asked);
+      if (reading !== undefined) return reading.then(() => readFrom(index + 1, asked));
     }
-    return last;
   }
 
   return {
-    ask: readers.length === 1
-      ? (request, info, shadowed) => read(request, info, shadowed, undefined)
-      : (request, info, shadowed) => askFrom(0, undefined, request, info, shadowed),
-    take(call) {
-      const { plan, limiter, key, argument, shadowed } = call;
-      const isPlain = plan.limiters.length === 1 && !plan.holds && !plan.keeps;
-      if (!isPlain || (plan.delays && !shadowed)) {
-        const calls = limitCallsOf(call);
-        const answers = takeFromLimits(call, calls, maxDelay);
-        return isPromise(answers)
-          ? answers.then((answers) => decidedBy(call, calls, answers))
-          : decidedBy(call, calls, answers);
-      }
-      const decision = limiter.consume(key, argument);
-      return (decision as Decision).allowed === undefined && isPromise(decision)
-        ? decision.then((decision) => decidedAlone(call, decision, undefined))
-        : decidedAlone(call, decision as Decision, undefined);
+    ask(request, info, shadowed) {
+      const asked: LimitsAsked = {
+        request,
+        info,
+        shadowed,
+        refusal: undefined,
+        delays: false,
+        plan: empty,
+        calls: [],
+      };
+      const reading = readFrom(0, asked);
+      return reading === undefined ? limited(asked) : reading.then(() => limited(asked));
     },
-    chargesOf: limitCallsOf,
-    clockOf: ({ call }) => clockOf(call),
-    releaseOf: ({ call, answers }) => call.plan.holds ? releaseAll(answers!) : undefined,
-    refundOf({ answers = [] }) {
-      const undos = answers.flatMap((answer) => undoIn(answer) ?? []);
-      return undos.length < 2 ? undos[0] : () => allOf(undos.map((undo) => undo()));
+    take(asked) {
+      const { plan: { delays, holds, keeps }, calls, shadowed } = asked;
+      if (keeps || holds || (delays && !shadowed)) {
+        const taken = holdFromLimits(asked, maxDelay);
+        return isTaken(taken)
+          ? decidedBy(asked, taken)
+          : taken.then((taken) => decidedBy(asked, taken));
+      }
+      if (calls.length === 1) {
+        const { limiter, key, argument } = calls[0]!;
+        const decision = limiter.consume(key, argument);
+        return isDecision(decision)
+          ? decidedAlone(asked, decision, undefined)
+          : decision.then((decision) => decidedAlone(asked, decision, undefined));
+      }
+      const taken = takeFromLimits(asked);
+      return isTaken(taken)
+        ? decidedBy(asked, taken)
+        : taken.then((taken) => decidedBy(asked, taken));
+    },
+    chargesOf: ({ calls }) => calls,
+    clockOf: ({ asked }) => clockOf(asked),
+    releaseOf({ taken }) {
+      const permits = taken?.permits ?? [];
+      return permits.length === 0
+        ? undefined
+        : () => permits.forEach((permit) => permit.release());
+    },
+    refundOf({ taken }) {
+      const undos = taken?.undos ?? [];
+      return undos.length < 2 ? undos[0] : () => Promise.all(undos.map((undo) => undo()));
     },
   };
 }
 
-/** Makes the function that releases the permits in answers; `undefined` if they hold no permit. */
-function releaseAll(answers: readonly Answer[]): (() => void) | undefined {
-  const releases = answers.flatMap((answer) => releaseOf(answer) ?? []);
-  return releases.length === 0 ? undefined : () => releases.forEach((release) => release());
+/** A request whose calls are read; `undefined` if no limit applies to it. */
+function limited(asked: LimitsAsked): LimitsAsked | undefined {
+  return asked.calls.length === 0 && asked.refusal === undefined ? undefined : asked;
 }
 
-/**
- * Whether the call is there already, and not promised. This looks for `plan`, because looking for
- * a `then` that is absent costs much more.
- */
-function isAtHand(found: MaybePromise<LimitCall | undefined>): found is LimitCall | undefined {
-  return (found as LimitCall | undefined)?.plan !== undefined;
+// These look for a member that is there, because looking for a `then` that is absent costs much more.
+function isTaken(taken: LimitsTaken | PromiseLike<LimitsTaken>): taken is LimitsTaken {
+  return (taken as LimitsTaken).decisions !== undefined;
+}
+
+function isDecision(decision: Decision | Promise<Decision>): decision is Decision {
+  return (decision as Decision).allowed !== undefined;
 }
 
 /** The decision of a single limit. */
 function decidedAlone(
-  call: LimitCall,
+  asked: LimitsAsked,
   decision: Decision,
-  answers: readonly Answer[] | undefined,
+  taken: LimitsTaken | undefined,
 ): LimitsDecided {
-  const { plan: { policies, simple }, key } = call;
+  const { plan: { policies, simple }, calls } = asked;
   const lefts = simple && decision.source === undefined
     ? [decision]
     : flatParts(decision, policies.names.length);
-  const clock = decision.delay === 0 ? undefined : clockOf(call);
-  return { decision, key, policies, lefts, clock, refusal: undefined, call, answers };
+  const clock = decision.delay === 0 ? undefined : clockOf(asked);
+  const { key } = calls[0]!;
+  return { decision, key, policies, lefts, clock, refusal: undefined, asked, taken };
 }
 
-/** The decisions of several limits. */
-function decidedBy(
-  call: LimitCall,
-  calls: readonly LimitCall[],
-  answers: readonly Answer[],
-): LimitsDecided {
-  const { limiters, policies, capacity, together, simple } = call.plan;
-  if (answers.length === 1) return decidedAlone(call, decisionOf(answers[0]!), answers);
-  const decisions = together ? answers as readonly Decision[] : answers.map(decisionOf);
+/** The decision of several limits. */
+function decidedBy(asked: LimitsAsked, taken: LimitsTaken): LimitsDecided {
+  const { plan: { limiters, policies, capacity, simple }, calls } = asked;
+  const { decisions } = taken;
+  if (decisions.length === 1) return decidedAlone(asked, decisions[0]!, taken);
   const decision = combineDecisions(decisions, capacity);
   const lefts = simple && decision.source === undefined
     ? decisions
     : decisions.flatMap((decision, index) => flatParts(decision, limiters[index]!.policies));
   const { key } = calls[decision.allowed ? 0 : decisions.findIndex(({ allowed }) => !allowed)]!;
-  const clock = decision.delay === 0 ? undefined : clockOf(
-    calls[decisions.findIndex(({ delay }) => delay === decision.delay)]!,
-  );
-  return { decision, key, policies, lefts, clock, refusal: undefined, call, answers };
+  const clock = decision.delay === 0 ? undefined : clockOf(asked);
+  return { decision, key, policies, lefts, clock, refusal: undefined, asked, taken };
 }
 
-function clockOf({ limiter }: LimitCall): Decided["clock"] {
-  return internalsOf(limiter)?.clock;
+function clockOf({ calls }: LimitsAsked): Decided["clock"] {
+  return calls[0]!.counter.clock;
 }
 
 /**

@@ -2,15 +2,16 @@
  * Asks the rules in force for a request, to take units or to look: each rule by itself, or all or
  * none of them.
  *
- * Rules in quota mode refuse only if all of them refuse, so they cannot be charged all or none: see
- * `askQuotas`. Shadows are asked last and separately. Most requests meet one rule with one limit,
- * which is a single call on the store.
+ * Most requests are one call of the store. Others are several, one after another: rules in quota mode
+ * refuse only if all of them refuse, so each is asked by itself; shadows are asked last, and separately.
+ * If one of these calls fails, what the others took goes back.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
+import { repeatedOperation } from "../../../core/repeated_operation.ts";
 import {
   type AppliedRule,
   blockedDecision,
@@ -19,11 +20,14 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import type { Operation } from "../../../core/store.ts";
+import { type Ask, askBy, type AskFor } from "../../../core/together/ask.ts";
+import { takeAll } from "../../../core/together/take_all.ts";
+import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
+import { peek } from "../../../core/verbs/peek.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
+import { mergedUnits, type LimitUnits } from "./merged_units.ts";
+import type { RuleWay } from "./rule_ways.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
-import type { CounterUnits, KeptTaking, Taking } from "./taking.ts";
-import { TAKINGS } from "./takings.ts";
 
 /** A rule in force for a request, and its limits on the store. */
 export interface RuleInForce {
@@ -33,33 +37,47 @@ export interface RuleInForce {
 
 type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 
-/** Asks the rules in force for a request: each by itself, or all or none. */
+/** A request that may ask the store several times. */
+interface Asking {
+  readonly on: RuleStore;
+  readonly askFor: AskFor;
+  /** What the request has taken so far. */
+  readonly taken: Taken[];
+}
+
+const LOOK = askBy(peek);
+
+/**
+ * Asks the rules in force for a request: each by itself, or all or none.
+ *
+ * @param taken Receives what the request takes, if that may have to be given back.
+ */
 export function askRules(
   on: RuleStore,
   mode: ChargeMode,
   rules: readonly RuleInForce[],
-  taking: Taking,
+  way: RuleWay,
+  taken: Taken[] | undefined,
 ): MaybePromise<Verdict> {
-  requireNoPermits(rules, taking);
-  if (rules.length === 1) {
+  requireNoPermits(rules, way);
+  if (taken === undefined && rules.length === 1) {
     const { applied, verdict: bound } = rules[0]!;
-    const verdict = askOne(on, applied, bound, taking);
+    const verdict = askOne(on, applied, bound, way);
     if (verdict !== undefined) return verdict;
   }
-  if (mode === "each") return andThen(askEach(on, rules, taking), verdictOf);
-  if (areAllAlike(rules)) return andThen(askTogether(on, rules, taking), verdictOf);
-  const shadowed = rules.some(({ applied }) => applied.rule.shadow);
-  const enforced = shadowed ? rules.filter(({ applied }) => !applied.rule.shadow) : rules;
-  return andThen(askEnforced(on, enforced, taking), (verdicts) => {
-    if (!shadowed) return verdictOf(verdicts);
-    // Shadows report the decision that they would have made, and then take units.
-    const shadowTaking = verdictOf(verdicts).allowed ? taking : TAKINGS.peek;
-    const shadows = rules.filter(({ applied }) => applied.rule.shadow);
-    return andThen(
-      askEach(on, shadows, shadowTaking),
-      (more) => verdictOf(inOrder(rules, [...verdicts, ...more])),
-    );
-  });
+  const isOneCall = mode !== "each" && areAllAlike(rules);
+  if (isOneCall && taken === undefined && on.store.slotOf === undefined) {
+    const verdicts = askTogether({ on, askFor: way.ask, taken: [] }, rules, false);
+    return isPromise(verdicts) ? verdicts.then(verdictOf) : verdictOf(verdicts);
+  }
+  const asking: Asking = { on, askFor: way.askBackably(), taken: taken ?? [] };
+  const verdicts = orGiveBack(asking.taken, () =>
+    isOneCall
+      ? askTogether(asking, rules)
+      : mode === "each"
+      ? askEach(asking, rules)
+      : askByKind(asking, rules, way));
+  return andThen(verdicts, verdictOf);
 }
 
 /** Whether all rules are enforced and have limits, which is the usual case. */
@@ -78,10 +96,10 @@ export function askOne(
   on: RuleStore,
   applied: AppliedRule,
   verdict: BoundVerdict,
-  { verb }: Taking,
+  { verb }: RuleWay,
 ): MaybePromise<Verdict> | undefined {
   if (verb === undefined || verdict.limits.length !== 1 || verdict.permits) return undefined;
-  const bound = verdict.limits[0]!.family().bind(verb);
+  const bound = verdict.limits[0]!.family.bind(verb);
   const answer = bound.call(applied.key, applied.cost, on.now());
   return isPromise(answer)
     ? answer.then((decision) => verdictOf([ruleVerdictOf(applied, verdict, decision)]))
@@ -98,13 +116,27 @@ export function overriding(
   return boundVerdict("limited", [bindLimit(on, domain, limit, [])]);
 }
 
+/** Asks rules of several kinds: shadows last. They report the decision that they would have made. */
+function askByKind(asking: Asking, rules: readonly RuleInForce[], way: RuleWay): Verdicts {
+  const shadows = rules.filter(({ applied }) => applied.rule.shadow);
+  const enforced = rules.filter(({ applied }) => !applied.rule.shadow);
+  return andThen(askEnforced(asking, enforced, way), (verdicts) => {
+    const isAdmitted = verdictOf(verdicts).allowed;
+    return andThen(
+      askEach(isAdmitted ? asking : looking(asking), shadows),
+      (more) => inOrder(rules, [...verdicts, ...more]),
+    );
+  });
+}
+
+/** The same rules, looked at. */
+function looking(asking: Asking): Asking {
+  return { ...asking, askFor: LOOK };
+}
+
 /** Asks enforced rules, all or none. If there are several quotas, at least one must admit. */
-function askEnforced(
-  on: RuleStore,
-  rules: readonly RuleInForce[],
-  taking: Taking,
-): Verdicts {
-  if (taking.kept === undefined) return askTogether(on, rules, taking);
+function askEnforced(asking: Asking, rules: readonly RuleInForce[], way: RuleWay): Verdicts {
+  if (!way.refuses) return askTogether(asking, rules);
   let [quotas, isBlocked, isQuotaBlocked] = [0, false, false];
   for (const { applied, verdict } of rules) {
     const { cost, rule } = applied;
@@ -115,17 +147,9 @@ function askEnforced(
   }
   // A single quota refuses like any other rule.
   const refuses = isBlocked || (quotas === 1 && isQuotaBlocked);
-  if (refuses || quotas < 2) return askTogether(on, rules, refuses ? TAKINGS.peek : taking);
+  if (refuses || quotas < 2) return askTogether(refuses ? looking(asking) : asking, rules);
   const isQuota = ({ applied }: RuleInForce) => applied.rule.quota;
-  return andThen(
-    askQuotas(
-      on,
-      rules.filter((rule) => !isQuota(rule)),
-      rules.filter(isQuota),
-      taking.kept(),
-    ),
-    (verdicts) => inOrder(rules, verdicts),
-  );
+  return askQuotas(asking, rules.filter((rule) => !isQuota(rule)), rules.filter(isQuota));
 }
 
 /**
@@ -134,50 +158,76 @@ function askEnforced(
  * nevertheless refuse after a quota was charged, the quota gets its units back.
  */
 function askQuotas(
-  on: RuleStore,
+  asking: Asking,
   others: readonly RuleInForce[],
   quotas: readonly RuleInForce[],
-  taking: KeptTaking,
 ): Verdicts {
   const isAllowed = ({ allowed }: RuleVerdict) => allowed;
-  return andThen(askTogether(on, others, TAKINGS.peek), (looked) => {
-    const free = looked.every(isAllowed);
-    return andThen(askEach(on, quotas, free ? taking : TAKINGS.peek), (verdicts): Verdicts => {
-      if (!free || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
-      return andThen(askTogether(on, others, taking), (taken): Verdicts => {
-        const all = [...taken, ...verdicts];
-        if (taken.every(isAllowed)) return all;
-        const charged = quotas.filter((_, index) => verdicts[index]!.allowed);
-        return andThen(askEach(on, charged, taking.undo), () => all);
+  return andThen(askTogether(looking(asking), others), (looked) => {
+    const isFree = looked.every(isAllowed);
+    return andThen(askEach(isFree ? asking : looking(asking), quotas), (verdicts): Verdicts => {
+      if (!isFree || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
+      return andThen(askTogether(asking, others), (given): Verdicts => {
+        const all = [...given, ...verdicts];
+        return given.every(isAllowed) ? all : andThen(giveBack(asking.taken), () => all);
       });
     });
   });
 }
 
-/** Asks the limits of several rules, each rule by itself. */
-function askEach(
-  on: RuleStore,
-  rules: readonly RuleInForce[],
-  taking: Taking,
-): Verdicts {
-  const verdicts = rules.map((each) => askTogether(on, [each], taking));
-  return andThen(allOf(verdicts), (all) => all.flat());
+/** Asks the limits of several rules, each rule by itself. All calls have ended when it answers. */
+function askEach(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
+  const failures: unknown[] = [];
+  const verdicts = rules.map((rule) =>
+    orElse<readonly RuleVerdict[]>(() => askTogether(asking, [rule]), (error) => {
+      failures.push(error);
+      return [];
+    })
+  );
+  return andThen(allOf(verdicts), (all) => {
+    if (failures.length > 0) throw failures[0];
+    return all.flat();
+  });
 }
 
-/** Asks the limits of several rules, all or none. */
+/**
+ * Asks the limits of several rules, all or none. A limit that is listed twice for a key is asked once,
+ * for the sum of its units.
+ *
+ * @param keeps Whether what it takes may have to be given back.
+ */
 function askTogether(
-  on: RuleStore,
+  { on: { store, now }, askFor, taken }: Asking,
   rules: readonly RuleInForce[],
-  taking: Taking,
+  keeps: boolean = true,
 ): Verdicts {
-  const counters: CounterUnits[] = [];
-  for (const { applied: { key, cost: units }, verdict } of rules) {
-    for (const limit of verdict.limits) counters.push({ family: limit.family(), key, units });
+  const given: Ask[] = [];
+  for (const { applied: { key, cost }, verdict: { limits } } of rules) {
+    for (let index = 0; index < limits.length; index++) given.push(askFor(limits[index]!, key, cost));
   }
-  const decisions = counters.length === 0 ? [] : askCounters(on, counters, taking);
-  return isPromise(decisions)
-    ? decisions.then((all) => verdictsOf(rules, all))
-    : verdictsOf(rules, decisions);
+  if (given.length === 0) return verdictsOf(rules, []);
+  const merged = repeatedOperation(given) === undefined ? undefined : mergedUnits(unitsOf(rules));
+  const asks = merged?.units.map(({ limit, key, units }) => askFor(limit, key, units)) ?? given;
+  const { maxOperations: most = Infinity } = store;
+  if (asks.length > most) throw tooManyLimits(most, asks.length);
+  const answers = takeAll(store, asks, now());
+  return Array.isArray(answers) ? answered(answers) : (answers as Promise<unknown[]>).then(answered);
+
+  function answered(answers: readonly unknown[]): readonly RuleVerdict[] {
+    if (!keeps && merged === undefined) return verdictsOf(rules, answers as readonly Decision[]);
+    const decisions = asks.map(({ bound: { verb } }, index) => verb.decisionOf(answers[index]));
+    if (keeps && decisions.every(({ allowed }) => allowed)) {
+      asks.forEach((ask, index) => taken.push(takenBy(ask, answers[index])));
+    }
+    return verdictsOf(rules, merged?.places.map((place) => decisions[place]!) ?? decisions);
+  }
+}
+
+/** The units of each limit of the rules, in order. */
+function unitsOf(rules: readonly RuleInForce[]): readonly LimitUnits[] {
+  return rules.flatMap(({ applied: { key, cost: units }, verdict: { limits } }) =>
+    limits.map((limit) => ({ limit, key, units }))
+  );
 }
 
 /** The verdict of each rule, made from the decisions of all limits in order. */
@@ -200,82 +250,8 @@ function verdictsOf(
   return verdicts;
 }
 
-/**
- * Asks counters, all or none. A counter that is listed twice is asked once, for the sum of its
- * units.
- */
-function askCounters(
-  { store, now }: RuleStore,
-  counters: readonly CounterUnits[],
-  taking: Taking,
-): MaybePromise<readonly Decision[]> {
-  const merged = hasTwins(counters) ? mergeTwins(counters) : undefined;
-  const wanted = merged?.wanted ?? counters;
-  const { maxOperations: most = Infinity } = store;
-  if (wanted.length > most) throw tooManyLimits(most, wanted.length);
-  const operations: Operation[] = [];
-  for (const counter of wanted) operations.push(taking.operation(counter));
-  const answers: MaybePromise<readonly unknown[]> = store.run(operations, now());
-  const isPlain = merged === undefined && taking.verb !== undefined;
-  if (isPlain && !isPromise(answers)) return answers as readonly Decision[];
-  return andThen(answers, (all) => {
-    const decisions = taking.decisionOf === undefined
-      ? all as readonly Decision[]
-      : all.map(taking.decisionOf);
-    if (taking.took !== undefined && decisions.every(({ allowed }) => allowed)) {
-      taking.took(wanted, all);
-    }
-    return merged?.places.map((place) => decisions[place]!) ?? decisions;
-  });
-}
-
-/**
- * The distinct counters, and the index among them of each given counter. Duplicates arise because
- * the limit of a descriptor may be the same as a rule's.
- */
-function mergeTwins(counters: readonly CounterUnits[]) {
-  const wanted: CounterUnits[] = [];
-  const places = counters.map((counter) => {
-    const twin = wanted.findIndex((each) => isSameCounter(each, counter));
-    if (twin === -1) return wanted.push(counter) - 1;
-    wanted[twin] = merged(wanted[twin]!, counter);
-    return twin;
-  });
-  return { wanted, places };
-}
-
-/** For up to this many counters, comparing each pair is faster than making text for them. */
-const FEW = 8;
-
-function hasTwins(counters: readonly CounterUnits[]): boolean {
-  if (counters.length > FEW) {
-    const names = new Set(counters.map(({ family, key }) => family.nameOf(key)));
-    return names.size < counters.length;
-  }
-  for (let index = 1; index < counters.length; index++) {
-    for (let before = 0; before < index; before++) {
-      if (isSameCounter(counters[index]!, counters[before]!)) return true;
-    }
-  }
-  return false;
-}
-
-function isSameCounter(one: CounterUnits, other: CounterUnits): boolean {
-  if (one.key !== other.key) return false;
-  const { prefix, algorithm } = one.family.spec;
-  const { prefix: otherPrefix, algorithm: otherAlgorithm } = other.family.spec;
-  return prefix === otherPrefix && algorithm.id === otherAlgorithm.id;
-}
-
-/** Two entries for one counter as one entry, with the sum of their units. */
-function merged(one: CounterUnits, other: CounterUnits): CounterUnits {
-  const units = Math.min(one.units + other.units, Number.MAX_SAFE_INTEGER);
-  const { older } = one.family.spec;
-  return { ...(older.length > 0 ? one : other), units };
-}
-
 /** Throws if a call would take permits that it cannot give back. */
-function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: Taking): void {
+function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: RuleWay): void {
   if (onPermits) return;
   for (const { applied, verdict } of rules) {
     if (verdict.permits) throw permitsNeeded(applied.rule.label);

@@ -12,7 +12,8 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
 import type { Domain, RuleKind } from "../../../core/rules/rules.ts";
-import type { Family, OlderOptions, Store, StoreBase } from "../../../core/store.ts";
+import type { OlderOptions, Store, StoreBase } from "../../../core/store.ts";
+import type { Counter } from "../../../core/together/ask.ts";
 
 /** The store of the rules' counters, and its time. */
 export interface RuleStore {
@@ -25,14 +26,12 @@ export interface RuleStore {
   readonly now: () => number | undefined;
 }
 
-/** A limit on a store. */
-export interface BoundLimit {
+/**
+ * A limit on a store. Its family has the earlier versions from which keys take over, as long as such a
+ * version may hold use.
+ */
+export interface BoundLimit extends Counter {
   readonly algorithm: Algorithm;
-  /**
-   * The limit's keys, with the earlier versions from which they take over as long as such a version
-   * may hold use.
-   */
-  family(): Family;
   /** The versions that this limit replaced, the newest first. */
   readonly older: readonly OlderLimit[];
 }
@@ -107,7 +106,7 @@ export function bindLimits(
  * @throws {RangeError} If the store cannot hold its states.
  */
 export function bindLimit(
-  { store, prefix, instant }: RuleStore,
+  { store, prefix, instant, now }: RuleStore,
   domain: string,
   algorithm: Algorithm,
   older: readonly OlderLimit[],
@@ -116,17 +115,19 @@ export function bindLimit(
     (store as StoreBase).open({ prefix: `${prefix}/${domain}`, algorithm, older });
   let family = open(older);
   let changesUntil = Math.max(-Infinity, ...older.map(({ until }) => until));
-  return {
+  const limit: BoundLimit = {
     algorithm,
     older,
-    family() {
+    get family() {
       if (changesUntil > -Infinity && changesUntil <= instant()) {
         family = open([]);
         changesUntil = -Infinity;
       }
       return family;
     },
+    call: (verb, key, argument) => limit.family.bind(verb).call(key, argument, now()),
   };
+  return limit;
 }
 
 /** The longest that a key can hold use. */

@@ -15,14 +15,14 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
+import type { Taken } from "../../../core/together/taken.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
 import { askOne, askRules, overriding, type RuleInForce } from "./ask_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
-import type { Taking } from "./taking.ts";
-import { type RuleAction, TAKINGS } from "./takings.ts";
+import { RULE_WAYS, type RuleAction, type RuleWay } from "./rule_ways.ts";
 
 /** The parts by which an engine decides. */
 export interface RuleDecider {
@@ -43,57 +43,69 @@ export function decideRequest(
 ): MaybePromise<Verdict> {
   checkRuleRequest(request);
   const charges = action === "consume" && request.charge === true;
-  const verdict = verdictOn(decider, request, TAKINGS[charges ? "charge" : action]);
+  const verdict = verdictOn(decider, request, RULE_WAYS[charges ? "charge" : action]);
   const refuses = request.refuseDebt === true && action !== "refund";
   return refuses ? andThen(verdict, refusingDebt) : verdict;
 }
 
-/** Decides a request by the rules that hold now. */
+/**
+ * Decides a request by the rules that hold now.
+ *
+ * @param taken Receives what the request takes, if that may have to be given back.
+ */
 export function verdictOn(
   decider: RuleDecider,
   { domain: name, descriptors, cost = 1 }: RuleRequest,
-  taking: Taking,
+  way: RuleWay,
+  taken?: Taken[],
 ): MaybePromise<Verdict> {
   const { on, bound } = decider;
   const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
   if (descriptors.length > 1) {
-    return askAll(decider, domain, matchRules(domain, descriptors, cost), taking);
+    return askAll(decider, domain, matchRules(domain, descriptors, cost), way, taken);
   }
   const applied = matchRule(domain, descriptors[0]!, 0, cost);
   if (applied === undefined) return NO_RULE_VERDICT;
   const { rule, limit } = applied;
   const isOwn = limit === undefined && (rule.lookup === undefined || decider.keys === undefined);
-  const verdict = isOwn ? askOne(on, applied, boundRule(on, bound, rule), taking) : undefined;
-  return verdict ?? askAll(decider, domain, [applied], taking);
+  const verdict = isOwn ? askOne(on, applied, boundRule(on, bound, rule), way) : undefined;
+  return verdict ?? askAll(decider, domain, [applied], way, taken);
 }
 
 function askAll(
   decider: RuleDecider,
   domain: Domain,
   applied: readonly AppliedRule[],
-  taking: Taking,
+  way: RuleWay,
+  taken: Taken[] | undefined,
 ): MaybePromise<Verdict> {
   if (applied.length === 0) return NO_RULE_VERDICT;
   const rules = rulesInForce(decider, domain, applied);
   return isPromise(rules)
-    ? rules.then((known) => askRules(decider.on, domain.charge, known, taking))
-    : askRules(decider.on, domain.charge, rules, taking);
+    ? rules.then((known) => askRules(decider.on, domain.charge, known, way, taken))
+    : askRules(decider.on, domain.charge, rules, way, taken);
+}
+
+/** The rules in force for a request, whose limits are asked for no units. */
+export async function rulesOf(
+  decider: RuleDecider,
+  { domain: name, descriptors }: RuleRequest,
+  cost: number = 0,
+): Promise<readonly RuleInForce[]> {
+  const domain = decider.bound.set.domains.get(name);
+  if (domain === undefined) return [];
+  return await rulesInForce(decider, domain, matchRules(domain, descriptors, cost));
 }
 
 /** Forgets the counters of a request; answers how many. */
-export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybePromise<number> {
-  const { bound } = decider;
+export async function resetRequest(decider: RuleDecider, request: RuleRequest): Promise<number> {
   checkRuleRequest(request);
-  const domain = bound.set.domains.get(request.domain);
-  if (domain === undefined) return 0;
-  const applied = matchRules(domain, request.descriptors, 0);
-  return andThen(rulesInForce(decider, domain, applied), (rules) => {
-    const deleted = rules.flatMap(({ applied, verdict }) =>
-      verdict.limits.map((limit) => limit.family().delete(applied.key))
-    );
-    return andThen(allOf<void>(deleted), () => deleted.length);
-  });
+  const deleted = (await rulesOf(decider, request)).flatMap(({ applied, verdict }) =>
+    verdict.limits.map(({ family }) => family.delete(applied.key))
+  );
+  await Promise.all(deleted);
+  return deleted.length;
 }
 
 /**
@@ -102,29 +114,23 @@ export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybeP
  *
  * @param duration Whole milliseconds; 0 ends blocks.
  */
-export function blockRequest(
+export async function blockRequest(
   decider: RuleDecider,
   request: RuleRequest,
   duration: number,
-): MaybePromise<number> {
-  const { bound, on } = decider;
+): Promise<number> {
   checkRuleRequest(request);
-  const domain = bound.set.domains.get(request.domain);
-  if (domain === undefined) return 0;
   const verb = duration === 0 ? unblock : block;
-  const applied = matchRules(domain, request.descriptors, 0);
-  return andThen(rulesInForce(decider, domain, applied), (rules) => {
-    const blocked = rules.flatMap(({ applied, verdict }) =>
-      verdict.limits.filter(({ algorithm }) => isBlockable(algorithm)).map((limit) =>
-        limit.family().bind(verb).call(applied.key, duration, on.now())
-      )
-    );
-    return andThen(allOf<Decision>(blocked), () => blocked.length);
-  });
+  const blocked = (await rulesOf(decider, request)).flatMap(({ applied, verdict }) =>
+    verdict.limits.filter(({ algorithm }) => isBlockable(algorithm))
+      .map((limit) => limit.call(verb, applied.key, duration))
+  );
+  await Promise.all(blocked);
+  return blocked.length;
 }
 
 /** The limits that decide for each rule. */
-export function rulesInForce(
+function rulesInForce(
   decider: RuleDecider,
   domain: Domain,
   all: readonly AppliedRule[],

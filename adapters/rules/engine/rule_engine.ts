@@ -12,7 +12,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Rule, Verdict } from "../../../core/rules/rules.ts";
-import type { Store } from "../../../core/store.ts";
+import type { Answered, Store, StoreMode, SyncStore } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { warnOfProcesses } from "../../../stores/memory/warn_of_processes.ts";
 import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
@@ -36,7 +36,7 @@ import type {
   RuleReservation,
   RuleSettlement,
 } from "./rule_receipt.ts";
-import type { RuleRequest } from "./rule_request.ts";
+import { givenAs, type RuleRequest } from "./rule_request.ts";
 import { releaseRequest, renewRequest, settleRequest } from "./settle_request.ts";
 
 /** The options of `ruleEngine`. */
@@ -61,18 +61,23 @@ export interface RuleEngineOptions {
   readonly onVerdict?: ((verdict: Verdict, request: RuleRequest) => void) | undefined;
 }
 
-/** The methods of a rule engine. All of them answer at once if the store does. */
-export interface RuleEngine {
+/**
+ * The methods of a rule engine. A malformed request, permit or receipt is a `TypeError` or `RangeError`
+ * by the name `MalformedRequestError`: its caller's fault, whatever the store does.
+ *
+ * @typeParam Mode Whether `consume`, `peek` and `refund` answer at once. The others answer by promises.
+ */
+export interface RuleEngine<Mode extends StoreMode = StoreMode> {
   /** The configuration that holds now. */
   readonly rules: RuleSet;
   /** The store. */
   readonly store: Store;
-  /** Decides, and takes. @throws {TypeError} If the request is malformed. */
-  consume(request: RuleRequest): Verdict | Promise<Verdict>;
+  /** Decides, and takes. */
+  consume(request: RuleRequest): Answered<Mode, Verdict>;
   /** The answer that `consume` would give; changes nothing. */
-  peek(request: RuleRequest): Verdict | Promise<Verdict>;
+  peek(request: RuleRequest): Answered<Mode, Verdict>;
   /** Gives the units of a request back, to every rule in force for it. */
-  refund(request: RuleRequest): Verdict | Promise<Verdict>;
+  refund(request: RuleRequest): Answered<Mode, Verdict>;
   /**
    * Holds the permits of a request under its rules with `concurrency`, and consumes units of its
    * other limits: all together, or nothing if it is refused. The caller must renew the permits.
@@ -80,45 +85,52 @@ export interface RuleEngine {
    * @param id A whole number from 1 to 2^53 - 1; repeating a call with the same id holds the
    * permits once. Random unless given.
    */
-  hold(request: RuleRequest, id?: number): RuleHold | Promise<RuleHold>;
+  hold(request: RuleRequest, id?: number): Promise<RuleHold>;
   /**
    * Renews permits for another time to live; answers whether all are held. An expired permit is
    * never renewed.
    */
-  renew(permit: RulePermit): boolean | Promise<boolean>;
+  renew(permit: RulePermit): Promise<boolean>;
   /**
    * Takes as `consume` does, and returns a receipt with which these units are settled later. It
    * also holds the permits of the request. If the request is refused, nothing is taken, not even
    * where each rule is charged by itself.
    *
-   * @throws {TypeError} If a limit of its rules is not `reservable: true`.
+   * @throws {TypeError} By the name `MalformedRequestError`: if a limit of its rules is not
+   * `reservable: true`.
    */
-  reserve(request: RuleRequest): RuleReservation | Promise<RuleReservation>;
+  reserve(request: RuleRequest): Promise<RuleReservation>;
   /**
    * Settles a receipt as if the request had cost `actual`, at most once, and releases its permits.
    * Descriptors with a cost of their own keep that cost.
    *
    * @param actual Units that were used, or a list with one number for each descriptor; `undefined`
    * in the list keeps that descriptor's cost.
-   * @throws {TypeError} If it is not a receipt.
-   * @throws {RangeError} If `actual` is not an integer of at least 0.
    */
-  settle(receipt: RuleReceipt, actual: ActualCost): RuleSettlement | Promise<RuleSettlement>;
+  settle(receipt: RuleReceipt, actual: ActualCost): Promise<RuleSettlement>;
   /** Releases permits, or gives back all units of a receipt. */
-  release(held: RulePermit | RuleReceipt): RuleSettlement | Promise<RuleSettlement>;
+  release(held: RulePermit | RuleReceipt): Promise<RuleSettlement>;
   /** Forgets the counters of a request; answers how many. */
-  reset(request: RuleRequest): number | Promise<number>;
+  reset(request: RuleRequest): Promise<number>;
   /**
    * Blocks the counters of a request for a time, in limits that are `blockable`. Other limits of
    * its rules are left alone. Answers how many counters were blocked.
    */
-  block(request: RuleRequest, duration: Period): number | Promise<number>;
+  block(request: RuleRequest, duration: Period): Promise<number>;
   /** Ends the blocks of a request's counters; answers how many counters it unblocked. */
-  unblock(request: RuleRequest): number | Promise<number>;
+  unblock(request: RuleRequest): Promise<number>;
   /** Replaces the configuration for all later calls. */
   replace(rules: RuleSet): void;
   /** Looks up the individual limits of keys anew. */
   forgetLookups(): void;
+}
+
+/** The options of an engine that answers at once: nothing is looked up, and the store answers at once. */
+export interface SyncRuleEngineOptions extends RuleEngineOptions {
+  /** Where use is kept; default a memory store of its own. */
+  readonly store?: SyncStore | undefined;
+  /** Limits of keys are not looked up. */
+  readonly lookup?: undefined;
 }
 
 /**
@@ -132,7 +144,7 @@ export interface RuleEngine {
  *
  * @example A user and an address, charged together
  * ```ts
- * import { ruleEngine, type Verdict } from "tidegate/rules";
+ * import { ruleEngine } from "tidegate/rules";
  * import assert from "node:assert/strict";
  *
  * const engine = ruleEngine({
@@ -149,13 +161,15 @@ export interface RuleEngine {
  *   descriptors: [{ entries: [["user", "42"]] }, { entries: [["address", "192.0.2.7"]] }],
  * } as const;
  *
- * // The memory store answers at once.
- * assert.equal((engine.consume(request) as Verdict).allowed, true);
- * const refused = engine.consume(request) as Verdict;
+ * assert.equal(engine.consume(request).allowed, true);
+ * const refused = engine.consume(request);
  * assert.deepEqual(refused.rules.map(({ allowed }) => allowed), [true, false]);
  * assert.equal(refused.rules[0]?.decision?.remaining, 4); // not charged
  * ```
  */
+export function ruleEngine(options?: SyncRuleEngineOptions): RuleEngine<"sync">;
+/** The same on a store of either kind, or with limits that are looked up. */
+export function ruleEngine(options: RuleEngineOptions): RuleEngine;
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   checkOptions<RuleEngineOptions>("create ruleEngine", options, {
     rules: true,
@@ -192,15 +206,14 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     : (verdict: MaybePromise<Verdict>) => verdict;
 
   /** An answer whose verdict is shown and reported. */
-  function held<Answer extends RuleHold | RuleReservation | ConsumedRequest>(
+  async function held<Answer extends RuleHold | RuleReservation | ConsumedRequest>(
     request: RuleRequest,
-    answered: MaybePromise<Answer>,
-  ): MaybePromise<Answer> {
-    return andThen(answered, (answer) => {
-      const verdict = decider.shadow ? shadow(answer.verdict) : answer.verdict;
-      report?.(verdict, request);
-      return { ...answer, verdict };
-    });
+    answered: Promise<Answer>,
+  ): Promise<Answer> {
+    const answer = await answered;
+    const verdict = decider.shadow ? shadow(answer.verdict) : answer.verdict;
+    report?.(verdict, request);
+    return { ...answer, verdict };
   }
 
   const made: RuleEngine = {
@@ -218,22 +231,20 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     },
     peek: (request) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
     refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
-    hold(request, id) {
-      if (id !== undefined) checkInteger("hold", "id", id, 1);
-      return atOnceOrLater(held(request, holdRequest(decider, request, id)));
+    async hold(request, id) {
+      if (id !== undefined) givenAs(() => checkInteger("hold", "id", id, 1));
+      return await held(request, holdRequest(decider, request, id));
     },
-    renew: (permit) => atOnceOrLater(renewRequest(decider, permit)),
-    reserve(request) {
-      return atOnceOrLater(held(request, reserveRequest(decider, request)));
+    renew: (permit) => renewRequest(decider, permit),
+    reserve: (request) => held(request, reserveRequest(decider, request)),
+    settle: async (receipt, actual) => await settleRequest(decider, receipt, actual),
+    release: async (held) => await releaseRequest(decider, held),
+    reset: (request) => resetRequest(decider, request),
+    async block(request, duration) {
+      const milliseconds = givenAs(() => readPeriod("block a request", "duration", duration));
+      return await blockRequest(decider, request, milliseconds);
     },
-    settle: (receipt, actual) => atOnceOrLater(settleRequest(decider, receipt, actual)),
-    release: (held) => atOnceOrLater(releaseRequest(decider, held)),
-    reset: (request) => atOnceOrLater(resetRequest(decider, request)),
-    block: (request, duration) =>
-      atOnceOrLater(
-        blockRequest(decider, request, readPeriod("block a request", "duration", duration)),
-      ),
-    unblock: (request) => atOnceOrLater(blockRequest(decider, request, 0)),
+    unblock: (request) => blockRequest(decider, request, 0),
     replace(rules): void {
       decider.bound = bindRules(on, rules, decider.bound);
     },
@@ -245,7 +256,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   return made;
 }
 
-const undoable = new WeakMap<RuleEngine, (request: RuleRequest) => MaybePromise<ConsumedRequest>>();
+const undoable = new WeakMap<RuleEngine, (request: RuleRequest) => Promise<ConsumedRequest>>();
 
 /**
  * Consumes units of an engine's counters in a way that lets them be given back when the request has
@@ -254,7 +265,7 @@ const undoable = new WeakMap<RuleEngine, (request: RuleRequest) => MaybePromise<
 export function consumeUndoable(
   engine: RuleEngine,
   request: RuleRequest,
-): MaybePromise<ConsumedRequest> {
+): Promise<ConsumedRequest> {
   return undoable.get(engine)!(request);
 }
 

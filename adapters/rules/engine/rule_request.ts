@@ -2,7 +2,7 @@
  * The request that a rule engine decides on, and the error for a malformed request.
  */
 
-import { checkCost, errorMessage } from "../../../core/options/checks.ts";
+import { checkCost, errorMessage, typeError } from "../../../core/options/checks.ts";
 import type { Descriptor } from "../../../core/rules/rules.ts";
 
 /** A request to a rule engine. */
@@ -26,24 +26,51 @@ export interface RuleRequest {
 }
 
 const TOO_MANY_LIMITS = "TooManyLimitsError";
+const MALFORMED = "MalformedRequestError";
+
+/** The error of a request, permit or receipt of which no rules can decide: its caller's fault. */
+export function malformedRequest(action: string, rule: string, current: unknown): TypeError {
+  return Object.assign(typeError(action, rule, current), { name: MALFORMED });
+}
+
+/**
+ * The value of a check of what a caller gave. An error keeps its class, `TypeError` or `RangeError`, and
+ * is known by its name, so that errors of another copy of this package count, and from another thread.
+ */
+export function givenAs<Value>(check: () => Value): Value {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    throw Object.assign(error, { name: MALFORMED });
+  }
+}
+
+/** Whether an error is of a malformed request. */
+export function isMalformedRequest(error: unknown): error is Error {
+  return error instanceof Error && error.name === MALFORMED;
+}
 
 /**
  * Requires a well-formed request, so that a bad request changes nothing.
  *
- * @throws {TypeError} If there is no descriptor, or a descriptor without entries.
- * @throws {RangeError} If a cost is not an integer of at least 0.
+ * @throws {TypeError} By the name `MalformedRequestError`: if there is no descriptor, or a descriptor
+ * without entries.
+ * @throws {RangeError} By the same name: if a cost is not an integer of at least 0.
  */
-export function checkRuleRequest({ descriptors, cost }: RuleRequest): void {
+export function checkRuleRequest(request: RuleRequest): void {
+  givenAs(() => checkDescriptors(request));
+}
+
+function checkDescriptors({ descriptors, cost }: RuleRequest): void {
   if (!Array.isArray(descriptors) || descriptors.length === 0) {
-    const rule = "a request must have at least one descriptor";
-    throw new TypeError(errorMessage("decide", rule, descriptors));
+    throw typeError("decide", "a request must have at least one descriptor", descriptors);
   }
   if (cost !== undefined) checkCost("decide", cost, 0);
   for (let index = 0; index < descriptors.length; index++) {
     const { entries, cost: own } = descriptors[index] as Descriptor;
     if (!Array.isArray(entries) || entries.length === 0) {
-      const rule = "a descriptor must have at least one entry";
-      throw new TypeError(errorMessage("decide", rule, entries));
+      throw typeError("decide", "a descriptor must have at least one entry", entries);
     }
     if (own !== undefined) checkCost("decide", own, 0);
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "../../../core/clock.ts";
-import { andThen, isPromise } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, checkText, typeError } from "../../../core/options/checks.ts";
 import type { Descriptor, Verdict } from "../../../core/rules/rules.ts";
 import type { Store } from "../../../core/store.ts";
@@ -15,6 +15,7 @@ import {
   ruleEngine,
   type RuleEngineOptions,
 } from "../engine/rule_engine.ts";
+import type { RuleRequest } from "../engine/rule_request.ts";
 import type { RuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 import { fileSource } from "../sources/file_source.ts";
@@ -161,20 +162,19 @@ function rulesOf(
       const descriptors = [...described, ...more.map(descriptorOf)];
       if (descriptors.length === 0) return undefined;
       const request = { domain, descriptors };
-      if (!refunds) {
-        const verdict = engine.consume(request);
-        const decided = (verdict: Verdict) => decisionOf(verdict, () => {});
-        return isPromise(verdict) ? verdict.then(decided) : decided(verdict);
-      }
-      const answer = andThen(
-        consumeUndoable(engine, request),
-        ({ verdict, undo }) => decisionOf(verdict, undo),
-      );
-      return isPromise(answer) ? Promise.resolve(answer) : answer;
+      if (refunds) return decideBackably(engine, request);
+      const verdict = engine.consume(request);
+      const decided = (verdict: Verdict) => decisionOf(verdict, () => {});
+      return isPromise(verdict) ? verdict.then(decided) : decided(verdict);
     },
     reload,
     close,
   };
+}
+
+async function decideBackably(engine: RuleEngine, request: RuleRequest) {
+  const { verdict, undo } = await consumeUndoable(engine, request);
+  return decisionOf(verdict, undo);
 }
 
 function descriptorOf(entries: Readonly<Record<string, string>>): Descriptor {

@@ -3,7 +3,6 @@
  * rules, and each of its descriptors has a status in the answer.
  */
 
-import { andThen, type MaybePromise } from "../../../core/application_support.ts";
 import type { Decision, Policy } from "../../../mod.ts";
 import {
   ENVOY_UNITS,
@@ -51,55 +50,49 @@ export interface EnvoyAnswer {
  *
  * @param withFields Whether the answer has header fields.
  */
-export function decideCall(
+export async function decideCall(
   engine: RuleEngine,
   call: EnvoyCall,
   withFields: boolean,
-): MaybePromise<EnvoyAnswer> {
+): Promise<EnvoyAnswer> {
   const { givesBack, fault } = call;
   const statuses = Array<EnvoyStatus>(call.count).fill(OPEN);
-  const answerOf = (verdict: Verdict | undefined): EnvoyAnswer => {
-    if (fault !== undefined && (verdict?.allowed ?? true)) throw fault;
-    const fields = verdict === undefined || !withFields ? [] : verdictFields(verdict);
-    return {
-      overallCode: verdict?.allowed ?? true ? "OK" : "OVER_LIMIT",
-      responseHeadersToAdd: fields.length === 0
-        ? undefined
-        : fields.map(([key, value]) => ({ key, value })),
-      statuses,
-    };
+  let verdict: Verdict | undefined;
+  if (engine.rules.domains.has(call.domain)) {
+    await decidePart(statuses, call, (index) => givesBack[index]!, engine.refund);
+    verdict = await decidePart(statuses, call, (index) => !givesBack[index], engine.consume);
+  }
+  const isAllowed = verdict?.allowed ?? true;
+  if (fault !== undefined && isAllowed) throw fault;
+  const fields = verdict === undefined || !withFields ? [] : verdictFields(verdict);
+  return {
+    overallCode: isAllowed ? "OK" : "OVER_LIMIT",
+    responseHeadersToAdd: fields.length === 0
+      ? undefined
+      : fields.map(([key, value]) => ({ key, value })),
+    statuses,
   };
-  if (!engine.rules.domains.has(call.domain)) return answerOf(undefined);
-  return andThen(
-    decidePart(statuses, call, (index) => givesBack[index]!, engine.refund),
-    () =>
-      andThen(
-        decidePart(statuses, call, (index) => !givesBack[index], engine.consume),
-        answerOf,
-      ),
-  );
 }
 
 /**
  * Decides some descriptors of a call, and fills in their statuses; `undefined` for an empty list.
  */
-function decidePart(
+async function decidePart(
   statuses: EnvoyStatus[],
   call: EnvoyCall,
   isOfPart: (index: number) => boolean,
-  decide: (request: RuleRequest) => MaybePromise<Verdict>,
-): MaybePromise<Verdict | undefined> {
+  decide: (request: RuleRequest) => Verdict | Promise<Verdict>,
+): Promise<Verdict | undefined> {
   const indices = call.descriptors.flatMap((_, index) => isOfPart(index) ? index : []);
   if (indices.length === 0) return undefined;
   const descriptors = indices.map((index) => call.descriptors[index]!);
-  return andThen(decide({ ...call, descriptors }), (verdict) => {
-    for (const each of verdict.rules) {
-      for (const index of each.descriptors) {
-        statuses[call.places[indices[index]!]!] = statusOf(each);
-      }
+  const verdict = await decide({ ...call, descriptors });
+  for (const each of verdict.rules) {
+    for (const index of each.descriptors) {
+      statuses[call.places[indices[index]!]!] = statusOf(each);
     }
-    return verdict;
-  });
+  }
+  return verdict;
 }
 
 const OPEN: EnvoyStatus = { code: "OK" };

@@ -17,7 +17,6 @@
  * status of a refusal: `/check?status=403`.
  */
 
-import { andThen, type MaybePromise, orElse } from "../../../core/application_support.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import {
   isPermitsNeeded,
@@ -59,11 +58,11 @@ export function checkCall(
   { trustedProxies, ipv6Prefix, log }: Pick<CallSettings, "trustedProxies" | "ipv6Prefix"> & {
     readonly log: Log;
   },
-): (call: IncomingCall, target: RequestTarget) => MaybePromise<ServiceAnswer> {
+): (call: IncomingCall, target: RequestTarget) => Promise<ServiceAnswer> {
   const addressOf = clientAddress({ trustedProxies });
   const notice = proxyNotices(log);
 
-  return function check(call, target) {
+  return async function check(call, target) {
     const { routes, domains } = engine.rules;
     const query = new URLSearchParams(target.query);
     const only = routes.size === 1 ? routes.keys().next().value : undefined;
@@ -96,11 +95,12 @@ export function checkCall(
     if (descriptors === undefined) refuse(Number(status), "the path can be read in too many ways");
     if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
     const request = { domain, descriptors };
-    const decided = orElse((): MaybePromise<Verdict> => engine.consume(request), (error) => {
+    try {
+      return respond(await engine.consume(request), Number(status));
+    } catch (error) {
       if (isTooManyLimits(error) || isPermitsNeeded(error)) refuse(Number(status), error.message);
       throw error;
-    });
-    return andThen(decided, (verdict) => respond(verdict, Number(status)));
+    }
   };
 }
 

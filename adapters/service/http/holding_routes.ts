@@ -3,22 +3,19 @@
  * cost. The service keeps nothing for them: the caller has the receipt, and the store has the rest.
  */
 
-import { allOf, andThen, type MaybePromise } from "../../../core/application_support.ts";
-import {
-  isPermitsNeeded,
-  isTooManyLimits,
-  type RuleEngine,
-  type RulePermit,
-  type RuleReceipt,
-  type RuleRequest,
-  type RuleSettlement,
-  type SettledCounter,
-  type Verdict,
+import type {
+  RuleEngine,
+  RulePermit,
+  RuleReceipt,
+  RuleRequest,
+  RuleSettlement,
+  SettledCounter,
+  Verdict,
 } from "../../rules/rules.ts";
 import { type Holding, type HoldTerms, readHoldings, readHoldTerms } from "./read_holding.ts";
 import type { RequestBody } from "./read_request.ts";
 import type { RequestBounds } from "./request_bounds.ts";
-import { jsonResponse, refuse, type ServiceAnswer } from "./service_answer.ts";
+import { jsonResponse, type ServiceAnswer } from "./service_answer.ts";
 import { decisionJson, verdictJson } from "./verdict_json.ts";
 
 /** The parts of the service that the routes need. */
@@ -30,90 +27,60 @@ export interface HoldingRoutesOptions {
   readonly requireDomain: (domain: string) => void;
 }
 
+/** Answers a call whose body is text. */
+type TextRoute = (text: string) => Promise<ServiceAnswer>;
+
 /** Makes the answers to the calls, by their paths. */
 export function holdingRoutes(
   engine: RuleEngine,
   { limits, requestsIn, requireDomain }: HoldingRoutesOptions,
-): Readonly<Record<string, (text: string) => MaybePromise<ServiceAnswer>>> {
-  function taking(
-    ask: (request: RuleRequest, terms: HoldTerms) => MaybePromise<string>,
-  ): (text: string) => MaybePromise<ServiceAnswer> {
-    return (text) => {
+): Readonly<Record<string, TextRoute>> {
+  function taking(ask: (request: RuleRequest, terms: HoldTerms) => Promise<string>): TextRoute {
+    return async (text) => {
       const { many, requests } = requestsIn(text);
       const terms = readHoldTerms(text);
-      return answerAll(many, requests, (request, index) => ask(request, terms[index]!));
+      return await answerAll(many, requests, (request, index) => ask(request, terms[index]!));
     };
   }
 
   function giving(
     names: readonly string[],
     needsActual: boolean,
-    give: (holding: Holding) => MaybePromise<string>,
-  ): (text: string) => MaybePromise<ServiceAnswer> {
-    return (text) => {
+    give: (holding: Holding) => Promise<string>,
+  ): TextRoute {
+    return async (text) => {
       const { many, holdings } = readHoldings(text, limits, names, needsActual);
       for (const { held } of holdings) requireDomain(held.domain);
-      return answerAll(many, holdings, give);
+      return await answerAll(many, holdings, give);
     };
   }
 
   const any = ["receipt", "permit"];
   return {
-    "/v1/hold": taking((request, { id }) =>
-      andThen(
-        engine.hold(request, id),
-        ({ verdict, permit }) => withHolding(verdict, "permit", permit),
-      )
-    ),
-    "/v1/reserve": taking((request) =>
-      andThen(
-        engine.reserve(request),
-        ({ verdict, receipt }) => withHolding(verdict, "receipt", receipt),
-      )
-    ),
-    "/v1/renew": giving(
-      any,
-      false,
-      ({ held }) => andThen(engine.renew(held), (isHeld) => `{"held":${isHeld}}`),
-    ),
-    "/v1/settle": giving(
-      ["receipt"],
-      true,
-      ({ held, actual }) => andThen(engine.settle(held as RuleReceipt, actual!), settlementJson),
-    ),
-    "/v1/release": giving(
-      any,
-      false,
-      ({ held }) => andThen(engine.release(held), settlementJson),
-    ),
+    "/v1/hold": taking(async (request, { id }) => {
+      const { verdict, permit } = await engine.hold(request, id);
+      return withHolding(verdict, "permit", permit);
+    }),
+    "/v1/reserve": taking(async (request) => {
+      const { verdict, receipt } = await engine.reserve(request);
+      return withHolding(verdict, "receipt", receipt);
+    }),
+    "/v1/renew": giving(any, false, async ({ held }) => `{"held":${await engine.renew(held)}}`),
+    "/v1/settle": giving(["receipt"], true, async ({ held, actual }) =>
+      settlementJson(await engine.settle(held as RuleReceipt, actual!))),
+    "/v1/release": giving(any, false, async ({ held }) =>
+      settlementJson(await engine.release(held))),
   };
 }
 
 /** Answers each item of a body. A fault of one item is a fault of the body. */
-function answerAll<Item>(
+async function answerAll<Item>(
   many: boolean,
   items: readonly Item[],
-  answer: (item: Item, index: number) => MaybePromise<string>,
-): MaybePromise<ServiceAnswer> {
-  const answers = items.map((item, index) => checked(() => answer(item, index)));
-  return andThen(
-    allOf(answers),
-    (all) => jsonResponse(many ? `[${all.join(",")}]` : all[0]!),
-  );
-}
-
-/**
- * Turns the engine's errors about malformed input into refusals; the engine throws them before it
- * asks the store.
- */
-function checked(call: () => MaybePromise<string>): MaybePromise<string> {
-  try {
-    return call();
-  } catch (error) {
-    if (isTooManyLimits(error) || isPermitsNeeded(error)) throw error;
-    if (error instanceof TypeError || error instanceof RangeError) refuse(400, error.message);
-    throw error;
-  }
+  answer: (item: Item, index: number) => Promise<string>,
+): Promise<ServiceAnswer> {
+  const all = await Promise.all(items.map(answer));
+  return jsonResponse(many ? `[${all.join(",")}]` : all[0]!);
 }
 
 /** A verdict with the permit or receipt that it gave, or null. */

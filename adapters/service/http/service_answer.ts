@@ -3,7 +3,7 @@
  * throwing a refusal. One place turns refusals into answers, or into errors of gRPC.
  */
 
-import { isPermitsNeeded, isTooManyLimits } from "../../rules/rules.ts";
+import { isMalformedRequest, isPermitsNeeded, isTooManyLimits } from "../../rules/rules.ts";
 import { PROBLEM_TYPE } from "../../http/http.ts";
 
 /**
@@ -61,7 +61,7 @@ export function refuse(...refusal: Parameters<typeof refusalOf>): never {
 
 /** The error as a refusal; `undefined` if it is an error that no client caused. */
 export function asRefusal(error: unknown): CallRefusal | undefined {
-  if (isTooManyLimits(error)) return refusalOf(400, error.message);
+  if (isMalformedRequest(error) || isTooManyLimits(error)) return refusalOf(400, error.message);
   if (isPermitsNeeded(error)) return refusalOf(409, error.message);
   return refusals.has(error as object) ? error as CallRefusal : undefined;
 }

@@ -8,12 +8,7 @@
  * fields that it needs.
  */
 
-import {
-  andThen,
-  isStoreError,
-  type MaybePromise,
-  orElse,
-} from "../../../core/application_support.ts";
+import { isStoreError } from "../../../core/application_support.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
 import { type Figures, OTHER_CALLS } from "../metrics/figures.ts";
 import type { CallSettings } from "../serve_options.ts";
@@ -42,7 +37,7 @@ export interface ServiceHandlerOptions
 }
 
 /** From calls to responses. */
-export type ServiceHandler = (call: IncomingCall) => MaybePromise<ServiceAnswer>;
+export type ServiceHandler = (call: IncomingCall) => Promise<ServiceAnswer>;
 
 /** Makes the handler of a service. */
 export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOptions): ServiceHandler {
@@ -61,7 +56,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     );
   }
 
-  return function handle(call) {
+  return async function handle(call) {
     const start = performance.now();
     let target: RequestTarget;
     let route: Route | undefined;
@@ -84,16 +79,21 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
       return counted(failed(error));
     }
     const { answer, allow } = route;
-    const answered = (text: string) =>
-      andThen(orElse(() => answer(call, target, text), failed), counted);
-    if (allow !== "POST") return answered("");
-    // Only one asynchronous step follows the body, because each step costs as much as a decision.
-    return call.body(maxBody).then(
-      answered,
-      (error) =>
-        counted(problemAnswer(asRefusal(error) ?? refusalOf(400, "the body could not be read"))),
-    );
+    try {
+      const text = allow === "POST" ? await bodyOf(call, maxBody) : "";
+      return counted(await answer(call, target, text));
+    } catch (error) {
+      return counted(failed(error));
+    }
   };
+}
+
+async function bodyOf(call: IncomingCall, most: number): Promise<string> {
+  try {
+    return await call.body(most);
+  } catch (error) {
+    throw asRefusal(error) ?? refusalOf(400, "the body could not be read");
+  }
 }
 
 /** Refuses a call that its route does not serve. */

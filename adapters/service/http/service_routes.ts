@@ -3,7 +3,6 @@
  * answers.
  */
 
-import { allOf, andThen, type MaybePromise } from "../../../core/application_support.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
@@ -41,7 +40,7 @@ export interface Route {
     call: IncomingCall,
     target: RequestTarget,
     text: string,
-  ) => MaybePromise<ServiceAnswer>;
+  ) => ServiceAnswer | Promise<ServiceAnswer>;
 }
 
 /** The options of routes. */
@@ -49,7 +48,7 @@ export interface ServiceRoutesOptions
   extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix" | "responseHeaders"> {
   readonly access: RequestAccess;
   /** The metrics of all threads, or the document of the page, as text. */
-  readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
+  readonly show: (what: "metrics" | LiveRequest) => string | Promise<string>;
   /** Whether the service takes calls; `false` once it is stopping. */
   readonly isReady: () => boolean;
   readonly outages: Pick<Outages, "since" | "isFresh">;
@@ -57,7 +56,7 @@ export interface ServiceRoutesOptions
   readonly log: Log;
 }
 
-const ACTIONS = ["consume", "peek", "refund", "reset"] as const;
+const ACTIONS = ["consume", "peek", "refund"] as const;
 
 /** Makes the function that finds the route of a path. */
 export function serviceRoutes(
@@ -73,18 +72,18 @@ export function serviceRoutes(
     ...ACTIONS.map((action) =>
       [`/v1/${action}`, postRoute((text) => answerVerdicts(engine, limits, action, text))] as const
     ),
+    ["/v1/reset", postRoute((text) => answerReset(engine, limits, text))],
     ...(["block", "unblock"] as const).map((action) =>
       [`/v1/${action}`, postRoute((text) => answerBlock(engine, options, action, text))] as const
     ),
     ...Object.entries(holding).map(([path, answer]) => [path, postRoute(answer)] as const),
     [
       "/json",
-      postRoute((text) =>
-        andThen(
-          decideCall(engine, readCall(parseJson(text), limits), responseHeaders),
-          (answer) => jsonResponse(JSON.stringify(answer), answer.overallCode === "OK" ? 200 : 429),
-        )
-      ),
+      postRoute(async (text) => {
+        const call = readCall(parseJson(text), limits);
+        const answer = await decideCall(engine, call, responseHeaders);
+        return jsonResponse(JSON.stringify(answer), answer.overallCode === "OK" ? 200 : 429);
+      }),
     ],
     ["/check", { allow: undefined, needsToken: true, answer: checkCall(engine, options) }],
     ["/healthz", getRoute(() => textAnswer("ok\n"))],
@@ -97,15 +96,15 @@ export function serviceRoutes(
     ],
     [
       "/metrics",
-      getRoute(() => andThen(show("metrics"), (text) => textAnswer(text, 200, METRICS_TYPE))),
+      getRoute(async () => textAnswer(await show("metrics"), 200, METRICS_TYPE)),
     ],
     // Keys are often people's names or addresses: the page shows them only to callers who may
     // write.
     [
       "/v1/live",
-      getRoute((call, { query }) => {
+      getRoute(async (call, { query }) => {
         const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
-        return andThen(show({ search, own: access.isOwn(call) }), (text) => jsonResponse(text));
+        return jsonResponse(await show({ search, own: access.isOwn(call) }));
       }),
     ],
   ]);
@@ -133,7 +132,7 @@ function readiness(
 }
 
 /** A route that answers a call with a body. */
-function postRoute(answer: (text: string) => MaybePromise<ServiceAnswer>): Route {
+function postRoute(answer: (text: string) => Promise<ServiceAnswer>): Route {
   return { allow: "POST", needsToken: true, answer: (_call, _target, text) => answer(text) };
 }
 
@@ -180,21 +179,17 @@ function requireRules({ rules: { domains } }: RuleEngine, domain: string): void 
 }
 
 /** Answers a body with one request, or with a list of them. */
-function answerVerdicts(
+async function answerVerdicts(
   engine: RuleEngine,
   limits: RequestBounds,
-  action: (typeof ACTIONS)[number],
+  action: "consume" | "peek" | "refund",
   text: string,
-): MaybePromise<ServiceAnswer> {
+): Promise<ServiceAnswer> {
   const { many, requests } = knownRequests(engine, limits, text);
-  if (action === "reset") return answerReset(engine, requests);
   const decide = engine[action];
-  return many
-    ? andThen(
-      allOf(requests.map((request) => decide(request))),
-      (verdicts) => jsonResponse(`[${verdicts.map(verdictJson).join(",")}]`),
-    )
-    : andThen(decide(requests[0]!), (verdict) => jsonResponse(verdictJson(verdict)));
+  if (!many) return jsonResponse(verdictJson(await decide(requests[0]!)));
+  const verdicts = await Promise.all(requests.map((request) => decide(request)));
+  return jsonResponse(`[${verdicts.map(verdictJson).join(",")}]`);
 }
 
 /** Blocks the counters of a body's requests, or ends the blocks. */
@@ -223,8 +218,10 @@ async function answerBlock(
 
 async function answerReset(
   engine: RuleEngine,
-  requests: readonly RuleRequest[],
+  limits: RequestBounds,
+  text: string,
 ): Promise<ServiceAnswer> {
+  const { requests } = knownRequests(engine, limits, text);
   const counts = await Promise.all(requests.map((request) => engine.reset(request)));
   return jsonResponse(`{"reset":${counts.reduce((sum, each) => sum + each, 0)}}`);
 }

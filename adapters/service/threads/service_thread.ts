@@ -3,7 +3,6 @@
  * counters, the handler of calls, and its servers: HTTP, and gRPC if a port is given for it.
  */
 
-import type { MaybePromise } from "../../../core/application_support.ts";
 import type { Store } from "../../../mod.ts";
 import {
   compileRules,
@@ -50,7 +49,7 @@ export interface Servers {
   apply(files: readonly RuleFile[], version: RulesVersion): Promise<void> | void;
   forgetLookups(): void;
   /** The counts. They include the keys that a search finds; without a search they have no keys. */
-  figures(search?: string): MaybePromise<FiguresSnapshot>;
+  figures(search?: string): FiguresSnapshot | Promise<FiguresSnapshot>;
   /** Replaces the certificate for new connections. */
   secure(keys: TlsKeys): Promise<void> | void;
   /** Tells health checks and watchers that it will soon take no more calls. */
@@ -63,7 +62,7 @@ export interface Servers {
 export interface ThreadLinks {
   readonly lookup: KeyLookup | undefined;
   /** The metrics of all threads, or the document of the page, as text. */
-  readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
+  readonly show: (what: "metrics" | LiveRequest) => string | Promise<string>;
   readonly log: Log;
 }
 

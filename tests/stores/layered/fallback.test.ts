@@ -91,7 +91,7 @@ describe("fallback", () => {
     const give = (units: number) =>
       store.run(
         [api, other].map((each) => ({
-          bound: internalsOf(each)!.bind(refund),
+          bound: internalsOf(each)!.family.bind(refund),
           key: "k",
           argument: units,
         })),

@@ -227,7 +227,7 @@ describe("lease", () => {
             used = Math.max(0, used - units);
             if (atOnce) api.refund("k", units);
             else {api.store.run([{
-                bound: internalsOf(api)!.bind(refund),
+                bound: internalsOf(api)!.family.bind(refund),
                 key: "k",
                 argument: units,
               }], 0);}

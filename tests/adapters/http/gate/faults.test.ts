@@ -3,15 +3,36 @@ import { test } from "node:test";
 
 import { headerWriter, limitHandler } from "../../../../adapters/http/http.ts";
 import { answerInTime } from "../../../../adapters/http/gate/answer_in_time.ts";
-import { gcra, limiter } from "../../../../mod.ts";
+import { gcra, limiter, memoryStore } from "../../../../mod.ts";
 
 const one = () => limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
 
-test("the error names a limiter that lacks methods, and the methods", () => {
+test("a limiter that limiter(...) did not make is an error that says so, as is one that is chosen", () => {
+  const other = { ...one() };
   assert.throws(
-    () => limitHandler({ limiter: {} as never }),
-    /^TypeError: .*it needs a limiter, such as limiter\(\.\.\.\): consume is missing/,
+    () => limitHandler({ limiter: other as never }),
+    /^TypeError: .*limiter must be made by limiter\(\.\.\.\) of this copy of the package/,
   );
+  const handle = limitHandler({ limiter: () => other as never, key: () => "a" })(() => new Response());
+  assert.throws(
+    () => void handle(new Request("http://localhost/"), undefined),
+    /^TypeError: .*limiter must return a limiter\(\.\.\.\) or "unlimited"/,
+  );
+});
+
+test("limits on several stores or clocks are an error that says so", () => {
+  const rate = gcra({ limit: 1, period: "1m", burst: 1 });
+  const store = memoryStore();
+  const timed = limiter(rate, { store, prefix: "a", clock: () => 0 });
+  const untimed = limiter(rate, { store, prefix: "b" });
+  for (
+    const [limiters, what] of [[[one(), one()], "store"], [[timed, untimed], "clock"]] as const
+  ) {
+    assert.throws(
+      () => limitHandler({ limits: limiters.map((limiter) => ({ limiter })) }),
+      new RegExp(`^TypeError: .*its limits must share one ${what}`),
+    );
+  }
 });
 
 test("on Workers, which know no addresses, a missing key is an error at once", () => {

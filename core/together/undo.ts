@@ -5,15 +5,14 @@
  * where several give back units of one key, `reservable` is exact.
  */
 
-import type { Decision } from "../decision.ts";
+import { newPermitId } from "../limiter/permit_ids.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
-import type { Mark } from "../receipts/receipt.ts";
-import type { Verb } from "../store.ts";
+import type { Inverse, Verb } from "../store.ts";
 import { giveBackReceipt, type SettleArgument } from "../verbs/settle.ts";
-import { newPermitId } from "./permit_ids.ts";
 
-/** The part of a limiter that giving back needs. */
-export interface UndoLimiter {
+/** Runs verbs on keys. The calls of a limiter that give units back wake its waiting callers. */
+export interface Caller {
+  /** Runs a verb on a key. */
   call<Argument, Answer>(
     verb: Verb<Argument, Answer>,
     key: string,
@@ -41,40 +40,26 @@ function placeOf(key: string): number {
 }
 
 /**
- * Makes the function that makes the argument by which units of a call are given back.
+ * Makes the function that takes a call of this process back.
  *
  * @param key The key of the call, which has just been made.
+ * @param inverse What the call's verb says; `undefined` if there is nothing to take back.
  */
-export function undoArgument(
+export function undoOf(
+  caller: Caller,
   key: string,
-  units: number,
-  { source }: Pick<Decision, "source">,
-  mark: Mark,
-): () => SettleArgument {
-  const receipt = { ...mark, units, source };
-  if (mark.id !== 0) return () => ({ receipt, used: 0 });
+  inverse: Inverse | undefined,
+): Undo | undefined {
+  if (inverse === undefined) return undefined;
+  const { verb, argument } = inverse;
+  if ((verb as unknown) !== giveBackReceipt) return () => caller.call(verb, key, argument);
+  const { receipt, used } = argument as SettleArgument;
+  if (receipt.id !== 0) return () => caller.call(verb, key, argument);
   const place = placeOf(key);
   const before = counts!.units[place]!;
   return () => {
     const since = counts!.units[place]! - before;
-    counts!.units[place]! += units;
-    return { receipt, used: 0, since };
+    counts!.units[place]! += receipt.units;
+    return caller.call(giveBackReceipt, key, { receipt, used, since });
   };
-}
-
-/**
- * Makes the function that gives back the units of a call in this process; to be called once.
- *
- * @returns `undefined` if there are no units to give back.
- */
-export function undoOf(
-  limiter: UndoLimiter,
-  key: string,
-  units: number,
-  decision: Pick<Decision, "source">,
-  mark: Mark | undefined,
-): Undo | undefined {
-  if (mark === undefined || units === 0) return undefined;
-  const argument = undoArgument(key, units, decision, mark);
-  return () => limiter.call(giveBackReceipt, key, argument());
 }

@@ -1,0 +1,57 @@
+/*
+ * The ways to ask the limits of a request: to consume, charge or give back units, to look, and to hold
+ * what is given back later.
+ */
+
+import { newPermitId } from "../../../core/limiter/permit_ids.ts";
+import { askBackably, askBy, type AskFor } from "../../../core/together/ask.ts";
+import { charge } from "../../../core/verbs/charge.ts";
+import { consume } from "../../../core/verbs/consume.ts";
+import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
+import { peek } from "../../../core/verbs/peek.ts";
+import { refund } from "../../../core/verbs/refund.ts";
+import { reserve, takeBackable } from "../../../core/verbs/reserve.ts";
+
+/** How the limits of a request are asked. */
+export interface RuleWay {
+  /** The verb of a rule with one limit; `undefined` if what it takes is given back later. */
+  readonly verb: DecisionVerb | undefined;
+  /** Asks in one call of the store. */
+  readonly ask: AskFor;
+  /** Makes the way to ask in several calls: what they take may have to be given back. */
+  readonly askBackably: () => AskFor;
+  /** Whether it may refuse. */
+  readonly refuses: boolean;
+  /** Whether it can also take permits. */
+  readonly onPermits: boolean;
+}
+
+/** What the units of a request are for. */
+export type RuleAction = "consume" | "charge" | "peek" | "refund";
+
+/** Ways by one verb. */
+export const RULE_WAYS: Readonly<Record<RuleAction, RuleWay>> = {
+  consume: { ...byVerb(consume), askBackably: () => askBackably(newPermitId()), refuses: true },
+  charge: byVerb(charge),
+  peek: { ...byVerb(peek), onPermits: true },
+  refund: byVerb(refund),
+};
+
+/** Consumes units that may be given back later. */
+export const CONSUME_BACKABLY: RuleWay = { ...RULE_WAYS.consume, verb: undefined };
+
+/**
+ * Holds permits, and takes units.
+ *
+ * @param id The id of the permits.
+ * @param reserves Whether the units are settled later, from anywhere.
+ */
+export function holding(id: number, reserves: boolean): RuleWay {
+  const ask = askBackably(id, reserves ? reserve : takeBackable);
+  return { verb: undefined, ask, askBackably: () => ask, refuses: true, onPermits: true };
+}
+
+function byVerb(verb: DecisionVerb): RuleWay {
+  const ask = askBy(verb);
+  return { verb, ask, askBackably: () => ask, refuses: false, onPermits: false };
+}

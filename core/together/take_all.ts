@@ -1,0 +1,98 @@
+/*
+ * The kernel of every decision about several keys: the units of all of them are taken, or none are.
+ * `consumeAll`, the limits of an HTTP request and the rules of an engine decide by it.
+ *
+ * One `run` of the store takes all of them at one instant. In a cluster, keys of several slots are
+ * taken one slot after the other. The slots are looked at first, so that a request that one of them
+ * refuses again and again does not write to the others.
+ */
+
+import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
+import type { Store } from "../store.ts";
+import { peek } from "../verbs/peek.ts";
+import { type Ask, decisionIn } from "./ask.ts";
+import { answerRest, takeInTurn } from "./take_in_turn.ts";
+import { undoOf } from "./undo.ts";
+
+/** The answers to asks, in order. */
+export type Answers = MaybePromise<readonly unknown[]>;
+
+/**
+ * Takes what is asked for, all or none. After a refusal, the others are answered by a look. If the
+ * store fails, nothing is taken, except units of which nobody knows.
+ *
+ * @param asks At least one; no key of a family twice.
+ * @param now The instant; `undefined` for the store's own time.
+ */
+export function takeAll(store: Store, asks: readonly Ask[], now: number | undefined): Answers {
+  const slots = store.slotOf === undefined ? undefined : bySlot(store.slotOf, asks);
+  if (slots !== undefined && slots.length > 1) return takeFromSlots(store, asks, slots, now);
+  try {
+    const answers = runTogether(store, asks, now);
+    return Array.isArray(answers)
+      ? answers
+      : (answers as PromiseLike<readonly unknown[]>).then(undefined, failed);
+  } catch (error) {
+    return failed(error);
+  }
+
+  function failed(error: unknown): never {
+    releaseUnanswered(asks, error);
+    throw error;
+  }
+}
+
+/** One call of a store. */
+function runTogether(store: Store, asks: readonly Ask[], now: number | undefined): Answers {
+  if (asks.length > 1) return store.run(asks, now);
+  const { bound, key, argument } = asks[0]!;
+  const answer: MaybePromise<unknown> = bound.call(key, argument, now);
+  return isPromise(answer) ? answer.then((answer) => [answer]) : [answer];
+}
+
+/**
+ * Releases permits that a store may have given although it did not answer. Nobody waits for that, since
+ * the store may still not answer.
+ */
+function releaseUnanswered(asks: readonly Ask[], error: unknown): void {
+  if ((error as { readonly applied?: unknown } | undefined)?.applied !== "unknown") return;
+  for (const { counter, bound: { verb }, key, argument } of asks) {
+    const undo = undoOf(counter, key, verb.undo?.(argument, undefined));
+    if (undo !== undefined) void orElse(undo, () => undefined);
+  }
+}
+
+function takeFromSlots(
+  store: Store,
+  asks: readonly Ask[],
+  slots: readonly (readonly Ask[])[],
+  now: number | undefined,
+): Answers {
+  const others = slots.slice(1).flat();
+  const looks = others.map(({ bound: { family, verb }, key, argument }) => {
+    const units = verb.kind === "take" ? verb.units(argument) : 0;
+    return andThen(family.bind(peek).call(key, units, now), (seen) => verb.answerOf(seen));
+  });
+  const answers = andThen(allOf<unknown>(looks), (seen) => {
+    const isRefused = others.some((ask, at) => !decisionIn(ask, seen[at]).allowed);
+    if (isRefused) return answerRest(asks, new Map(others.map((ask, at) => [ask, seen[at]])), now);
+    const steps = slots.map((asks) => ({ asks, run: () => takeAll(store, asks, now) }));
+    return takeInTurn(steps, now);
+  });
+  return andThen(answers, (answers) => asks.map((ask) => answers.get(ask)));
+}
+
+/** The asks of each slot. */
+function bySlot(
+  slotOf: (name: string) => number,
+  asks: readonly Ask[],
+): readonly (readonly Ask[])[] {
+  const slots = new Map<number, Ask[]>();
+  for (const ask of asks) {
+    const slot = slotOf(ask.bound.family.nameOf(ask.key));
+    const own = slots.get(slot);
+    if (own === undefined) slots.set(slot, [ask]);
+    else own.push(ask);
+  }
+  return [...slots.values()];
+}
