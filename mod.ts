@@ -116,6 +116,15 @@ export type {
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
 export { release, reserve, settle } from "./core/limiter/reservations.ts";
+export {
+  type ReceiptOfAll,
+  releaseAll,
+  type ReservationOfAll,
+  reserveAll,
+  type ReserveEntry,
+  settleAll,
+  type UsedOfAll,
+} from "./core/limiter/reserve_all.ts";
 export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
 export type {
   Held,

@@ -79,6 +79,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
   const made: StoreBase = {
     ...base,
     maxOperations: base.maxOperations,
+    slotOf: base.slotOf,
     open: (spec) => wrapFamily(open(spec), own),
     run: (operations, now) =>
       run(

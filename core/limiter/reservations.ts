@@ -180,7 +180,11 @@ function settledBy(
   }
 }
 
-function requireLimiter(action: string, limiter: Limiter | AsyncLimiter): LimiterInternals {
+/** Requires a limiter; returns what calls on it need. */
+export function requireLimiter(
+  action: string,
+  limiter: Limiter | AsyncLimiter,
+): LimiterInternals {
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
     : undefined;

@@ -1,13 +1,12 @@
 /*
  * Several calls at once, some of them on permits that a process gives out on its own. These come
- * first, one by one, and the permits that they hold are released if another call is refused.
+ * first, one by one, and the permits that they hold are released if another call is refused or fails.
  */
 
-import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
+import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Operation } from "../../core/store.ts";
-import { hold } from "../../core/verbs/hold.ts";
-import { peek } from "../../core/verbs/peek.ts";
-import { release } from "../../core/verbs/release.ts";
+import type { Ask } from "../../core/together/ask.ts";
+import { type Step, takeInTurn } from "../../core/together/take_in_turn.ts";
 
 /** The parts of leased permits that several calls at once need. */
 export interface OwnPermits {
@@ -28,78 +27,28 @@ export function runWithPermits(
   { isOwn, isHeld }: OwnPermits,
   runOthers: (others: readonly Operation[]) => MaybePromise<readonly unknown[]>,
 ): MaybePromise<readonly unknown[]> {
-  const own = operations.filter(isOwn);
-  if (own.length === 0) return runOthers(operations);
-  const others = operations.filter((operation) => !isOwn(operation));
-  const answers = new Map<Operation, unknown>();
-  const taken: Operation[] = [];
-  const isRefused = (operation: Operation) =>
-    answers.has(operation) &&
-    !operation.bound.verb.decisionOf(answers.get(operation)).allowed;
-  const inOrder = () => operations.map((operation) => answers.get(operation));
-
-  /** Holds permits until one is refused. A permit that was held before must not be released. */
-  function holdOwn(): MaybePromise<void> {
-    return eachInTurn(own, (operation) => {
-      const { bound, key, argument } = operation;
-      if (operations.some(isRefused)) return;
-      const isNew = (bound.verb as unknown) === hold && !isHeld(operation);
-      return andThen(bound.call(key, argument, now), (answer) => {
-        answers.set(operation, answer);
-        if (isNew && !isRefused(operation)) taken.push(operation);
-      });
-    });
-  }
-
-  function callOthers(): MaybePromise<void> {
-    if (others.length === 0 || operations.some(isRefused)) return;
-    return andThen(runOthers(others), (theirs) => {
-      others.forEach((operation, index) => answers.set(operation, theirs[index]));
-    });
-  }
-
-  /**
-   * Releases the permits that were held. A permit whose release does not reach the store expires.
-   */
-  function releaseTaken(): MaybePromise<void> {
-    return eachInTurn(taken, ({ bound: { family }, key, argument }) =>
-      orElse<unknown>(
-        () => family.bind(release).call(key, argument as never, now),
-        () => undefined,
-      ) as MaybePromise<void>);
-  }
-
-  /** Answers all calls by a look, except the refused ones. */
-  function lookAtRest(): MaybePromise<readonly unknown[]> {
-    const rest = operations.filter((operation) => !isRefused(operation));
-    const looks = eachInTurn(rest, (operation) => {
-      const { bound: { family, verb }, key } = operation;
-      return andThen(family.bind(peek).call(key, 0, now), (decision) => {
-        answers.set(operation, verb.answerOf(decision));
-      });
-    });
-    return andThen(looks, inOrder);
-  }
-
-  const called = orElse(
-    () => andThen(holdOwn(), callOthers),
-    (error) =>
-      andThen(releaseTaken(), () => {
-        throw error;
-      }),
-  );
-  return andThen(called, () => {
-    if (!operations.some(isRefused)) return inOrder();
-    return andThen(releaseTaken(), lookAtRest);
+  if (!operations.some(isOwn)) return runOthers(operations);
+  const asks = operations.map((operation): Ask => {
+    const { family } = operation.bound;
+    const call: Ask["counter"]["call"] = (verb, key, argument) =>
+      family.bind(verb).call(key, argument, now);
+    // A permit that was held before must not be released.
+    const isTaken = isOwn(operation) && !isHeld(operation);
+    return { ...operation, counter: { call: isTaken ? call : keep } };
   });
+  const others = asks.filter((ask) => !isOwn(ask));
+  const steps = asks.filter(isOwn).map((ask): Step => ({
+    asks: [ask],
+    run: () => andThen(ask.bound.call(ask.key, ask.argument, now) as MaybePromise<unknown>, asList),
+  }));
+  if (others.length > 0) steps.push({ asks: others, run: () => runOthers(others) });
+  return andThen(takeInTurn(steps, now), (answers) => asks.map((ask) => answers.get(ask)));
 }
 
-/** Runs a function for each call, one after the other. */
-function eachInTurn(
-  operations: readonly Operation[],
-  work: (operation: Operation) => MaybePromise<void>,
-): MaybePromise<void> {
-  const [first, ...rest] = operations;
-  if (first === undefined) return;
-  return andThen(work(first), () => eachInTurn(rest, work));
+function keep(): never {
+  return undefined as never;
+}
+
+function asList<Value>(value: Value): readonly Value[] {
+  return [value];
 }

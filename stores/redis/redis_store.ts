@@ -109,6 +109,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
         requireOneSlot(keys.map(({ space, key }) => space.nameOf(key)), router.slotOf),
       deleteAll: (prefix) => deletePrefix(router, prefix, given.connectDeadline),
     }),
+    ...(router.hasSlots && { slotOf: router.slotOf }),
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),
   };
 }

@@ -24,7 +24,10 @@ export const ENDINGS: AdapterTests = {
   "ends every verdict exactly once, however its response went": async (app) => {
     const { jobs, isFree } = oneAtOnce();
     const ended: number[] = [];
-    const rate = limiter(gcra({ limit: 1_000, period: "1h", burst: 1_000 }));
+    const rate = limiter(gcra({ limit: 1_000, period: "1h", burst: 1_000 }), {
+      store: jobs.store,
+      prefix: "rate",
+    });
     const options: Partial<AnyOptions> = {
       limits: [{ limiter: jobs }, { limiter: rate }],
       key,

@@ -68,7 +68,7 @@ export type Without<Names extends string> = { readonly [Name in Names]?: undefin
 
 /** Where the use of a limit is kept, if the adapter makes its limiter. */
 export interface KeptUse {
-  /** Where use is kept; default is a memory store of its own. */
+  /** Where use is kept; default is a memory store of the adapter's own. */
   readonly store?: Store | undefined;
   /** The beginning of the keys in the store; required with `store`. */
   readonly prefix?: string | undefined;

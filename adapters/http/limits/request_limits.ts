@@ -6,12 +6,13 @@
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
+import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import type { MissingKey, UnknownAddress } from "./key_faults.ts";
 import type { LimitsAsked } from "./limit_call.ts";
 import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
-import { type GivenLimits, limitsOf } from "./limit_options.ts";
+import { type GivenLimit, type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
 import { holdFromLimits, type LimitsTaken, takeFromLimits } from "./take_from_limits.ts";
 
@@ -47,10 +48,9 @@ export function requestLimits(
   const maxDelay = readLongestWait(action, "maxDelay", longest);
   const next = nextPlan({ ...options, refunds: options.refund !== undefined });
   const empty = emptyPlan({ headers: false });
-  const readers = limitsOf(action, options)
-    .map((limit) =>
-      limitCallReader(limit, { source, unknownAddress, missingKey, empty, next, notice })
-    );
+  const readers = sharingStore(limitsOf(action, options)).map((limit) =>
+    limitCallReader(limit, { source, unknownAddress, missingKey, empty, next, notice })
+  );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
 
   /** Reads the calls of a request on its limits, from one limit on. */
@@ -109,6 +109,17 @@ export function requestLimits(
       return undos.length < 2 ? undos[0] : () => Promise.all(undos.map((undo) => undo()));
     },
   };
+}
+
+/** Several limits, of which those without a store share one. */
+function sharingStore(limits: readonly GivenLimit[]): readonly GivenLimit[] {
+  if (limits.length === 1) return limits;
+  const store = memoryStore();
+  return limits.map((limit, index) =>
+    limit.limiter === undefined && limit.store === undefined
+      ? { ...limit, store, prefix: `own ${index}` }
+      : limit
+  );
 }
 
 /** A request whose calls are read; `undefined` if no limit applies to it. */

@@ -9,6 +9,7 @@
 import { checkInteger, checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
 import { type Period, readPeriod } from "../../../core/options/period.ts";
 import type { Clock } from "../../../core/clock.ts";
+import { failingOn, failOn } from "../../../core/limiter/fail_on.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Rule, Verdict } from "../../../core/rules/rules.ts";
@@ -222,15 +223,21 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     },
     store,
     consume(request) {
-      const verdict = shown(decideRequest(decider, request, "consume"));
-      if (report === undefined) return atOnceOrLater(verdict);
-      return atOnceOrLater(andThen(verdict, (known) => {
-        report(known, request);
-        return known;
-      }));
+      try {
+        const verdict = shown(decideRequest(decider, request, "consume"));
+        if (report === undefined) return atOnceOrLater(verdict);
+        return atOnceOrLater(andThen(verdict, (known) => {
+          report(known, request);
+          return known;
+        }));
+      } catch (error) {
+        return failOn(store, error);
+      }
     },
-    peek: (request) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
-    refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
+    ...failingOn(store, {
+      peek: (request: RuleRequest) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
+      refund: (request: RuleRequest) => atOnceOrLater(decideRequest(decider, request, "refund")),
+    }),
     async hold(request, id) {
       if (id !== undefined) givenAs(() => checkInteger("hold", "id", id, 1));
       return await held(request, holdRequest(decider, request, id));

@@ -87,6 +87,7 @@ export function clusterRouter(dials: ClusterDials, context: StoreContext): Route
   };
   return {
     slotOf: hashSlot,
+    hasSlots: true,
     async masters() {
       await renewMap(cluster);
       const owners = new Set(cluster.slots.owners.filter((address) => address !== undefined));

@@ -10,6 +10,8 @@ import type { Job } from "../../optimistic/job.ts";
 export interface Router {
   /** The hash slot of a stored key; 0 on a single server. */
   slotOf(key: string): number;
+  /** Whether keys lie in several slots. */
+  readonly hasSlots: boolean;
   /** The dials of all masters. */
   masters(): Promise<readonly Dial[]>;
   /** Accepts a call. */

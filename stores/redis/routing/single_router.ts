@@ -30,6 +30,7 @@ export function singleRouter(
 
   return {
     slotOf: () => 0,
+    hasSlots: false,
     masters: () => Promise.resolve([dial]),
     submit,
     untilProbe: () => untilProbe(breaker),

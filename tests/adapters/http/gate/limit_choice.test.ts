@@ -19,7 +19,7 @@ describe("the ways to give a limit", () => {
     const others: readonly Options[] = [
       { limiter: api },
       { policy, store, prefix: "q" },
-      { limits: [{ limit: 1, period: "1m" }, { limiter: api, key }], maxDelay: "1s" },
+      { limits: [{ limit: 1, period: "1m" }, { limit: 9, period: "1h", key }], maxDelay: "1s" },
       { rules, descriptors: () => [{ a: "b" }] },
     ];
     for (const options of [numbers, ...others]) limitHandler(options);

@@ -6,8 +6,6 @@ import {
   type LimitOptions,
   ruleEngine,
   type RuleReceipt,
-  type RuleReservation,
-  type Verdict,
 } from "../../../../adapters/rules/rules.ts";
 import { dump, memoryStore, restore } from "../../../../mod.ts";
 import { fcOptions } from "../../../support/seed.ts";
@@ -59,9 +57,9 @@ const step = fc.record({
   pause: fc.integer({ min: 0, max: 90_000 }),
 });
 
-test("any forged receipt is refused by name, or leaves a state that can decide", () => {
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
+test("any forged receipt is refused by name, or leaves a state that can decide", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
       const time = { now: NOW };
       const store = memoryStore();
       const options = {
@@ -77,21 +75,21 @@ test("any forged receipt is refused by name, or leaves a state that can decide",
       const engine = ruleEngine({ ...options, store });
       for (const { limit, cost, forgery, verb, actual, pause } of steps) {
         const request = { domain: "d", descriptors: [{ entries: [[`${limit}`, "a"]] }] } as const;
-        const { receipt } = engine.reserve({ ...request, cost }) as RuleReservation;
+        const { receipt } = await engine.reserve({ ...request, cost });
         time.now += pause;
         if (receipt !== undefined) {
           const { part, ...more } = forgery;
           const parts = receipt.parts.map((each) => ({ ...each, ...part }));
           const forged = { ...receipt, ...more, parts } as RuleReceipt;
           try {
-            if (verb === "settle") engine.settle(forged, actual);
-            else engine[verb](forged);
+            if (verb === "settle") await engine.settle(forged, actual);
+            else await engine[verb](forged);
           } catch (error) {
             assert.ok(error instanceof TypeError || error instanceof RangeError, String(error));
             assert.match(error.message, /^Cannot (settle|release|renew|decide) /);
           }
         }
-        const { decision } = engine.peek({ ...request, cost: 1 }) as Verdict;
+        const { decision } = engine.peek({ ...request, cost: 1 });
         for (
           const field of ["remaining", "retryAfter", "nextAfter", "resetAfter", "debt"] as const
         ) {
@@ -102,7 +100,7 @@ test("any forged receipt is refused by name, or leaves a state that can decide",
         const copy = memoryStore();
         restore(copy, dump(store));
         const again = ruleEngine({ ...options, store: copy }).peek({ ...request, cost: 1 });
-        assert.deepEqual((again as Verdict).decision, decision);
+        assert.deepEqual(again.decision, decision);
       }
     }),
     fcOptions({ numRuns: 100 }),

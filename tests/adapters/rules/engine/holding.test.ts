@@ -121,8 +121,8 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       const { receipt } = await engine.reserve(call(of("request", 2), of("tokens", 1_000)));
       await engine.settle(sent(receipt), [undefined, 300]);
       assert.deepEqual([await left(engine, "request"), await left(engine, "tokens")], [3, 9_700]);
-      assert.throws(() => engine.settle(receipt!, [1]), /a list of 2, one a descriptor/);
-      assert.throws(() => engine.settle(receipt!, [1, -1]), RangeError);
+      await assert.rejects(engine.settle(receipt!, [1]), /a list of 2, one a descriptor/);
+      await assert.rejects(engine.settle(receipt!, [1, -1]), RangeError);
     });
 
     test("units that nobody settles within their time stay charged", async () => {
@@ -150,11 +150,11 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
       const reserve = async (...keys: readonly string[]) =>
         await engine.reserve({ ...call(...keys.map((key) => of(key))), cost: 2 });
       await assert.rejects(reserve("plain"), {
-        name: "TypeError",
+        name: "MalformedRequestError",
         message: /^Cannot reserve as the limits of rule .*plain.* must have reservable: true/,
       });
       await assert.rejects(reserve("tokens", "stream", "mixed"), {
-        name: "TypeError",
+        name: "MalformedRequestError",
         message: /rule mixed must have reservable: true/,
       });
       assert.deepEqual(
@@ -237,8 +237,8 @@ describe("bodies that are not holdings", () => {
     });
   });
 
-  test("forged receipts are refused by name, before anything is changed", () => {
-    const { receipt } = engine.reserve(call(of("tokens"))) as { receipt: RuleReceipt };
+  test("forged receipts are refused by name, before anything is changed", async () => {
+    const { receipt } = await engine.reserve(call(of("tokens")));
     const wrong: readonly [unknown, RegExp][] = [
       [undefined, /what hold or reserve answered/],
       [{ ...receipt, id: -1 }, /id must be/],
@@ -249,15 +249,16 @@ describe("bodies that are not holdings", () => {
       [{ ...receipt, descriptors: [{ entries: [["a", "b"]], limit: "blocked" }] }, /own/],
     ];
     for (const [forged, message] of wrong) {
-      assert.throws(() => engine.settle(forged as RuleReceipt, 1), { message });
+      const settled = engine.settle(forged as RuleReceipt, 1);
+      await assert.rejects(settled, { name: "MalformedRequestError", message });
     }
-    assert.throws(() => engine.settle(receipt, -1), RangeError);
+    await assert.rejects(engine.settle(receipt!, -1), RangeError);
   });
 
-  test("where all rules are in the shadow everything is admitted", () => {
+  test("where all rules are in the shadow everything is admitted", async () => {
     const shadow = ruleEngine({ rules: RULES, shadow: true });
-    const held = shadow.reserve(call(of("off"), of("stream", 5))) as { receipt?: RuleReceipt };
-    assert.deepEqual(held.receipt?.parts, []);
-    assert.equal(shadow.renew(held.receipt!), true);
+    const { receipt } = await shadow.reserve(call(of("off"), of("stream", 5)));
+    assert.deepEqual(receipt?.parts, []);
+    assert.equal(await shadow.renew(receipt!), true);
   });
 });

@@ -72,7 +72,7 @@ describe("a request", () => {
     assert.equal(consume({ ...asking(USER), domain: "other" }).allowed, true);
   });
 
-  test("that is malformed is refused, and nothing is charged", () => {
+  test("that is malformed is refused, and nothing is charged", async () => {
     const { engine, consume, peek } = engineOf(file);
     const bad: [RuleRequest, RegExp][] = [
       [{ domain: "shop", descriptors: [] }, /at least one descriptor/],
@@ -82,8 +82,11 @@ describe("a request", () => {
       [{ domain: "shop", descriptors: [{ entries: [USER], cost: NaN }] }, /cost/],
     ];
     for (const [request, message] of bad) {
-      assert.throws(() => consume(request), { message });
-      assert.throws(() => engine.reset(request), { message });
+      const name = "MalformedRequestError";
+      assert.throws(() => consume(request), { name, message });
+      await assert.rejects(engine.reset(request), { name, message });
+      const later = ruleEngine({ store: asyncMemoryStore(), rules: file });
+      await assert.rejects(async () => await later.consume(request), { name, message });
     }
     assert.equal(peek(asking(USER)).decision?.remaining, 1);
   });
@@ -134,7 +137,7 @@ describe("a request", () => {
     assert.equal(peek({ ...asking(["user", "0"]), cost: 0 }).decision?.remaining, 1);
   });
 
-  test("can be given back and forgotten", () => {
+  test("can be given back and forgotten", async () => {
     const { engine, consume, peek } = engineOf(file);
     consume(asking(USER, ADDRESS));
     assert.equal(peek(asking(ADDRESS)).allowed, false);
@@ -142,7 +145,7 @@ describe("a request", () => {
     assert.equal(peek(asking(ADDRESS)).allowed, true);
     consume({ ...asking(USER), cost: 2 });
     assert.equal(peek(asking(USER)).allowed, false);
-    assert.equal(engine.reset(asking(USER)), 1);
+    assert.equal(await engine.reset(asking(USER)), 1);
     assert.equal(peek(asking(USER)).decision?.remaining, 1);
   });
 
