@@ -248,7 +248,7 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
    * The part of the store that holds a key, by the name under which the key is stored. One `run` is
    * on keys of one part, as in a cluster of Redis. Absent if any keys may stand in one `run`.
    */
-  slotOf?(name: string): number;
+  readonly slotOf?: ((name: string) => number) | undefined;
   /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetAll` needs it. */
   deleteAll?(prefix: string): Answered<Mode, void>;
   /**

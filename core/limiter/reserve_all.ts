@@ -5,7 +5,13 @@
 
 import { holdsPermits } from "../algorithms/holds_permits.ts";
 import { isPromise, type MaybePromise } from "../maybe_promise.ts";
-import { checkCost, checkOptions, checkText, type OptionNames, typeError } from "../options/checks.ts";
+import {
+  checkCost,
+  checkOptions,
+  checkText,
+  type OptionNames,
+  typeError,
+} from "../options/checks.ts";
 import type { Decision } from "../decision.ts";
 import { checkReceipt, type Receipt, receiptFor, type Settlement } from "../receipts/receipt.ts";
 import { askNothing } from "../together/ask.ts";

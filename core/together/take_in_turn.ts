@@ -53,8 +53,7 @@ export function answerRest(
   answers: AnswerMap,
   now: number | undefined,
 ): MaybePromise<AnswerMap> {
-  const isRefused = (ask: Ask) =>
-    answers.has(ask) && !decisionIn(ask, answers.get(ask)).allowed;
+  const isRefused = (ask: Ask) => answers.has(ask) && !decisionIn(ask, answers.get(ask)).allowed;
   const looks = asks.map((ask): MaybePromise<readonly [Ask, unknown]> => {
     if (isRefused(ask)) return [ask, answers.get(ask)];
     const { bound: { family, verb }, key } = ask;

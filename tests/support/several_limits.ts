@@ -3,7 +3,7 @@
  * makes a request on a store that may fail, and says through another store what is left of each limit.
  */
 
-import { gate, type Gate, type RateLimitOptions } from "../../adapters/http/http.ts";
+import { type Gate, gate, type RateLimitOptions } from "../../adapters/http/http.ts";
 import { ruleEngine, type RuleFile, type RuleRequest } from "../../adapters/rules/rules.ts";
 import {
   type Algorithm,
@@ -183,9 +183,11 @@ function byRules(
           await other.hold(at(index, decision!.remaining));
         },
         left: () =>
-          Promise.all(request.descriptors.map(async (_, index) =>
-            (await other.peek(at(index, 0))).rules[0]!.decision!.remaining
-          )),
+          Promise.all(
+            request.descriptors.map(async (_, index) =>
+              (await other.peek(at(index, 0))).rules[0]!.decision!.remaining
+            ),
+          ),
       };
     },
   };

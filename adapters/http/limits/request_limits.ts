@@ -100,9 +100,7 @@ export function requestLimits(
     clockOf: ({ asked }) => clockOf(asked),
     releaseOf({ taken }) {
       const permits = taken?.permits ?? [];
-      return permits.length === 0
-        ? undefined
-        : () => permits.forEach((permit) => permit.release());
+      return permits.length === 0 ? undefined : () => permits.forEach((permit) => permit.release());
     },
     refundOf({ taken }) {
       const undos = taken?.undos ?? [];

@@ -10,7 +10,13 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
+import {
+  allOf,
+  andThen,
+  isPromise,
+  type MaybePromise,
+  orElse,
+} from "../../../core/maybe_promise.ts";
 import { repeatedOperation } from "../../../core/repeated_operation.ts";
 import {
   type AppliedRule,
@@ -25,7 +31,7 @@ import { takeAll } from "../../../core/together/take_all.ts";
 import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
-import { mergedUnits, type LimitUnits } from "./merged_units.ts";
+import { type LimitUnits, mergedUnits } from "./merged_units.ts";
 import type { RuleWay } from "./rule_ways.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
 
@@ -71,12 +77,15 @@ export function askRules(
     return isPromise(verdicts) ? verdicts.then(verdictOf) : verdictOf(verdicts);
   }
   const asking: Asking = { on, askFor: way.askBackably(), taken: taken ?? [] };
-  const verdicts = orGiveBack(asking.taken, () =>
-    isOneCall
-      ? askTogether(asking, rules)
-      : mode === "each"
-      ? askEach(asking, rules)
-      : askByKind(asking, rules, way));
+  const verdicts = orGiveBack(
+    asking.taken,
+    () =>
+      isOneCall
+        ? askTogether(asking, rules)
+        : mode === "each"
+        ? askEach(asking, rules)
+        : askByKind(asking, rules, way),
+  );
   return andThen(verdicts, verdictOf);
 }
 
@@ -203,7 +212,9 @@ function askTogether(
 ): Verdicts {
   const given: Ask[] = [];
   for (const { applied: { key, cost }, verdict: { limits } } of rules) {
-    for (let index = 0; index < limits.length; index++) given.push(askFor(limits[index]!, key, cost));
+    for (let index = 0; index < limits.length; index++) {
+      given.push(askFor(limits[index]!, key, cost));
+    }
   }
   if (given.length === 0) return verdictsOf(rules, []);
   const merged = repeatedOperation(given) === undefined ? undefined : mergedUnits(unitsOf(rules));
@@ -211,7 +222,9 @@ function askTogether(
   const { maxOperations: most = Infinity } = store;
   if (asks.length > most) throw tooManyLimits(most, asks.length);
   const answers = takeAll(store, asks, now());
-  return Array.isArray(answers) ? answered(answers) : (answers as Promise<unknown[]>).then(answered);
+  return Array.isArray(answers)
+    ? answered(answers)
+    : (answers as Promise<unknown[]>).then(answered);
 
   function answered(answers: readonly unknown[]): readonly RuleVerdict[] {
     if (!keeps && merged === undefined) return verdictsOf(rules, answers as readonly Decision[]);

@@ -66,10 +66,16 @@ export function holdingRoutes(
       return withHolding(verdict, "receipt", receipt);
     }),
     "/v1/renew": giving(any, false, async ({ held }) => `{"held":${await engine.renew(held)}}`),
-    "/v1/settle": giving(["receipt"], true, async ({ held, actual }) =>
-      settlementJson(await engine.settle(held as RuleReceipt, actual!))),
-    "/v1/release": giving(any, false, async ({ held }) =>
-      settlementJson(await engine.release(held))),
+    "/v1/settle": giving(
+      ["receipt"],
+      true,
+      async ({ held, actual }) => settlementJson(await engine.settle(held as RuleReceipt, actual!)),
+    ),
+    "/v1/release": giving(
+      any,
+      false,
+      async ({ held }) => settlementJson(await engine.release(held)),
+    ),
   };
 }
 

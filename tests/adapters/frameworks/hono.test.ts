@@ -115,7 +115,10 @@ describe("tidegate/hono", () => {
   test("ends the verdict about a request that another middleware answered or replaced", async () => {
     const ended: number[] = [];
     const { jobs, isFree } = oneAtOnce();
-    const api = limiter(gcra({ limit: 100, period: "1h", burst: 100 }));
+    const api = limiter(gcra({ limit: 100, period: "1h", burst: 100 }), {
+      store: jobs.store,
+      prefix: "api",
+    });
     const limit = rateLimit({
       limits: [{ limiter: jobs }, { limiter: api }],
       key: () => "one",

@@ -13,7 +13,9 @@ test("a limiter that limiter(...) did not make is an error that says so, as is o
     () => limitHandler({ limiter: other as never }),
     /^TypeError: .*limiter must be made by limiter\(\.\.\.\) of this copy of the package/,
   );
-  const handle = limitHandler({ limiter: () => other as never, key: () => "a" })(() => new Response());
+  const handle = limitHandler({ limiter: () => other as never, key: () => "a" })(() =>
+    new Response()
+  );
   assert.throws(
     () => void handle(new Request("http://localhost/"), undefined),
     /^TypeError: .*limiter must return a limiter\(\.\.\.\) or "unlimited"/,

@@ -66,7 +66,9 @@ describe("the ways to give a limit", () => {
         const request = new Request("http://localhost/");
         await assert.rejects(
           async () => await limitHandler(options)(() => new Response("ok"))(request),
-          new RegExp(`${option} must return (an algorithm|a limiter\\(\\.\\.\\.\\)) or "unlimited"`),
+          new RegExp(
+            `${option} must return (an algorithm|a limiter\\(\\.\\.\\.\\)) or "unlimited"`,
+          ),
           String(name),
         );
         assert.equal(failures.length, 1);
