@@ -124,7 +124,9 @@ export function lease(store: Store, options: LeaseOptions): Store {
       return isPermit ? permits.open(family) : family;
     },
     call({ family, verb, call }) {
-      if (hasShares(family.spec.algorithm)) return call;
+      const { algorithm } = family.spec;
+      // Units of a reservable key go back by receipts alone, so the key is asked for each call.
+      if (hasShares(algorithm) || algorithm.internals?.receipts !== undefined) return call;
       const isLook = (verb as unknown) === peek;
       if ((verb as unknown) === block) {
         // Forget the lease on the key, because a blocked key must not use its units.
@@ -147,7 +149,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
         giveBack: family.bind(refund).call,
         keys: keys.of(family),
         // A single block must not fill an unused limit.
-        size: Math.min(units, family.spec.algorithm.capacity - 1),
+        size: Math.min(units, algorithm.capacity - 1),
         ttl,
         ends,
       });

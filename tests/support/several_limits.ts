@@ -14,6 +14,8 @@ import {
   gcra,
   type Limiter,
   limiter,
+  reservable,
+  reserveAll,
   slidingCounter,
   type Store,
 } from "../../mod.ts";
@@ -87,13 +89,14 @@ async function useUp({ algorithm, consume, hold }: AnyLimiter, key: string): Pro
 function byLimiters(
   holds: boolean,
   ask: (limiters: readonly AnyLimiter[]) => () => Promise<boolean>,
+  changed: (algorithm: Algorithm) => Algorithm = (algorithm) => algorithm,
 ): Way {
   return {
     isAllOrNone: true,
     least: 2,
     holds,
     open(store, inner, prefix, count) {
-      const algorithms = Array.from({ length: count }, (_, at) => algorithmAt(at, count, holds));
+      const algorithms = Array.from({ length: count }, (_, at) => changed(algorithmAt(at, count, holds)));
       const on = (store: Store) =>
         algorithms.map((each, at) =>
           limiter(each, { store: store as never, prefix: `${prefix}${at}` }) as AnyLimiter
@@ -129,6 +132,11 @@ function overHttp(holds: boolean, more: Partial<RateLimitOptions<object>> = {}):
       return refusal === undefined;
     };
   });
+}
+
+/** Algorithms whose units can be settled; permits stay as they are. */
+function settled(algorithm: Algorithm): Algorithm {
+  return algorithm.internals?.permits === undefined ? reservable(algorithm) : algorithm;
 }
 
 type Engine = ReturnType<typeof ruleEngine>;
@@ -207,7 +215,15 @@ export const WAYS: Readonly<Record<string, Way>> = {
     const entries = limiters.map((limiter, at) => ({ limiter, key: `key${at}` }));
     return (await consumeAll(entries)).allowed;
   }),
-  "HTTP": overHttp(false),
+  reserveAll: byLimiters(
+    true,
+    (limiters) => async () => {
+      const entries = limiters.map((limiter, at) => ({ limiter, key: `key${at}` }));
+      return (await reserveAll(entries)).decision.allowed;
+    },
+    settled,
+  ),
+  HTTP: overHttp(false),
   "HTTP with refunds": overHttp(false, { refund: "failed" }),
   "HTTP with permits": overHttp(true),
   rules: byRules({ ...ALL, call: consumeByRules }),

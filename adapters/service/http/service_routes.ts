@@ -3,7 +3,7 @@
  * answers.
  */
 
-import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
+import type { RuleEngine } from "../../rules/rules.ts";
 import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
 import type { Log } from "../log.ts";

@@ -183,7 +183,10 @@ describe("tidegate/elysia", () => {
       const permits = limiter(concurrency({ limit: 3, ttl: "5m" }));
       const plugin = rateLimit({
         limits: [{ limiter: permits }, {
-          limiter: limiter(gcra({ limit: 100, period: "1h", burst: 100 })),
+          limiter: limiter(gcra({ limit: 100, period: "1h", burst: 100 }), {
+            store: permits.store,
+            prefix: "rate",
+          }),
         }],
         key: () => "one",
         refund: ({ status }) => outcomes.push(status) < 0,
