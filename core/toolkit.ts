@@ -38,6 +38,7 @@ export type {
   BoundVerb,
   Family,
   FamilySpec,
+  Inverse,
   Operation,
   RefundNotice,
   Steps,

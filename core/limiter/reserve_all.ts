@@ -27,8 +27,6 @@ import { type AsyncLimiter, internalsOf, type Limiter } from "./limiter.ts";
 import { newPermitId } from "./permit_ids.ts";
 import { requireLimiter, settle } from "./reservations.ts";
 
-type AnyLimiter = Limiter | AsyncLimiter;
-
 /**
  * One key of a `reserveAll`.
  *
@@ -68,7 +66,7 @@ const ENTRY_OPTIONS: OptionNames<ReserveEntry<unknown>> = { limiter: true, key: 
 const MOST_PARTS = 10_000;
 
 /** The limiters of receipts that were made here. */
-const limitersOf = new WeakMap<ReceiptOfAll, readonly AnyLimiter[]>();
+const limitersOf = new WeakMap<ReceiptOfAll, readonly (Limiter | AsyncLimiter)[]>();
 
 /**
  * Takes from several keys of one store as `consumeAll` does, all or nothing, and answers with one
@@ -112,10 +110,10 @@ export function reserveAll(
 ): Promise<ReservationOfAll>;
 /** `reserveAll` on a store of either kind. */
 export function reserveAll(
-  entries: readonly ReserveEntry<AnyLimiter>[],
+  entries: readonly ReserveEntry<Limiter | AsyncLimiter>[],
 ): ReservationOfAll | Promise<ReservationOfAll>;
 export function reserveAll(
-  entries: readonly ReserveEntry<AnyLimiter>[],
+  entries: readonly ReserveEntry<Limiter | AsyncLimiter>[],
 ): ReservationOfAll | Promise<ReservationOfAll> {
   try {
     return reserveEntries(entries) as ReservationOfAll | Promise<ReservationOfAll>;
@@ -127,14 +125,14 @@ export function reserveAll(
 }
 
 function reserveEntries(
-  entries: readonly ReserveEntry<AnyLimiter>[],
+  entries: readonly ReserveEntry<Limiter | AsyncLimiter>[],
 ): MaybePromise<ReservationOfAll> {
   const action = "reserve all";
   if (!Array.isArray(entries) || entries.length === 0) {
     throw typeError(action, "it needs a list of at least one entry", entries);
   }
   const id = newPermitId();
-  const given: readonly ReserveEntry<AnyLimiter>[] = entries;
+  const given: readonly ReserveEntry<Limiter | AsyncLimiter>[] = entries;
   const asks = given.map((entry): LimiterAsk => {
     checkOptions(action, entry ?? {}, ENTRY_OPTIONS);
     const { limiter, key, cost = 1 } = entry ?? {};
@@ -194,7 +192,7 @@ function receiptOf(
 export async function settleAll(
   receipt: ReceiptOfAll,
   used: UsedOfAll,
-  limiters?: readonly AnyLimiter[],
+  limiters?: readonly (Limiter | AsyncLimiter)[],
 ): Promise<readonly Settlement[]> {
   return await settledAll("settle all", receipt, used, limiters);
 }
@@ -202,7 +200,7 @@ export async function settleAll(
 /** Gives back all that a `reserveAll` took: `settleAll` with 0 units of each entry. */
 export async function releaseAll(
   receipt: ReceiptOfAll,
-  limiters?: readonly AnyLimiter[],
+  limiters?: readonly (Limiter | AsyncLimiter)[],
 ): Promise<readonly Settlement[]> {
   return await settledAll("release all", receipt, undefined, limiters);
 }
@@ -212,7 +210,7 @@ async function settledAll(
   action: string,
   receipt: ReceiptOfAll,
   used: UsedOfAll | undefined,
-  given: readonly AnyLimiter[] | undefined,
+  given: readonly (Limiter | AsyncLimiter)[] | undefined,
 ): Promise<readonly Settlement[]> {
   const parts = checkParts(action, receipt);
   const limiters = given ?? limitersOf.get(receipt);
@@ -226,7 +224,7 @@ async function settledAll(
   for (const units of used ?? []) if (units !== undefined) checkCost(action, units, 0);
   for (const limiter of limiters) requireLimiter(action, limiter);
   const settling = parts.map(async (part, index) => {
-    const limiter: AnyLimiter = limiters[index]!;
+    const limiter: Limiter | AsyncLimiter = limiters[index]!;
     if (holdsPermits(limiter.algorithm)) return await released(limiter, part);
     const units = used === undefined ? 0 : used[index] ?? part.units;
     return await settle(limiter, part.key, part, units);
@@ -237,7 +235,7 @@ async function settledAll(
 }
 
 /** Releases a permit; it counts as settled if it was held. */
-async function released(limiter: AnyLimiter, part: Receipt): Promise<Settlement> {
+async function released(limiter: Limiter | AsyncLimiter, part: Receipt): Promise<Settlement> {
   const { id, key, units: cost, family } = part;
   const { call, families } = internalsOf(limiter)!;
   if (!families.includes(family) || part.source === "policy" || cost === 0) {

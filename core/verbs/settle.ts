@@ -26,7 +26,10 @@ export const giveBackReceipt: Verb<SettleArgument, Settlement> = settling("free"
 export const chargeReceipt: Verb<SettleArgument, Settlement> = settling("charge");
 
 /** The verb that settles a receipt whose call used so many units. */
-export function settlingVerb({ units }: Pick<Receipt, "units">, used: number) {
+export function settlingVerb(
+  { units }: Pick<Receipt, "units">,
+  used: number,
+): Verb<SettleArgument, Settlement> {
   return used > units ? chargeReceipt : giveBackReceipt;
 }
 

@@ -96,7 +96,10 @@ function byLimiters(
     least: 2,
     holds,
     open(store, inner, prefix, count) {
-      const algorithms = Array.from({ length: count }, (_, at) => changed(algorithmAt(at, count, holds)));
+      const algorithms = Array.from(
+        { length: count },
+        (_, at) => changed(algorithmAt(at, count, holds)),
+      );
       const on = (store: Store) =>
         algorithms.map((each, at) =>
           limiter(each, { store: store as never, prefix: `${prefix}${at}` }) as AnyLimiter

@@ -7,11 +7,18 @@ export interface LimitUnits {
   readonly units: number;
 }
 
+/** Units of distinct keys. */
+export interface MergedUnits {
+  readonly units: readonly LimitUnits[];
+  /** The place of each given entry among them. */
+  readonly places: readonly number[];
+}
+
 /**
- * The units of distinct keys, and for each given entry its place among them. Duplicates arise because
- * the limit of a descriptor may be the same as a rule's.
+ * Adds up the units of each key. Duplicates arise because the limit of a descriptor may be the same as
+ * a rule's.
  */
-export function mergedUnits(given: readonly LimitUnits[]) {
+export function mergedUnits(given: readonly LimitUnits[]): MergedUnits {
   const placesByName = new Map<string, number>();
   const units: LimitUnits[] = [];
   const places = given.map((entry) => {
