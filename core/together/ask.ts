@@ -1,5 +1,5 @@
 /*
- * What is asked of the keys of limiters, and of the limits of rules: units, or permits.
+ * Asks of the keys of limiters, and of the limits of rules: for units, or for permits.
  */
 
 import { holdsPermits } from "../algorithms/holds_permits.ts";

@@ -1,5 +1,6 @@
 /*
- * What a request has taken, to be given back if the request fails or is refused, or when it has ended.
+ * The units and permits that a request has taken, to be given back if it fails or is refused, or when it
+ * has ended.
  */
 
 import { allOf, andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
@@ -33,7 +34,7 @@ export function giveBack(taken: Taken[]): MaybePromise<unknown> {
 /**
  * The answer of a request that takes several times. If it fails, what it has taken goes back.
  *
- * @param taken What it has taken so far.
+ * @param taken The units and permits so far.
  */
 export function orGiveBack<Answer>(
   taken: Taken[],

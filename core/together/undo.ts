@@ -43,7 +43,7 @@ function placeOf(key: string): number {
  * Makes the function that takes a call of this process back.
  *
  * @param key The key of the call, which has just been made.
- * @param inverse What the call's verb says; `undefined` if there is nothing to take back.
+ * @param inverse The inverse that the call's verb names; `undefined` if there is nothing to take back.
  */
 export function undoOf(
   caller: Caller,

@@ -19,7 +19,7 @@ import { holdFromLimits, type LimitsTaken, takeFromLimits } from "./take_from_li
 /** The decisions of a request's limits. */
 export interface LimitsDecided extends Decided {
   readonly asked: LimitsAsked;
-  /** What the limits gave; `undefined` if a single limit answered with a decision. */
+  /** The answer of the limits; `undefined` if a single limit answered with a decision. */
   readonly taken: LimitsTaken | undefined;
 }
 

@@ -12,7 +12,7 @@ import { takenBy } from "../../../core/together/taken.ts";
 import type { Undo } from "../../../core/together/undo.ts";
 import type { LimitCall, LimitsAsked } from "./limit_call.ts";
 
-/** What the limits of a request have decided, and given. */
+/** The decisions of a request's limits, and all that they gave. */
 export interface LimitsTaken {
   /** The decision of each limit, in order. After a refusal, those of the others are looks. */
   readonly decisions: readonly Decision[];

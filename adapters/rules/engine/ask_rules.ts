@@ -47,7 +47,7 @@ type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 interface Asking {
   readonly on: RuleStore;
   readonly askFor: AskFor;
-  /** What the request has taken so far. */
+  /** The units and permits that the request has taken so far. */
   readonly taken: Taken[];
 }
 

@@ -26,7 +26,7 @@ export interface RuleWay {
   readonly onPermits: boolean;
 }
 
-/** What the units of a request are for. */
+/** The use of a request's units. */
 export type RuleAction = "consume" | "charge" | "peek" | "refund";
 
 /** Ways by one verb. */
