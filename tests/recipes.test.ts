@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 
 import { entryPoints, readManifests } from "../.ci/manifests.mjs";
 import { snippetsOf } from "../.ci/snippets.mjs";
-import { type Algorithm, type AsyncLimiter, limiter } from "../mod.ts";
+import { type Algorithm, type AsyncLimiter, type Limiter, limiter } from "../mod.ts";
 import { inFolder } from "./support/in_folder.ts";
 import { withRedis } from "./support/redis/with_redis.ts";
 import { readText } from "./support/tree.ts";
@@ -53,6 +53,31 @@ test("each recipe has a block, and is in the list at the top", () => {
     assert.match(parts[index]!, /^```ts/m, title);
     const section = title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-");
     assert.ok(page.includes(`](#${section})`), `${title} is missing from the list`);
+  });
+});
+
+/** The parts of the recipe for language models. */
+interface ModelRecipe {
+  complete(key: string, estimate: number, model: Iterable<string>): Promise<void>;
+  readonly [limit: string]: unknown;
+}
+
+test("a model's request that one limit refuses takes nothing of the others", async () => {
+  const { code } = recipes.find(({ code }) => code.includes("reserveAll"))!;
+  assert.ok(code.trimEnd().split("\n").length <= 30);
+  const names = ["money", "tokens", "requests", "streams"];
+  const exported = `${code}\nexport { complete, ${names.join(", ")} };`;
+  await withModule<ModelRecipe>(exported, async (recipe) => {
+    const left = () => names.map((name) => (recipe[name] as Limiter).peek("ada", 0).remaining);
+    const fresh = left();
+    await recipe.complete("ada", 4_000, ["three", "short", "words"]);
+    assert.deepEqual(left(), [fresh[0]! - 45, fresh[1]! - 3, fresh[2]! - 1, fresh[3]]);
+    const before = left();
+    // The tokens refuse the first, the money the second.
+    for (const estimate of [60_000, 7_000_000]) {
+      await assert.rejects(recipe.complete("ada", estimate, []), /429/);
+      assert.deepEqual(left(), before);
+    }
   });
 });
 
