@@ -14,10 +14,10 @@ import {
   APART,
   batchesInFlight,
   batchFinished,
-  batchShare,
   batchStarted,
   leaveApart,
   MAX_BATCHES,
+  mayStart,
 } from "./batches_in_flight.ts";
 import { withTimeout } from "../../core/with_timeout.ts";
 import { outsideCallers } from "../outside_callers.ts";
@@ -196,8 +196,7 @@ function startAtOnce(state: BatcherState): void {
 function maySend(state: BatcherState): boolean {
   const { queue, resting, inFlight } = state;
   if (queue.size === 0 || resting) return false;
-  if (inFlight.batches.length === 0) return true;
-  return queue.size >= inFlight.least && canPipeline(state);
+  return mayStart(inFlight, queue.size) && (inFlight.batches.length === 0 || canPipeline(state));
 }
 
 /** Sends the next batch, and handles its outcome. */
@@ -219,8 +218,7 @@ async function next(state: BatcherState): Promise<void> {
   // A connection can hold only one watched transaction.
   inFlight.most = node.exclusive ? 1 : node.mostBatches ?? MAX_BATCHES;
   const hasLost = state.lostRaces > 0;
-  const most = node.exclusive || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
-  const { batch, allWent } = drainBatch(queue, node.exclusive, most);
+  const { batch, allWent } = drainBatch(queue, node.exclusive);
   batchStarted(inFlight, batch);
   if (node.exclusive) state.loading = batch;
   state.joinable = allWent;

@@ -39,8 +39,6 @@ export interface BatchesInFlight {
   most: number;
   /** The keys of the last batch divided by its calls. */
   keysPerCall: number;
-  /** How many calls must wait before one more batch is worth it. */
-  least: number;
   /** The instant at which the last batch left, by `performance.now`. */
   sentAt: number;
   /** Whether the last batch left `APART` ms ago, so that one more may leave, however small it is. */
@@ -54,18 +52,17 @@ export function batchesInFlight(): BatchesInFlight {
     batches: [],
     most: MAX_BATCHES,
     keysPerCall: 1,
-    least: 1,
     sentAt: 0,
     isApart: false,
     timer: undefined,
   };
 }
 
-/** The most waiting calls that go into the next batch. */
-export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
-  const calls = waiting + callsInFlight(inFlight);
-  const batches = Math.floor(calls * inFlight.keysPerCall / LEAST_KEYS);
-  return Math.ceil(calls / Math.max(1, Math.min(batches, inFlight.most)));
+/** Whether one more batch may be sent, for that many waiting calls. */
+export function mayStart(inFlight: BatchesInFlight, waiting: number): boolean {
+  const { batches: { length }, isApart, most, keysPerCall } = inFlight;
+  if (length >= (isApart ? MOST_APART : most)) return false;
+  return length === 0 || isApart || waiting * keysPerCall >= LEAST_KEYS;
 }
 
 /** Notes that a batch has been sent. */
@@ -74,13 +71,11 @@ export function batchStarted(inFlight: BatchesInFlight, batch: Batch): void {
   inFlight.isApart = false;
   inFlight.batches.push(batch);
   inFlight.keysPerCall = batch.cells.all.length / batch.jobs.length;
-  updateLeast(inFlight);
 }
 
 /** Notes that a batch has come back. */
 export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
   inFlight.batches.splice(inFlight.batches.indexOf(batch), 1);
-  updateLeast(inFlight);
 }
 
 /** Calls back once the last batch has left `APART` ms ago, unless another one leaves before. */
@@ -88,19 +83,6 @@ export function leaveApart(inFlight: BatchesInFlight, start: () => void): void {
   clearTimeout(inFlight.timer);
   inFlight.timer = setTimeout(() => {
     inFlight.isApart = true;
-    updateLeast(inFlight);
     start();
   }, APART);
-}
-
-function updateLeast(inFlight: BatchesInFlight): void {
-  const { batches, keysPerCall, isApart, most } = inFlight;
-  const count = batches.length;
-  const isFull = count >= (isApart ? MOST_APART : most);
-  const least = (count + 1) * LEAST_KEYS / keysPerCall - callsInFlight(inFlight);
-  inFlight.least = isFull ? Infinity : count === 0 || isApart ? 1 : least;
-}
-
-function callsInFlight({ batches }: BatchesInFlight): number {
-  return batches.reduce((sum, { jobs }) => sum + jobs.length, 0);
 }

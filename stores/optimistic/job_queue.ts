@@ -60,12 +60,11 @@ export interface DrainedBatch {
  * other batch gets calls of as many slots as there is room for.
  *
  * @param isOne Whether a batch is one transaction.
- * @param most The most calls of the batch.
  */
-export function drainBatch(queue: JobQueue, isOne: boolean, most: number): DrainedBatch {
+export function drainBatch(queue: JobQueue, isOne: boolean): DrainedBatch {
   const batch = emptyBatch(firstJob(queue)!);
   for (const slot of [...queue.slots.keys()]) {
-    const allWent = fillFrom(queue, slot, batch, isOne, Math.min(most, MAX_JOBS));
+    const allWent = fillFrom(queue, slot, batch, isOne);
     if (!allWent || isOne) return { batch, allWent };
   }
   return { batch, allWent: true };
@@ -77,12 +76,11 @@ function fillFrom(
   slot: number,
   batch: Batch,
   isOne: boolean,
-  most: number,
 ): boolean {
   const jobs = queue.slots.get(slot)!;
   let taken = 0;
   for (const job of jobs) {
-    if (!hasRoom(batch, job, isOne, most)) break;
+    if (!hasRoom(batch, job, isOne)) break;
     addJob(job, batch);
     taken++;
   }
@@ -94,9 +92,9 @@ function fillFrom(
   return false;
 }
 
-function hasRoom(batch: Batch, job: Job, isOne: boolean, most: number): boolean {
+function hasRoom(batch: Batch, job: Job, isOne: boolean): boolean {
   const { jobs, cells } = batch;
-  if (jobs.length >= most) return false;
+  if (jobs.length >= MAX_JOBS) return false;
   if (jobs.length > 0 && cells.all.length + keyCount(job) > MAX_KEYS) return false;
   return canShare(batch, job, isOne);
 }

@@ -16,8 +16,9 @@ import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 import { untilServed } from "../../../support/redis/redis_cluster.ts";
 
-/** Calls on that many keys go in four batches. */
-const KEYS = Array.from({ length: 200 }, (_, index) => `key ${index}`);
+/** The most keys of a batch; calls on all of these keys go in four batches. */
+const MOST = 128;
+const KEYS = Array.from({ length: 4 * MOST }, (_, index) => `key ${index}`);
 /** By what the batches of the first and the last of them are recognised. */
 const FIRST = storedKeyOf(KEYS[0]!);
 const LAST = storedKeyOf(KEYS.at(-1)!);
@@ -44,15 +45,16 @@ describe("calls on many keys, by cas", () => {
       delay(fake);
       const { roundTrips, batches: done } = store.statistics();
       const before = fake.commands.length;
-      const calls = [...KEYS, ...KEYS].map((key) => limiter.consume(key));
+      const keys = KEYS.slice(0, 2 * MOST);
+      const calls = [...keys, ...keys].map((key) => limiter.consume(key));
       const remaining = (await Promise.all(calls)).map((decision) => decision.remaining);
-      assert.deepEqual(remaining, [...KEYS.map(() => 9), ...KEYS.map(() => 8)]);
+      assert.deepEqual(remaining, [...keys.map(() => 9), ...keys.map(() => 8)]);
       const after = store.statistics();
       assert.deepEqual([after.roundTrips - roundTrips, after.batches - done], [4, 4]);
       assert.equal(after.conflicts, 0);
       const sent = batches(fake, before);
-      assert.deepEqual(sent.map((keys) => keys.length), [100, 100, 100, 100]);
-      assert.deepEqual(sent.flat(), [...KEYS, ...KEYS].map(storedKeyOf));
+      assert.deepEqual(sent.map((keys) => keys.length), [MOST, MOST, MOST, MOST]);
+      assert.deepEqual(sent.flat(), [...keys, ...keys].map(storedKeyOf));
     }));
 
   test("go in one batch where nearly all of them share a key", () =>
@@ -105,14 +107,15 @@ describe("calls on many keys, by cas", () => {
       await limiter.consume(KEYS[0]!, 5);
       fake.keyspace.delete(FIRST);
       delay(fake);
-      // Each round of keys goes in batches of its own, all by the guess that 5 are left.
+      // Each round of keys is a batch of its own, by the guess that 5 are left.
       const calls: Promise<Decision>[] = [];
       for (let round = 0; round < 4; round++) {
         calls.push(limiter.consume(KEYS[0]!, 3));
-        for (const key of KEYS.slice(1, 50)) calls.push(limiter.consume(key));
+        const from = 1 + round * (MOST - 1);
+        for (const key of KEYS.slice(from, from + MOST - 1)) calls.push(limiter.consume(key));
       }
       const decisions = await Promise.all(calls);
-      const first = [0, 50, 100, 150].map((index) => decisions[index]!);
+      const first = [0, 1, 2, 3].map((round) => decisions[round * MOST]!);
       assert.deepEqual(first.map(({ allowed }) => allowed), [true, true, true, false]);
       assert.deepEqual(first.map(({ remaining }) => remaining), [7, 4, 1, 1]);
       assert.equal(store.statistics().conflicts, 4);
@@ -136,7 +139,7 @@ describe("calls on many keys, by cas", () => {
 
   const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
   const demoted = new Error("READONLY You can't write against a read only replica.");
-  const SECOND = storedKeyOf(KEYS[50]!);
+  const SECOND = storedKeyOf(KEYS[MOST]!);
   /** Faults, and the range of calls that fail because of each. */
   const FAILURES: readonly {
     readonly name: string;
@@ -148,32 +151,32 @@ describe("calls on many keys, by cas", () => {
       name: "all fail as not applied, where the server takes none of them",
       fault: ([name]) => name === "EVALSHA" ? noRoom : undefined,
       applied: "no",
-      failing: [0, 200],
+      failing: [0, KEYS.length],
     },
     {
       name: "fail in one batch by an error, and are answered in the others",
       fault: (command) => command.includes(LAST) ? noRoom : undefined,
       applied: "no",
-      failing: [150, 200],
+      failing: [3 * MOST, KEYS.length],
     },
     {
       name: "go by another connection after an error, though a later batch was taken",
       fault: (command) =>
         command.includes(FIRST) ? 80 : command.includes(SECOND) ? demoted : undefined,
       applied: "no",
-      failing: [50, 100],
+      failing: [MOST, 2 * MOST],
     },
     {
       name: "all fail as perhaps applied, where the server does not reply",
       fault: (command) => command.includes(FIRST) ? "silence" : undefined,
       applied: "unknown",
-      failing: [0, 200],
+      failing: [0, KEYS.length],
     },
     {
       name: "fail as perhaps applied in a batch that went down with its connection",
       fault: (command) => command.includes(LAST) ? "drop" : undefined,
       applied: "unknown",
-      failing: [150, 200],
+      failing: [3 * MOST, KEYS.length],
     },
   ];
   for (const { name, fault, applied, failing: [from, to] } of FAILURES) {
