@@ -33,6 +33,7 @@ export {
   type DriverStore,
   type DriverStoreStatistics,
 } from "./optimistic/compare_and_set.ts";
+export type { ServerStoreStatistics } from "./optimistic/server_statistics.ts";
 export type { Outage } from "./optimistic/circuit_breaker.ts";
 export type { DriverStoreOptions } from "./optimistic/engine_options.ts";
 export {

@@ -6,7 +6,6 @@
 import type { DriverCell } from "../driver.ts";
 import { addJob, type Batch, decideBatch, emptyBatch } from "../optimistic/batch.ts";
 import { isReplaced, loadCell } from "../optimistic/cell.ts";
-import type { EngineCounters } from "../optimistic/engine_context.ts";
 import type { Job } from "../optimistic/job.ts";
 import { processTime } from "../process_time.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
@@ -44,7 +43,7 @@ export function transactJobs(
     // Without a time of the database, a process uses its own steady time, which may differ from the
     // time of other processes.
     const time = { now: now ?? processTime(), isShared: now !== undefined };
-    const decided = decideBatch(batch, time, counters as unknown as EngineCounters);
+    const decided = decideBatch(batch, time, counters);
     const written = writesOf(batch);
     writes = written.length;
     return { writes: written, answer: decided };

@@ -31,7 +31,7 @@ import {
   type Several,
   type SpacedKey,
 } from "./job.ts";
-import type { EngineCounters } from "./engine_context.ts";
+import type { ServerCounters } from "./server_statistics.ts";
 
 /** The parts of one batch. */
 export interface Batch {
@@ -120,6 +120,9 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean | undefin
   return loaded === keys.length ? true : loaded === 0 ? false : undefined;
 }
 
+/** The counters of what is read. */
+type ReadCounters = Pick<ServerCounters, "unreadable">;
+
 /** The time of a batch. */
 export interface BatchTime {
   /** The instant at which calls without one of their own are decided. */
@@ -137,7 +140,7 @@ export interface BatchTime {
 export function decideBatch(
   batch: Batch,
   time: BatchTime,
-  counters: EngineCounters,
+  counters: ReadCounters,
   waiting: ReadonlySet<Job> = NONE,
 ): readonly Job[] {
   const { jobs, cells } = batch;
@@ -156,7 +159,7 @@ export function stepAll(
   jobs: readonly Job[],
   cells: Cells,
   time: BatchTime,
-  counters: EngineCounters,
+  counters: ReadCounters,
 ): readonly Job[] {
   let failed: Set<Job> | undefined;
   for (const job of jobs) {
@@ -207,7 +210,7 @@ function step(
   { bound, argument, several, at, cell }: Job,
   cells: Cells,
   { now, isShared }: BatchTime,
-  counters: EngineCounters,
+  counters: ReadCounters,
 ): Answer {
   const instant = at ?? now;
   const isBounded = isShared && at === undefined;
@@ -223,7 +226,7 @@ function stepOne(
   cell: Cell,
   instant: number,
   isBounded: boolean,
-  counters: EngineCounters,
+  counters: ReadCounters,
 ): Answer {
   let state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
   let next = steps.next(state, instant, argument);
@@ -265,7 +268,7 @@ function stepSeveral(
   cells: Cells,
   instant: number,
   isBounded: boolean,
-  counters: EngineCounters,
+  counters: ReadCounters,
 ): Answer {
   const moves: (() => void)[] = [];
   const states = parts.map((part) => {
@@ -310,7 +313,7 @@ function stepSeveral(
   return isSingle ? answers[0] : answers;
 }
 
-function stateOf(cell: Cell, algorithm: Algorithm, counters: EngineCounters): unknown {
+function stateOf(cell: Cell, algorithm: Algorithm, counters: ReadCounters): unknown {
   if (cell.read) return cell.state;
   cell.read = true;
   cell.state = decodeCell(cell, algorithm);

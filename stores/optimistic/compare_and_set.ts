@@ -15,31 +15,16 @@ import { outageReport } from "./outage_report.ts";
 import { optimisticStore } from "./optimistic_store.ts";
 import { reconnector } from "./reconnector.ts";
 import { serverClock } from "./server_clock.ts";
+import { serverCounters, type ServerStoreStatistics } from "./server_statistics.ts";
 import { sweeper } from "./sweeper.ts";
 import { valueCache } from "./value_cache.ts";
 
-/** Counts of what a store on a driver has done since it was made. */
-export interface DriverStoreStatistics {
-  /** Calls that the database decided. */
-  readonly decisions: number;
-  /** Batches of calls, including batches that lost a race. */
-  readonly batches: number;
+/** Counts of a store on a driver since it was made. */
+export interface DriverStoreStatistics extends ServerStoreStatistics {
   /** Calls of the driver's `commit`. */
   readonly commits: number;
   /** The total seconds of these commits. */
   readonly commitSeconds: number;
-  /** How often a call had to be tried again because others had changed its key. */
-  readonly conflicts: number;
-  /** Calls that ended in a `ContentionError`. */
-  readonly contended: number;
-  /** Calls that the database did not answer. */
-  readonly unavailable: number;
-  /** Calls that came while too many calls waited. */
-  readonly overloaded: number;
-  /** How often the database answered for the first time after the start or a failure. */
-  readonly connections: number;
-  /** Values that were not states of their algorithm; each was treated as absent. */
-  readonly unreadable: number;
 }
 
 /** A store on a driver. */
@@ -92,7 +77,7 @@ export function compareAndSetStore(
   checkFunction(action, "the driver's commit", (driver as Partial<CompareAndSet> | null)?.commit);
   checkOptions<DriverStoreOptions>(action, options, ENGINE_CHECKS);
   const given = engineOptions(options);
-  const counters = noCounts();
+  const counters: DriverCounters = { ...serverCounters(), commits: 0, commitSeconds: 0 };
   const breaker = circuitBreaker(outageReport(driver.name, given));
   const sweep = sweeper(driver);
   const context: DriverContext = {
@@ -123,20 +108,5 @@ export function compareAndSetStore(
         (async (prefix) => await driver.deletePrefix!(keyBeginning(prefix))),
     }),
     statistics: () => ({ ...counters }),
-  };
-}
-
-function noCounts(): DriverCounters & { unavailable: number; overloaded: number } {
-  return {
-    decisions: 0,
-    batches: 0,
-    commits: 0,
-    commitSeconds: 0,
-    conflicts: 0,
-    contended: 0,
-    unavailable: 0,
-    overloaded: 0,
-    connections: 0,
-    unreadable: 0,
   };
 }

@@ -4,22 +4,7 @@
  */
 
 import type { Job } from "./job.ts";
-
-/** The engine's counters. */
-export interface EngineCounters {
-  /** Calls that were decided. */
-  decisions: number;
-  /** Their batches, including batches that lost a race. */
-  batches: number;
-  /** How often a call had to be tried again because others had changed its key. */
-  conflicts: number;
-  /** Calls that ended in a `ContentionError`. */
-  contended: number;
-  /** Connections made. */
-  connections: number;
-  /** Values that were not states of their algorithm. */
-  unreadable: number;
-}
+import type { ServerCounters } from "./server_statistics.ts";
 
 /** A store, as the engine sees it. */
 export interface EngineContext {
@@ -32,7 +17,7 @@ export interface EngineContext {
   readonly timeout: number;
   /** The most calls that may wait. */
   readonly maxPending: number;
-  readonly counters: EngineCounters;
+  readonly counters: ServerCounters;
   /**
    * Answers calls that the server does not decide: with an error, or by the store's policy.
    */

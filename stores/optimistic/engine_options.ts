@@ -11,33 +11,36 @@ import {
 } from "../../core/options/checks.ts";
 import type { Outage } from "./circuit_breaker.ts";
 
-/** The options of a store on a driver. */
+/** The options of a store with a server. */
 export interface DriverStoreOptions {
   /**
-   * Milliseconds that one commit may take; from 1 to 2^31 - 1. By default it follows the commits that
-   * were seen, between 200 and `timeout`. After that time, new calls fail at once. After twice that
-   * time, the store gives the commit up.
+   * Milliseconds that one round trip may take; from 1 to 2^31 - 1. By default it follows the round
+   * trips that were seen, between 200 and `timeout`. After that time, new calls fail at once. After
+   * twice that time, the store gives the connection up.
    */
   readonly deadline?: number | undefined;
   /**
-   * The most milliseconds that a call may take in all, including its time in the queue and all tries;
-   * from 1 to 2^31 - 1; default 250, or the deadline if that is more. The first call may take 1,000,
-   * because it may have to make a connection.
+   * The most milliseconds that a call may take in all, including its time in the queue, all round
+   * trips and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. The first
+   * call to a server may take 1,000, because it may have to make a connection.
    */
   readonly timeout?: number | undefined;
   /**
-   * The answer to a call when the database does not answer: `"throw"` (default) throws a
+   * The answer to a call when the server does not answer: `"throw"` (default) throws a
    * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
    * Resets and contention throw in any case.
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
-   * Called when the database stops answering, with the reason, when the reason changes, and when it
-   * answers again, whatever the policy. An error that it throws is printed, once. By default
-   * the store prints a line by `console.warn` at the beginning and at the end of each outage.
+   * Called when a server stops answering, with the reason, when the reason changes, and when it
+   * answers again, whatever the policy. In a cluster each node has outages of its own. An error that
+   * it throws is printed, once. By default the store prints a line by `console.warn` at the beginning
+   * and at the end of each outage.
    */
   readonly onOutage?: ((outage: Outage) => void) | undefined;
-  /** The most calls that may wait; a positive integer; default 10,000. */
+  /**
+   * The most calls that may wait; in a cluster, for each node. A positive integer; default 10,000.
+   */
   readonly maxPending?: number | undefined;
   /**
    * The answer to a call when `maxPending` calls wait: `"throw"` (default) throws a
@@ -45,9 +48,9 @@ export interface DriverStoreOptions {
    */
   readonly onOverload?: "throw" | "deny" | undefined;
   /**
-   * Roughly the most bytes in which to remember the values that the database should hold; a positive
-   * integer; default 64 MiB, some 250,000 keys. A key that is not remembered costs a second round
-   * trip.
+   * Roughly the most bytes in which a store that compares and sets remembers the values that the
+   * server should hold; a positive integer; default 64 MiB, some 250,000 keys. A key that is not
+   * remembered costs a second round trip.
    */
   readonly cacheBytes?: number | undefined;
 }
@@ -56,7 +59,7 @@ export interface DriverStoreOptions {
 export type EngineOptions =
   & Pick<DriverStoreOptions, "onOutage">
   & {
-    [Option in Exclude<keyof DriverStoreOptions, "onOutage">]-?: NonNullable<
+    readonly [Option in Exclude<keyof DriverStoreOptions, "onOutage">]-?: NonNullable<
       DriverStoreOptions[Option]
     >;
   }

@@ -13,20 +13,13 @@ import { makeDecision } from "../../core/make_decision.ts";
 import { asError, storeClosedError } from "./batch_failure.ts";
 import type { EngineContext } from "./engine_context.ts";
 import { type Bound, isReadOnly, type Job } from "./job.ts";
+import type { ServerCounters } from "./server_statistics.ts";
 
 /** The options for calls that the server does not decide. */
 export interface FailureOptions {
   readonly onUnavailable: "throw" | "allow" | "deny";
   readonly onOverload: "throw" | "deny";
   readonly maxPending: number;
-}
-
-/** The counts of such calls. */
-export interface FailureCounters {
-  /** Calls that the server did not answer. */
-  unavailable: number;
-  /** Calls that came while too many calls waited. */
-  overloaded: number;
 }
 
 /** Milliseconds after which a call that was refused for overload may come again. */
@@ -43,7 +36,7 @@ const OVERLOAD_WAIT = 25;
 export function failurePolicy(
   server: string,
   { onUnavailable, onOverload, maxPending }: FailureOptions,
-  counters: FailureCounters,
+  counters: Pick<ServerCounters, "unavailable" | "overloaded">,
   untilProbe: (slot: number) => number,
 ): Pick<EngineContext, "failJobs" | "closeJobs" | "refuseJob"> {
   return {

@@ -12,16 +12,17 @@ import { type Cell, isReplaced, rememberCell, rootOf } from "./cell.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import { type CommitCall, commitCallsOf } from "./commit_calls.ts";
 import type { CommitCallbacks, Connect, Link } from "./driver.ts";
-import type { EngineContext, EngineCounters } from "./engine_context.ts";
+import type { EngineContext } from "./engine_context.ts";
 import { groupsOf, loadGuesses } from "./guesses.ts";
 import type { Job } from "./job.ts";
 import { learnRoundTrip, replyDeadline } from "./round_trips.ts";
+import type { ServerCounters } from "./server_statistics.ts";
 import type { ServerClock } from "./server_clock.ts";
 import type { ValueCache } from "./value_cache.ts";
 import { performance } from "../own_timers.ts";
 
 /** The counts of a store on a driver. */
-export interface DriverCounters extends EngineCounters {
+export interface DriverCounters extends ServerCounters {
   /** Commits. */
   commits: number;
   /** The total seconds of these commits. */

@@ -75,6 +75,7 @@ export function postgresStore(
 
 export type { PostgresClient, PostgresQueryable, PostgresSql } from "./clients.ts";
 export type { Outage } from "../optimistic/circuit_breaker.ts";
+export type { ServerStoreStatistics } from "../optimistic/server_statistics.ts";
 export type { DriverStore, DriverStoreStatistics } from "../optimistic/compare_and_set.ts";
 export type { DriverStoreOptions } from "../optimistic/engine_options.ts";
 export { postgresSchema, type PostgresSchemaOptions } from "./schema.ts";

@@ -3,10 +3,10 @@
  * works with complete and valid values.
  */
 
-import type { Outage } from "../optimistic/circuit_breaker.ts";
 import { LONGEST_TIMER } from "../../core/clock.ts";
 import { checkFunction, checkOptions, integerFrom } from "../../core/options/checks.ts";
 import {
+  type DriverStoreOptions,
   ENGINE_CHECKS,
   type EngineOptions,
   engineOptions,
@@ -14,7 +14,7 @@ import {
 } from "../optimistic/engine_options.ts";
 
 /** The options of `redisStore`. */
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends DriverStoreOptions {
   /**
    * The way to commit a batch of decisions. `"auto"` (default): the first of `"script"`, `"cas"` and
    * `"watch"` that the server permits; `statistics()` tells which. `"watch"`: WATCH, MULTI and EXEC,
@@ -30,46 +30,11 @@ export interface RedisStoreOptions {
    */
   readonly time?: "server" | "client" | undefined;
   /**
-   * Milliseconds that one round trip may take; from 1 to 2^31 - 1. By default it follows the round
-   * trips that were seen, between 200 and `timeout`. After that time, new calls fail at once. After
-   * twice that time, the store gives the connection up.
-   */
-  readonly deadline?: number | undefined;
-  /**
    * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
-   * deadline if that is more. Only calls before the first connection to a server wait that long.
+   * deadline if that is more. Only calls before the first connection to a server wait that long, in
+   * place of `timeout`.
    */
   readonly connectDeadline?: number | undefined;
-  /**
-   * The most milliseconds that a call may take in all, including its time in the queue, all round
-   * trips and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. During the
-   * first connection to a server, `connectDeadline` counts instead.
-   */
-  readonly timeout?: number | undefined;
-  /**
-   * The answer to a call when Redis does not answer: `"throw"` (default) throws a
-   * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
-   * Resets and contention throw in any case.
-   */
-  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /**
-   * Called when a server stops answering, with the reason, when the reason changes, and when it
-   * answers again, whatever the policy. In a cluster each node has
-   * outages of its own. An error that it throws is printed, once. By default
-   * the store prints a line by `console.warn` at the beginning and at the end of each outage.
-   */
-  readonly onOutage?: ((outage: Outage) => void) | undefined;
-  /**
-   * The most calls that may wait for a connection; in a cluster, for the connection to each node. A
-   * positive integer; default 10,000.
-   */
-  readonly maxPending?: number | undefined;
-  /**
-   * The answer to a call when `maxPending` calls wait: `"throw"` (default) throws a
-   * `StoreOverloadedError`, `"deny"` returns a refusal whose `source` is `"policy"`. It never
-   * admits.
-   */
-  readonly onOverload?: "throw" | "deny" | undefined;
   /**
    * Connections to a server, or to each node of a cluster, each with batches of its own. With
    * `"watch"` in a cluster a transaction holds keys of one slot, so this is the number of slots of a
@@ -77,12 +42,6 @@ export interface RedisStoreOptions {
    * default 1, because large batches cost less than small ones, and 16 with `"watch"` in a cluster.
    */
   readonly connections?: number | undefined;
-  /**
-   * Roughly the most bytes that cas mode uses for each server, to remember the values that it expects
-   * there; a positive integer; default 64 MiB, some 250,000 keys. A key that is not remembered costs a
-   * second round trip.
-   */
-  readonly cacheBytes?: number | undefined;
   /**
    * The part of a key that decides its hash slot in a cluster; without it, the whole key. Keys of
    * one tag can be taken together by `consumeAll`.
@@ -92,14 +51,9 @@ export interface RedisStoreOptions {
 
 /** The options, with their defaults. */
 export type ReadOptions =
-  & Pick<RedisStoreOptions, Optional>
-  & Pick<EngineOptions, "longestDeadline">
-  & {
-    [Option in keyof Omit<RedisStoreOptions, Optional>]-?: NonNullable<RedisStoreOptions[Option]>;
-  };
-
-/** Options without a default. */
-type Optional = "hashTag" | "connections" | "onOutage";
+  & EngineOptions
+  & Pick<RedisStoreOptions, "hashTag" | "connections">
+  & { readonly [Option in "commit" | "time"]: NonNullable<RedisStoreOptions[Option]> };
 
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {

@@ -130,6 +130,8 @@ export type { RedisSender } from "./clients/sender.ts";
 export type { NodeRedisCluster } from "./clients/node_redis_cluster.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";
+export type { DriverStoreOptions } from "../optimistic/engine_options.ts";
 export type { RedisStoreOptions } from "./redis_options.ts";
+export type { ServerStoreStatistics } from "../optimistic/server_statistics.ts";
 export { type RedisStoreStatistics, ROUND_TRIP_SECONDS } from "./statistics.ts";
 export type { RedisClient } from "./routing/choose_router.ts";

@@ -1,13 +1,11 @@
+import { serverCounters, type ServerStoreStatistics } from "../optimistic/server_statistics.ts";
+
 /** The counters of a Redis store since it was made. */
-export interface RedisStoreStatistics {
+export interface RedisStoreStatistics extends ServerStoreStatistics {
   /** How calls are committed on the last connection; `undefined` before the first connection. */
   readonly commit: "watch" | "cas" | "script" | undefined;
   /** The reason: the option, or the limits of the server. */
   readonly commitReason: string;
-  /** Calls that were answered by Redis. */
-  readonly decisions: number;
-  /** Their batches, including batches that lost a race. */
-  readonly batches: number;
   /** Round trips that the batches took. */
   readonly roundTrips: number;
   /** Commands in these round trips. */
@@ -16,18 +14,6 @@ export interface RedisStoreStatistics {
   readonly roundTripCounts: readonly number[];
   /** The total seconds of these round trips. */
   readonly roundTripSeconds: number;
-  /** How often a call had to be tried again because others had changed its key. */
-  readonly conflicts: number;
-  /** Calls that ended in a `ContentionError`. */
-  readonly contended: number;
-  /** Calls that Redis did not answer. */
-  readonly unavailable: number;
-  /** Calls that came while too many calls waited. */
-  readonly overloaded: number;
-  /** Connections made. */
-  readonly connections: number;
-  /** Values that were not states of their algorithm. Each was treated as absent. */
-  readonly unreadable: number;
 }
 
 /**
@@ -57,19 +43,12 @@ export function countRoundTrip(counters: RedisCounters, commands: number, second
 /** Counters before the first call. */
 export function redisCounters(): RedisCounters {
   return {
+    ...serverCounters(),
     commit: undefined,
     commitReason: "No connection was made yet",
-    decisions: 0,
-    batches: 0,
     roundTrips: 0,
     commands: 0,
     roundTripCounts: new Array<number>(ROUND_TRIP_SECONDS.length + 1).fill(0),
     roundTripSeconds: 0,
-    conflicts: 0,
-    contended: 0,
-    unavailable: 0,
-    overloaded: 0,
-    connections: 0,
-    unreadable: 0,
   };
 }

@@ -5,15 +5,12 @@
  *
  * - how many keys each group has, or an empty text if each group has one;
  * - the owner of the call, and for how many milliseconds it claims the keys of groups that it loses,
- * or an
- *   empty text if it claims none (see claims.ts);
+ *   or an empty text if it claims none (see claims.ts);
  * - the instant at which the caller has decided, or an empty text if that is not the server's time;
  * - by how many ms that instant may differ from the server's time. If it differs by more, nothing is
- * as
- *   expected, because the server's clock was set, or the caller stood still;
+ *   as expected, because the server's clock was set, or the caller stood still;
  * - for each key, the text that it should hold, the new text, and the time to live in ms, or an empty
- * text
- *   to leave its expiry as it is.
+ *   text to leave its expiry as it is.
  *
  * An empty text stands for no value. If both texts of a key are the same, the key is only compared. A
  * client cannot send back bytes that are not valid text, because it decodes them to other characters.

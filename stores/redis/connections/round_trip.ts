@@ -4,7 +4,8 @@
  */
 
 import type { Command, Connection } from "../clients/connection.ts";
-import { type AwaitedServer, replyWithin } from "../../optimistic/await_reply.ts";
+import type { CommitNode } from "../commit/commit_node.ts";
+import { replyWithin } from "../../optimistic/await_reply.ts";
 import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 import { replyDeadline } from "../../optimistic/round_trips.ts";
 import { countRoundTrip } from "../statistics.ts";
@@ -35,18 +36,13 @@ export async function repliesTo(
   return trip;
 }
 
-/** A connection, and the facts about its server. */
-export interface RoundTripNode extends AwaitedServer {
-  readonly connection: Connection;
-}
-
 /**
  * A round trip of a batch, which counts in the store's statistics.
  *
  * @param timeIn Finds the server's time in the replies.
  */
 export async function countedRoundTrip(
-  node: RoundTripNode,
+  node: CommitNode,
   commands: readonly Command[],
   context: StoreContext,
   timeIn?: (replies: readonly unknown[]) => unknown,

@@ -14,6 +14,7 @@ import {
 } from "../../../stores/optimistic/handle_outcome.ts";
 import { type Job, newJob } from "../../../stores/optimistic/job.ts";
 import { drainQueue, jobQueue } from "../../../stores/optimistic/job_queue.ts";
+import { serverCounters } from "../../../stores/optimistic/server_statistics.ts";
 import { reconnector } from "../../../stores/optimistic/reconnector.ts";
 
 /** The outcomes of a server that nobody connects to. */
@@ -24,10 +25,7 @@ function outcomes(): Outcomes {
     connectDeadline: 1_000,
     timeout: 2 ** 31 - 1,
     maxPending: 10,
-    counters: {
-      ...{ decisions: 0, batches: 0, conflicts: 0 },
-      ...{ contended: 0, connections: 0, unreadable: 0 },
-    },
+    counters: serverCounters(),
     failJobs: (jobs, _, cause) => jobs.forEach((job) => job.reject(cause)),
     closeJobs: () => {},
     refuseJob: () => {},
