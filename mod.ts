@@ -15,17 +15,17 @@
  * @module
  */
 
-import type { Algorithm } from "./core/algorithm.ts";
+import type { Ability, Algorithm } from "./core/algorithm.ts";
 import { checkLimiter, checkPrefix } from "./core/limiter/check_limiter.ts";
-import {
-  type AsyncLimiter,
-  type AsyncLimiterOptions,
-  type Limiter,
-  limiterOn,
-  type LimiterOptions,
-  type StoreLimiterOptions,
-  type SyncLimiterOptions,
-} from "./core/limiter/limiter.ts";
+import { limiterOn } from "./core/limiter/limiter.ts";
+import type {
+  AsyncLimiter,
+  AsyncLimiterOptions,
+  Limiter,
+  LimiterOptions,
+  StoreLimiterOptions,
+  SyncLimiterOptions,
+} from "./core/limiter/limiter_types.ts";
 import type { Store, SyncStore } from "./core/store.ts";
 import { type MemoryStore, memoryStore } from "./stores/memory/memory_store.ts";
 import { warnOfProcesses } from "./stores/memory/warn_of_processes.ts";
@@ -34,8 +34,8 @@ import { warnOfProcesses } from "./stores/memory/warn_of_processes.ts";
  * Makes a limiter: an algorithm, a store and a prefix for its keys.
  *
  * Without a store it has a memory store of its own. On a store that answers at once (memory,
- * shared memory) every method but `acquire` returns its value; on one that answers by promises
- * (Redis), a promise of it.
+ * shared memory) every method returns its value; on one that answers by promises (Redis), a promise
+ * of it. Further calls are functions that take a limiter: `acquire`, `hold`, `block`, `reserve`.
  *
  * @param algorithm The algorithm that decides: `gcra(...)`, `all(...)`, or one of your own.
  * @param options The store and its prefix, a clock, what receives decisions.
@@ -54,37 +54,44 @@ import { warnOfProcesses } from "./stores/memory/warn_of_processes.ts";
  * assert.equal(api.peek("user:42", 0).remaining, 1);
  * ```
  */
-export function limiter(
-  algorithm: Algorithm,
+export function limiter<Can extends Ability = never>(
+  algorithm: Algorithm<unknown, Can>,
   options?: LimiterOptions & { readonly store?: undefined },
-): Limiter<MemoryStore>;
+): Limiter<MemoryStore, Can>;
 /** The same on a store that is given, whose own methods `limiter.store` has. */
-export function limiter<OfStore extends SyncStore>(
-  algorithm: Algorithm,
+export function limiter<OfStore extends SyncStore, Can extends Ability = never>(
+  algorithm: Algorithm<unknown, Can>,
   options: StoreLimiterOptions & { readonly store: OfStore },
-): Limiter<OfStore>;
+): Limiter<OfStore, Can>;
 /** The same with options that may contain a store. */
-export function limiter(algorithm: Algorithm, options?: SyncLimiterOptions): Limiter;
+export function limiter<Can extends Ability = never>(
+  algorithm: Algorithm<unknown, Can>,
+  options?: SyncLimiterOptions,
+): Limiter<SyncStore, Can>;
 /** The same on a store that answers by promises. */
-export function limiter(algorithm: Algorithm, options: AsyncLimiterOptions): AsyncLimiter;
+export function limiter<Can extends Ability = never>(
+  algorithm: Algorithm<unknown, Can>,
+  options: AsyncLimiterOptions,
+): AsyncLimiter<Can>;
 /** The same on a store of either kind. */
-export function limiter(
-  algorithm: Algorithm,
+export function limiter<Can extends Ability = never>(
+  algorithm: Algorithm<unknown, Can>,
   options: StoreLimiterOptions,
-): Limiter | AsyncLimiter;
+): Limiter<SyncStore, Can> | AsyncLimiter<Can>;
 export function limiter(
   algorithm: Algorithm,
   options: LimiterOptions & { readonly store?: Store | undefined } = {},
-): Limiter | AsyncLimiter {
+): never {
   checkLimiter(algorithm, options);
   const { store, prefix } = options;
   if (store !== undefined || prefix !== undefined) checkPrefix(prefix);
   const used = store ?? memoryStore();
   warnOfProcesses(used);
-  return limiterOn(algorithm, used, prefix ?? "own", options);
+  // The overloads say of which kind the limiter is.
+  return limiterOn(algorithm, used, prefix ?? "own", options) as never;
 }
 
-export type { Algorithm, Policy } from "./core/algorithm.ts";
+export type { Ability, Algorithm, Policy } from "./core/algorithm.ts";
 export { all } from "./core/algorithms/all.ts";
 export { blockable } from "./core/algorithms/blockable.ts";
 export type { Clock } from "./core/clock.ts";
@@ -105,16 +112,19 @@ export { fixedWindow, type FixedWindowOptions } from "./core/algorithms/fixed_wi
 export { gcra } from "./core/algorithms/gcra.ts";
 export { leakyBucket } from "./core/algorithms/leaky_bucket.ts";
 export { leakyQueue, type LeakyQueueOptions } from "./core/algorithms/leaky_queue.ts";
-export type { AcquireOptions } from "./core/limiter/acquire.ts";
+export { acquire, type AcquireOptions } from "./core/waiting/acquire.ts";
 export type {
   AsyncLimiter,
+  AsyncLimiterBase,
   AsyncLimiterOptions,
   Limiter,
   LimiterBase,
   LimiterOptions,
   StoreLimiterOptions,
+  SyncLimiterBase,
   SyncLimiterOptions,
-} from "./core/limiter/limiter.ts";
+  UnitCalls,
+} from "./core/limiter/limiter_types.ts";
 export { release, reserve, settle } from "./core/limiter/reservations.ts";
 export {
   type ReceiptOfAll,
@@ -125,14 +135,10 @@ export {
   settleAll,
   type UsedOfAll,
 } from "./core/limiter/reserve_all.ts";
-export type { BlockNote, BlockOptions } from "./core/limiter/block_key.ts";
-export type {
-  Held,
-  HoldOptions,
-  Permit,
-  PermitLimiter,
-  WaitingHoldOptions,
-} from "./core/limiter/permit_desk.ts";
+export { block, type BlockOptions, unblock } from "./core/limiter/block.ts";
+export type { BlockNote } from "./core/limiter/block_note.ts";
+export { hold, withPermit } from "./core/waiting/hold.ts";
+export type { Held, HoldOptions, Permit, WaitingHoldOptions } from "./core/limiter/permit.ts";
 export { parsePeriod } from "./core/options/parse_period.ts";
 export type { LeadingZeros, Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";

@@ -12,6 +12,7 @@ import {
   consumeAll,
   fixedWindow,
   gcra,
+  hold,
   leakyBucket,
   type Limiter,
   limiter,
@@ -130,10 +131,10 @@ function permits(
   });
   const names = ["none", "ten", "hundred"];
   const held = [0, 10, 100].flatMap((count, at) =>
-    Array.from({ length: count }, () => jobs.hold(names[at]!).permit!)
+    Array.from({ length: count }, () => hold(jobs, names[at]!).permit!)
   );
   const cycle = (key: string) => {
-    const { decision, permit } = jobs.hold(key);
+    const { decision, permit } = hold(jobs, key);
     permit?.release();
     return decision.remaining;
   };

@@ -41,6 +41,7 @@ export interface Policy {
  *
  * @typeParam State The memory of a key: a number where it fits, otherwise a small flat
  * object of numbers, or an immutable timeline.
+ * @typeParam Can Calls that it allows beside those of every algorithm.
  *
  * @example A log replay is a fold
  * ```ts
@@ -57,7 +58,7 @@ export interface Policy {
  * assert.deepEqual(verdicts, [true, true, false, true]);
  * ```
  */
-export interface Algorithm<State = unknown> {
+export interface Algorithm<State = unknown, Can extends Ability = never> {
   /** The name given, or one made of the numbers. */
   readonly name: string;
   /** The canonical text of the options: part of every stored key. */
@@ -102,8 +103,21 @@ export interface Algorithm<State = unknown> {
   /** Converts states to words and text, and back. */
   readonly codec: Codec<State>;
   /** Members that only the stores of this package read. An algorithm without them works as well. */
-  readonly internals?: AlgorithmInternals<State> | undefined;
+  readonly internals?: AlgorithmInternals<State, Can> | undefined;
 }
+
+/**
+ * Calls that only some algorithms allow: `hold` needs `"permits"` (`concurrency`), `block` needs
+ * `"blocks"` (`blockable`), and `reserve` needs `"receipts"` (`reservable`). Where units are permits,
+ * `consume` is not possible.
+ */
+export type Ability = "permits" | "blocks" | "receipts";
+
+/** The abilities that the type of an algorithm, or of one of several, is known to have. */
+export type AbilityOf<Of extends Algorithm> = Of extends
+  { readonly internals?: infer Internals extends { readonly abilities?: unknown } | undefined }
+  ? keyof NonNullable<NonNullable<Internals>["abilities"]> & Ability
+  : never;
 
 /**
  * The arithmetic of an algorithm as data: the name of a function and the numbers that make it. The
@@ -130,11 +144,15 @@ export interface ArrivalRate {
 }
 
 /**
- * The members that an algorithm may have beyond its reducer, for the stores of this package.
+ * The members that an algorithm may have beyond its reducer, for the stores and limiters of this
+ * package.
  *
  * @typeParam State The memory of a key.
+ * @typeParam Can The abilities of the algorithm, its parts included.
  */
-export interface AlgorithmInternals<State = unknown> {
+export interface AlgorithmInternals<State = unknown, Can extends Ability = never> {
+  /** The abilities of the algorithm, its parts included. */
+  readonly abilities?: Readonly<Record<Can, unknown>> | undefined;
   /**
    * The reducers split in two, for stores that avoid building a pair for each call. Without it,
    * `step` and `charge` give the same results.

@@ -11,13 +11,13 @@ import type { Decision } from "./decision.ts";
  *
  * @example
  * ```ts
- * import { gcra, limiter, RateLimitedError } from "tidegate";
+ * import { acquire, gcra, limiter, RateLimitedError } from "tidegate";
  * import assert from "node:assert/strict";
  *
  * const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }));
  * api.consume("user:42");
  * await assert.rejects(
- *   api.acquire("user:42", { maxWait: 1_000 }),
+ *   acquire(api, "user:42", { maxWait: 1_000 }),
  *   (error) => error instanceof RateLimitedError && error.decision.retryAfter > 3_000_000,
  * );
  * ```

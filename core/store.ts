@@ -249,7 +249,7 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
    * on keys of one part, as in a cluster of Redis. Absent if any keys may stand in one `run`.
    */
   readonly slotOf?: ((name: string) => number) | undefined;
-  /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetAll` needs it. */
+  /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetPrefix` needs it. */
   deleteAll?(prefix: string): Answered<Mode, void>;
   /**
    * Calls `ended` once the store is closed, or at once if it is closed already; callers that wait

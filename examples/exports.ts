@@ -4,7 +4,7 @@
  *
  *   bun examples/exports.ts
  */
-import { concurrency, limiter, RateLimitedError } from "../mod.ts";
+import { concurrency, limiter, RateLimitedError, withPermit } from "../mod.ts";
 
 const exports = limiter(concurrency({ limit: 2, ttl: "30s", maxHold: "10m" }));
 let running = 0;
@@ -12,7 +12,7 @@ let most = 0;
 
 async function exportRows(number: number, maxWait: number): Promise<void> {
   try {
-    await exports.withPermit("tenant:7", async (signal) => {
+    await withPermit(exports, "tenant:7", async (signal) => {
       most = Math.max(most, ++running);
       await writeRows(signal).finally(() => running--);
       console.log(`export ${number} done`);

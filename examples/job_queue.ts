@@ -4,14 +4,14 @@
  *
  *   bun examples/job_queue.ts
  */
-import { leakyQueue, limiter, RateLimitedError } from "tidegate";
+import { acquire, leakyQueue, limiter, RateLimitedError } from "tidegate";
 
 const api = limiter(leakyQueue({ limit: 20, period: "1s", queue: 100 }));
 const begun = performance.now();
 
 async function job(number: number): Promise<string> {
   try {
-    await api.acquire("partner", { maxWait: 500 });
+    await acquire(api, "partner", { maxWait: 500 });
     // The call to the API goes here.
     return `job ${number} at ${Math.round((performance.now() - begun) / 50) * 50} ms`;
   } catch (error) {

@@ -1,5 +1,6 @@
 // How limiters behave under the fake timers of a test runner. The suite runs it with those that each
 // runtime brings, and `npm run fakes` with those of Vitest, Jest and sinon, in projects of their own.
+import { acquire } from "../../mod.ts";
 import assert from "node:assert/strict";
 
 /**
@@ -41,7 +42,7 @@ export function behavioursOf({ gcra, limiter, memoryStore, compareAndSetStore, d
       const api = limiter(once);
       api.consume("a");
       let waiting = true;
-      api.acquire("a").then(() => waiting = false);
+      acquire(api, "a").then(() => waiting = false);
       await promises();
       tick(9_999);
       await promises();
@@ -54,7 +55,7 @@ export function behavioursOf({ gcra, limiter, memoryStore, compareAndSetStore, d
       const api = limiter(once, { prefix: "api", store: later(memoryStore()) });
       /** @type {unknown} */
       let error;
-      api.acquire("a", { maxWait: 5_000 }).catch((reason) => error = reason);
+      acquire(api, "a", { maxWait: 5_000 }).catch((reason) => error = reason);
       await promises();
       for (let second = 0; second < 6; second++) {
         tick(1_000);

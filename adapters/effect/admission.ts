@@ -19,7 +19,8 @@ import type * as Fiber from "effect/Fiber";
 
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import type { Acquired } from "../../core/limiter/acquire.ts";
+import { type Acquired, takeOrUndo } from "../../core/limiter/take_or_undo.ts";
+import { acquireOrUndo } from "../../core/waiting/acquire.ts";
 import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
 import {
@@ -63,7 +64,7 @@ export interface UnitsCall {
 export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, RateLimited> {
   const { bound, verb } = call;
   const settled = whenSettled(
-    keeps ? takeOrUndo(call) : consume(call),
+    keeps ? takeChecked(call) : consume(call),
     (acquired): Effect.Effect<Admission, RateLimited> =>
       acquired.decision.allowed ? admit(call, acquired) : refused(call, acquired.decision),
     `RateLimiter.${verb}`,
@@ -132,7 +133,7 @@ function waitInQueue(
 ): Effect.Effect<Acquired | RateLimitedError> {
   const { bound, key, cost } = call;
   return Effect.callback<Acquired | RateLimitedError>((resume, signal) => {
-    const outcome = bound.internals.acquireOrUndo(key, true, { cost, maxWait, signal });
+    const outcome = acquireOrUndo(bound.internals, key, true, { cost, maxWait, signal });
     outcome.then(
       (acquired) => resume(Effect.succeed(acquired)),
       (cause) =>
@@ -149,10 +150,10 @@ function consume({ bound, key, cost }: UnitsCall): MaybePromise<Acquired> {
   return andThen(answer, (decision) => ({ decision, undo: undefined }));
 }
 
-function takeOrUndo({ bound: { internals }, key, cost }: UnitsCall): MaybePromise<Acquired> {
+function takeChecked({ bound: { internals }, key, cost }: UnitsCall): MaybePromise<Acquired> {
   checkText("decide", "key", key);
   checkCost("consume", cost, 0);
-  return internals.take(key, cost);
+  return takeOrUndo(internals, key, cost);
 }
 
 /** Gives back the units that still count. */

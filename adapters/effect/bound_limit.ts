@@ -20,13 +20,9 @@ import * as Scheduler from "effect/Scheduler";
 import type { Clock as LimiterClock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
 import { isStoreError, type StoreUnavailableError } from "../../core/errors.ts";
-import {
-  type AsyncLimiter,
-  internalsOf,
-  type Limiter,
-  type LimiterInternals,
-  limiterOn,
-} from "../../core/limiter/limiter.ts";
+import { limiterOn } from "../../core/limiter/limiter.ts";
+import { internalsOf, type LimiterInternals } from "../../core/limiter/limiter_internals.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import { isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Store } from "../../core/store.ts";
 import { RateLimitStoreError, type StoreErrorReason } from "./errors.ts";

@@ -8,7 +8,9 @@ import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
 import type * as Scope from "effect/Scope";
 
-import type { Held, Permit } from "../../core/limiter/permit_desk.ts";
+import type { AsyncLimiterBase, SyncLimiterBase } from "../../core/limiter/limiter_types.ts";
+import type { Held, Permit } from "../../core/limiter/permit.ts";
+import { hold } from "../../core/waiting/hold.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkOptions } from "../../core/options/checks.ts";
 import {
@@ -41,6 +43,9 @@ export interface HeldPermit {
   readonly lost: Effect.Effect<never, PermitLost>;
 }
 
+/** A limit names any algorithm, so it is `hold` that throws if that has no permits. */
+type PermitLimiter = SyncLimiterBase<"permits"> | AsyncLimiterBase<"permits">;
+
 /** Holds a permit until the scope is closed. */
 export function holdPermit(
   bind: Binder,
@@ -57,7 +62,7 @@ export function holdPermit(
         const { limiter, attributes } = bound;
         const given = (held: Held) => givenPermit(fiber, bound, key, cost, held);
         if (maxWait === undefined) {
-          const held: MaybePromise<Held> = limiter.hold(key, { cost });
+          const held: MaybePromise<Held> = hold(limiter as never as PermitLimiter, key, { cost });
           return whenSettled(held, given, "RateLimiter.hold", attributes);
         }
         const waiting = waitForPermit(bound, key, cost, Duration.fromInputUnsafe(maxWait));
@@ -98,11 +103,9 @@ function waitForPermit(
   maxWait: Duration.Duration,
 ): Effect.Effect<Held> {
   return Effect.callback<Held>((resume, signal) => {
-    const waiting: Promise<Held> = limiter.hold(key, {
-      cost,
-      maxWait: Duration.toMillis(maxWait),
-      signal,
-    });
+    const options = { cost, maxWait: Duration.toMillis(maxWait), signal };
+    const held = hold(limiter as never as PermitLimiter, key, options);
+    const waiting: Promise<Held> = Promise.resolve(held);
     waiting.then((held) => resume(Effect.succeed(held)), (cause) => resume(Effect.die(cause)));
     return Effect.promise(() => waiting.then(({ permit }) => permit?.release(), () => undefined));
   });

@@ -6,7 +6,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { checkLimiter } from "../../core/limiter/check_limiter.ts";
-import type { LimiterOptions } from "../../core/limiter/limiter.ts";
+import type { LimiterOptions } from "../../core/limiter/limiter_types.ts";
 
 /** The options of `limit`. */
 export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;

@@ -10,7 +10,7 @@ import type * as Scope from "effect/Scope";
 
 import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import { release, settle } from "../../core/limiter/reservations.ts";
 import type { Receipt } from "../../core/receipts/receipt.ts";
 import type { Store } from "../../core/store.ts";
@@ -134,7 +134,7 @@ export interface RateLimiter {
    */
   charge(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Forgets every key of the limit's prefix. */
-  resetAll(limit: Limit): Effect.Effect<void, RateLimitStoreError>;
+  resetPrefix(limit: Limit): Effect.Effect<void, RateLimitStoreError>;
   /** Forgets the key. */
   reset(limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError>;
   /**
@@ -207,7 +207,7 @@ export function makeRateLimiter(store: Store): RateLimiter {
     hold: (limit, key, options) => holdPermit(bind, limit, key, options),
     charge: (limit, key, cost) => decide(bind, "charge", limit, key, cost),
     reset: (limit, key) => forget(bind, "reset", limit, (limiter) => limiter.reset(key)),
-    resetAll: (limit) => forget(bind, "resetAll", limit, (limiter) => limiter.resetAll()),
+    resetPrefix: (limit) => forget(bind, "resetPrefix", limit, (limiter) => limiter.resetPrefix()),
     consumeOrFail: (limit, key, cost) =>
       Effect.map(admit(bind, "consumeOrFail", limit, key, { cost }, false), decisionOf),
     acquire: (limit, key, options) =>
@@ -243,7 +243,7 @@ function decide(
 /** Forgets one key of a limit, or all. */
 function forget(
   bind: Binder,
-  verb: "reset" | "resetAll",
+  verb: "reset" | "resetPrefix",
   limit: Limit,
   call: (limiter: Limiter | AsyncLimiter) => void | Promise<void>,
 ): Effect.Effect<void, RateLimitStoreError> {

@@ -4,7 +4,7 @@
 
 import * as Effect from "effect/Effect";
 
-import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import { reserve as reserveUnits } from "../../core/limiter/reservations.ts";
 import type {
   Receipt,

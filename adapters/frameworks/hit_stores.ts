@@ -15,7 +15,7 @@ import { checkOptions, typeError } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import { warnOfProcesses } from "../../stores/memory/warn_of_processes.ts";
-import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
+import type { Awaitable } from "../http/gate/rate_limit_options.ts";
 import { nativePromise } from "../http/native_promise.ts";
 import { type HitBlock, type HitWindow, hitWindow } from "./hit_window.ts";
 
@@ -198,7 +198,7 @@ function hitCounters(options: HitStoreOptions) {
   warnOfProcesses(store);
 
   return function hitCounter(window: Algorithm<HitWindow>) {
-    const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
+    const limiter = limiterOn(window, store, prefix, { clock });
     return {
       /** Counts a hit, and answers how many hits there are. */
       hit: (key: string): MaybePromise<Hits> =>
@@ -221,7 +221,7 @@ function hitCounters(options: HitStoreOptions) {
           if (!isStoreError(error)) throw error;
         })) as Awaitable<void>,
       forget: (key: string): Awaitable<void> => limiter.reset(storable(key)),
-      forgetAll: (): Awaitable<void> => limiter.resetAll(),
+      forgetAll: (): Awaitable<void> => limiter.resetPrefix(),
     };
   };
 }

@@ -3,7 +3,8 @@
  */
 
 import type { Clock } from "../../core/clock.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import { internalsOf } from "../../core/limiter/limiter_internals.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import {
   checkFunction,
   checkInteger,
@@ -102,7 +103,8 @@ export const FETCH_OPTIONS: OptionNames<LimitedFetchOptions> = {
 };
 
 function checkLimiter(action: string, option: string, value: unknown): void {
-  if (typeof (value as Partial<Limiter> | null)?.acquire === "function") return;
+  const isObject = typeof value === "object" && value !== null;
+  if (isObject && internalsOf(value) !== undefined) return;
   throw typeError(action, `${option} must be a limiter`, value);
 }
 

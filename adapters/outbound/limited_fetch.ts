@@ -19,18 +19,13 @@
 
 import { readLongestWait } from "../../core/options/period.ts";
 import { gcra } from "../../core/algorithms/gcra.ts";
-import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { type Clock, passingTime } from "../../core/clock.ts";
 import { isStoreError, RateLimitedError } from "../../core/errors.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
-import type { AcquireOptions } from "../../core/limiter/acquire.ts";
-import {
-  type AsyncLimiter,
-  internalsOf,
-  type Limiter,
-  limiterOn,
-} from "../../core/limiter/limiter.ts";
-import type { Undo } from "../../core/together/undo.ts";
+import { acquireOrUndo } from "../../core/waiting/acquire.ts";
+import { limiterOn } from "../../core/limiter/limiter.ts";
+import { internalsOf } from "../../core/limiter/limiter_internals.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import { makeDecision } from "../../core/make_decision.ts";
 import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { sleep } from "../../core/sleep.ts";
@@ -222,30 +217,17 @@ async function waitForTurn(settings: FetchSettings, call: FetchCall): Promise<vo
     await waitOutPause(settings, call);
     if (limiter === undefined) return;
     const maxWait = Math.max(0, deadline - passed());
-    const giveBack = await acquire(limiter, key, { cost, maxWait, signal });
+    const { undo } = await acquireOrUndo(internalsOf(limiter)!, key, false, {
+      cost,
+      maxWait,
+      signal,
+    });
     // The server may have announced a pause meanwhile. If requests kept their turns until its end,
     // they would be sent in one burst.
     if (!signal?.aborted && pauses.left(pauseKey, passed()) === 0) return;
-    await giveBack?.();
+    await undo?.();
     signal?.throwIfAborted();
   }
-}
-
-/** Waits for a turn; answers with the function that gives it back. */
-async function acquire(
-  limiter: Limiter | AsyncLimiter,
-  key: string,
-  options: AcquireOptions & { readonly cost: number },
-): Promise<Undo | undefined> {
-  const internals = internalsOf(limiter);
-  if (internals !== undefined) return (await internals.acquireOrUndo(key, false, options)).undo;
-  const { source } = await limiter.acquire(key, options);
-  const { cost } = options;
-  // A limiter that was not made by `limiter(...)` has no receipts here, so its units go back at
-  // once or not at all. A place in a queue cannot be given back, because others may stand behind
-  // it.
-  const mayGiveBack = cost > 0 && source !== "policy" && !mayDelay(limiter.algorithm);
-  return mayGiveBack ? () => limiter.refund(key, cost) : undefined;
 }
 
 /** Waits; an abort of the signal ends it with the signal's reason. */

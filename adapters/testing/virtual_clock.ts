@@ -41,7 +41,7 @@ interface Sleeper {
  *
  * @example
  * ```ts
- * import { gcra, limiter } from "tidegate";
+ * import { acquire, gcra, limiter } from "tidegate";
  * import { virtualClock } from "tidegate/testing";
  * import assert from "node:assert/strict";
  *
@@ -49,7 +49,7 @@ interface Sleeper {
  * const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { clock });
  * api.consume("key");
  * let admitted = false;
- * api.acquire("key").then(() => admitted = true);
+ * acquire(api, "key").then(() => admitted = true);
  * await clock.pass(3_599_999);
  * assert.equal(admitted, false);
  * await clock.pass(1);

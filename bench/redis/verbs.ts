@@ -9,11 +9,13 @@
 import { createClient } from "redis";
 
 import {
+  acquire,
   type AsyncLimiter,
   concurrency,
   consumeAll,
   fixedWindow,
   gcra,
+  hold,
   limiter,
   reservable,
   reserve,
@@ -55,7 +57,7 @@ async function callsOn(
     peek: (key) => one.peek(key),
     refund: (key) => one.refund(key),
     charge: (key) => one.charge(key),
-    acquire: (key) => one.acquire(key),
+    acquire: (key) => acquire(one, key),
     reset: (key) => one.reset(key),
     "consumeAll of two": (key) => consumeAll([{ limiter: one, key }, { limiter: other, key }]),
     "consume, reservable": (key) => settled.consume(key),
@@ -64,9 +66,9 @@ async function callsOn(
       return await settle(settled, key, receipt!, 1);
     },
     "consume, 8 open": (key) => open.consume(key),
-    "hold and release": async (key) => (await jobs.hold(key)).permit?.release(),
+    "hold and release": async (key) => (await hold(jobs, key)).permit?.release(),
     [`consume${ALIKE}`]: (key) => one.consume(key),
-    [`acquire${ALIKE}`]: (key) => one.acquire(key),
+    [`acquire${ALIKE}`]: (key) => acquire(one, key),
   };
 }
 

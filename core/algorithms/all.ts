@@ -3,10 +3,11 @@
  * together or not at all, and their states written one after the other.
  */
 
-import type { Algorithm, Formula, Policy, SplitReducer, Wraps } from "../algorithm.ts";
+import type { AbilityOf, Algorithm, Formula, Policy, SplitReducer, Wraps } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { typeError } from "../options/checks.ts";
+import { abilitiesOf } from "./can.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
@@ -48,6 +49,9 @@ export type AllState = readonly unknown[];
  * assert.equal(decision.parts?.[1]?.remaining, 95); // not charged
  * ```
  */
+export function all<const Parts extends readonly Algorithm[]>(
+  ...algorithms: Parts
+): Algorithm<unknown, AbilityOf<Parts[number]>>;
 export function all(...algorithms: readonly Algorithm[]): Algorithm {
   if (algorithms.length === 0) {
     throw typeError("create all", "it needs at least one algorithm", algorithms);
@@ -77,6 +81,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
     internals: Object.freeze({
       halves,
       parts: Object.freeze([...algorithms]),
+      abilities: abilitiesOf(algorithms),
       formula: formulaOf(algorithms),
       returns: inEachPart(algorithms.map(({ internals }) => internals?.returns), initial),
     }),

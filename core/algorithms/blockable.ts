@@ -4,17 +4,16 @@
  * the state that it covers, and when the block ends, that state counts again.
  */
 
-import type { Algorithm, Blocks, Permits, SplitReducer, Wraps } from "../algorithm.ts";
+import type { AbilityOf, Algorithm, Blocks, Permits, SplitReducer, Wraps } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
-import { openBlocks } from "../limiter/block_key.ts";
-import { bringDesks } from "../limiter/desks.ts";
 import { LAST_INSTANT, typeError } from "../options/checks.ts";
 import type { Returns } from "../arithmetic/returns.ts";
 import { all } from "./all.ts";
 import { reducersOf } from "./build_algorithm.ts";
+import { abilitiesOf } from "./can.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { splitReducer } from "./split_reducer.ts";
 import { stateBytes } from "./state_bytes.ts";
@@ -28,8 +27,8 @@ interface BlockedState<State = unknown> {
 }
 
 /**
- * An algorithm whose keys can be blocked by hand: `limiter.block(key, duration)` refuses every call
- * on a key for that long, and `limiter.unblock(key)` ends that block.
+ * An algorithm whose keys can be blocked by hand: `block(limiter, key, duration)` refuses every call
+ * on a key for that long, and `unblock(limiter, key)` ends that block.
  *
  * A key that was never blocked is decided and stored as it is without `blockable`. While a key is
  * blocked, `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond
@@ -51,17 +50,20 @@ interface BlockedState<State = unknown> {
  *
  * @example
  * ```ts
- * import { blockable, gcra, limiter } from "tidegate";
+ * import { block, blockable, gcra, limiter, unblock } from "tidegate";
  * import assert from "node:assert/strict";
  *
  * const api = limiter(blockable(gcra({ limit: 100, period: "1m", burst: 100 })), { clock: () => 0 });
- * api.block("user:42", "1h");
+ * block(api, "user:42", "1h");
  * assert.equal(api.consume("user:42").allowed, false);
  * assert.equal(api.peek("user:42").retryAfter, 3_600_000);
- * api.unblock("user:42");
+ * unblock(api, "user:42");
  * assert.equal(api.consume("user:42").remaining, 99);
  * ```
  */
+export function blockable<Of extends Algorithm>(
+  algorithm: Of,
+): Algorithm<unknown, AbilityOf<Of> | "blocks">;
 export function blockable(algorithm: Algorithm): Algorithm {
   if (typeof algorithm?.step !== "function") {
     throw typeError("create blockable", "it needs an algorithm", algorithm);
@@ -79,7 +81,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
   const halves = blockableReducer(algorithm);
   const { uses, permits, returns } = internals ?? {};
   const bytes = stateBytes(algorithm);
-  const made: Algorithm = {
+  return Object.freeze({
     ...fieldsOf(algorithm),
     id: `${algorithm.id}/blockable`,
     initial,
@@ -87,6 +89,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
     codec: blockableCodec(codec),
     internals: Object.freeze({
       halves,
+      abilities: Object.freeze({ ...abilitiesOf([algorithm]), blocks: true }),
       blocks: blocksOf<unknown>(),
       wraps: Object.freeze({
         inner: algorithm,
@@ -108,9 +111,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
         uses: (state: unknown, now: number) => uses(coveredBy(state), now),
       }),
     }),
-  };
-  bringDesks(made, { blocks: openBlocks });
-  return Object.freeze(made);
+  });
 }
 
 /** The bytes of a block, without the state that it covers. */

@@ -34,6 +34,7 @@ import type { Rate } from "../options/rate_options.ts";
 import type { Codec } from "../codec.ts";
 import type { Returns } from "../arithmetic/returns.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
+import type { Abilities } from "./can.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
 
 /**
@@ -102,6 +103,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
    * How permits are held, for algorithms whose units are given back by the caller that took them.
    */
   readonly permits?: Permits<State>;
+  /** Calls that it allows beside those of every algorithm. */
+  readonly abilities?: Abilities;
   /** For an arrival time kept as one number: the units of that number. */
   readonly arrival?: ArrivalRate | undefined;
 }
@@ -151,6 +154,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
         furthest: (now: number) => accounting.add(initial, now, capacity),
       }),
       ...(parts.permits && { permits: parts.permits }),
+      ...(parts.abilities && { abilities: Object.freeze(parts.abilities) }),
       returns: accounting.returns,
       formula: parts.formula,
       arrival,

@@ -4,8 +4,7 @@
  */
 
 import type { Algorithm, Share } from "../algorithm.ts";
-import { openPermits } from "../limiter/permits.ts";
-import { bringDesks } from "../limiter/desks.ts";
+import { permitDesk } from "../limiter/permit_desk.ts";
 import { checkInteger, checkOptions, checkRange, rangeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
@@ -64,7 +63,7 @@ const NO_SHARE: Share = { units: 0, number: 0 };
 const NOBODY = 0;
 
 /**
- * Concurrency: up to `limit` units in use at once. A limiter's `hold` and `withPermit` take units,
+ * Concurrency: up to `limit` units in use at once. `hold` and `withPermit` take units of a limiter,
  * which come back when they are released, or `ttl` after they were last renewed.
  *
  * Units are permits with an identity. Releasing one twice, too late or after it was lost frees no
@@ -93,19 +92,19 @@ const NOBODY = 0;
  *
  * @example
  * ```ts
- * import { concurrency, limiter } from "tidegate";
+ * import { concurrency, hold, limiter } from "tidegate";
  * import assert from "node:assert/strict";
  *
  * const exports = limiter(concurrency({ limit: 2, ttl: "30s" }));
- * const first = exports.hold("tenant:7");
- * const second = exports.hold("tenant:7");
- * assert.equal(exports.hold("tenant:7").decision.allowed, false);
+ * const first = hold(exports, "tenant:7");
+ * const second = hold(exports, "tenant:7");
+ * assert.equal(hold(exports, "tenant:7").decision.allowed, false);
  * first.permit?.release();
  * assert.equal(exports.peek("tenant:7", 0).remaining, 1);
  * second.permit?.release();
  * ```
  */
-export function concurrency(options: ConcurrencyOptions): Algorithm {
+export function concurrency(options: ConcurrencyOptions): Algorithm<unknown, "permits"> {
   const { limit, ttl, maxHold, name } = readOptions(options);
   const free = (state: PermitList, now: number) => limit - unitsHeld(state, now);
   const accounting: Accounting<PermitList> = {
@@ -117,7 +116,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
   };
   const single = limit <= MOST_SINGLE;
   const most = single ? limit : MOST_SHARES;
-  const algorithm = buildAlgorithm<PermitList>({
+  return buildAlgorithm<PermitList>({
     limit,
     period: Infinity,
     name: name ?? `${limit}-at-once`,
@@ -127,6 +126,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
     accounting,
     codec: permitCodec(limit, most),
     bytes: (permits) => PERMITS_BYTES + 8 * permits.length,
+    abilities: { permits: permitDesk },
     permits: {
       ttl,
       maxHold,
@@ -162,9 +162,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm {
       },
       scale: (share) => concurrency({ ...options, name, limit: Math.floor(limit * share) }),
     },
-  });
-  bringDesks(algorithm, { permits: openPermits });
-  return algorithm;
+  }) as Algorithm<unknown, "permits">;
 }
 
 function readOptions(options: ConcurrencyOptions) {

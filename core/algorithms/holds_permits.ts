@@ -1,9 +1,10 @@
 import type { Algorithm } from "../algorithm.ts";
+import { can } from "./can.ts";
 import { typeError } from "../options/checks.ts";
 
 /** Whether an algorithm, or a part of it, is `concurrency`. */
-export function holdsPermits({ internals }: Algorithm): boolean {
-  return internals?.permits !== undefined || internals?.parts?.some(holdsPermits) === true;
+export function holdsPermits(algorithm: Algorithm): boolean {
+  return can(algorithm, "permits");
 }
 
 /**

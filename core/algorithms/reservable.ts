@@ -5,7 +5,7 @@
  * is settled twice, and nothing is remembered of what was settled.
  */
 
-import type { Algorithm, SplitReducer, Wraps } from "../algorithm.ts";
+import type { AbilityOf, Algorithm, SplitReducer, Wraps } from "../algorithm.ts";
 import type { Returns } from "../arithmetic/returns.ts";
 import { checkOptions, typeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
@@ -23,6 +23,7 @@ import {
 import { isOpenState, type OpenState, openState, openStateCodec } from "../receipts/open_state.ts";
 import type { Receipts, Settled } from "../receipts/receipt.ts";
 import { reducersOf } from "./build_algorithm.ts";
+import { abilitiesOf } from "./can.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { holdsPermits } from "./holds_permits.ts";
 import { splitReducer } from "./split_reducer.ts";
@@ -74,6 +75,10 @@ const ACTION = "create reservable";
  * assert.equal(settle(tokens, "user:42", receipt!, 1).outcome, "unknown");
  * ```
  */
+export function reservable<Of extends Algorithm>(
+  algorithm: Of,
+  options?: ReservableOptions,
+): Algorithm<unknown, AbilityOf<Of> | "receipts">;
 export function reservable(algorithm: Algorithm, options: ReservableOptions = {}): Algorithm {
   if (typeof algorithm?.step !== "function") {
     throw typeError(ACTION, "it needs an algorithm", algorithm);
@@ -112,6 +117,7 @@ export function reservable(algorithm: Algorithm, options: ReservableOptions = {}
     codec: openStateCodec(codec, width),
     internals: Object.freeze({
       halves,
+      abilities: Object.freeze({ ...abilitiesOf([algorithm]), receipts: true }),
       wraps,
       receipts: receiptsIn(algorithm, returns, within),
       arrival: internals?.arrival,

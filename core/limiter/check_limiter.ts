@@ -16,7 +16,8 @@ import {
   typeError,
 } from "../options/checks.ts";
 import type { OlderOptions } from "../store.ts";
-import { type LimiterOptions, olderOptions, type StoreLimiterOptions } from "./limiter.ts";
+import { olderOptions } from "./limiter.ts";
+import type { LimiterOptions, StoreLimiterOptions } from "./limiter_types.ts";
 
 const ACTION = "create limiter";
 const OPTIONS: OptionNames<StoreLimiterOptions> = {

@@ -13,12 +13,14 @@ import {
 } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
-import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
+import { internalsOf, type LimiterInternals } from "./limiter_internals.ts";
+import type { AsyncLimiter, Limiter } from "./limiter_types.ts";
 import { failOn } from "./fail_on.ts";
 import { newPermitId } from "./permit_ids.ts";
 import { repeatedOperation } from "../repeated_operation.ts";
 import { type Ask, askBackably, askBy } from "../together/ask.ts";
 import { takeAll } from "../together/take_all.ts";
+import type { Store } from "../store.ts";
 import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 
@@ -170,7 +172,7 @@ function isUsual(entry: unknown): boolean {
 /** Requires keys of one store and one clock that all differ. */
 export function requireTogether(
   action: string,
-  entries: readonly { readonly limiter: Limiter | AsyncLimiter }[],
+  entries: readonly { readonly limiter: { readonly store: Store } }[],
   asks: readonly LimiterAsk[],
 ): void {
   const { store } = entries[0]!.limiter;

@@ -9,10 +9,9 @@ import type { Decision } from "../decision.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { release } from "../verbs/release.ts";
 import { renew } from "../verbs/renew.ts";
-import type { PermitArgument } from "../verbs/permit_steps.ts";
-import type { Held, Permit } from "./permit_desk.ts";
+import type { PermitArgument, PermitVerb } from "../verbs/permit_steps.ts";
+import type { Permit } from "./permit.ts";
 import type { Renewals, Renewed } from "./renewals.ts";
-import type { QueueLimiter } from "./waiting_queue.ts";
 
 /** How long permits of an algorithm are held. */
 export interface PermitTimes {
@@ -40,6 +39,11 @@ export function permitTimes({ internals }: Algorithm, lag: number = 0): PermitTi
   };
 }
 
+/** Runs verbs on the keys of a limiter. */
+export interface CallHost {
+  call(verb: PermitVerb, key: string, argument: PermitArgument): MaybePromise<Decision>;
+}
+
 /** A permit as the store has it. */
 export interface StoredPermit extends PermitArgument {
   /** The key whose units it holds. */
@@ -48,10 +52,10 @@ export interface StoredPermit extends PermitArgument {
 
 /** A permit that the store has given. */
 export interface GivenPermit extends StoredPermit {
-  readonly limiter: QueueLimiter;
+  readonly host: CallHost;
   readonly renewals: Renewals;
   readonly times: PermitTimes;
-  /** When it was asked for, by the limiter's `passing()`. */
+  /** When it was asked for, by the passing time of the limiter's clock. */
   readonly sentAt: number;
   readonly decision: Decision;
 }
@@ -61,13 +65,13 @@ export interface GivenPermit extends StoredPermit {
  * released expires.
  */
 export function releasePermit(
-  limiter: QueueLimiter,
+  host: CallHost,
   { key, id, cost }: StoredPermit,
 ): MaybePromise<boolean> {
   return orElse(
     () =>
       andThen(
-        limiter.call(release, key, { id, cost }),
+        host.call(release, key, { id, cost }),
         ({ allowed, source }) => allowed && source !== "policy",
       ),
     () => false,
@@ -76,7 +80,7 @@ export function releasePermit(
 
 /** Renews a permit that was given, until it is released. */
 export function openPermit(given: GivenPermit): Permit {
-  const { limiter, renewals, times: { ttl, maxHold }, key, id, cost, sentAt, decision } = given;
+  const { host, renewals, times: { ttl, maxHold }, key, id, cost, sentAt, decision } = given;
   const interval = Math.max(1, ttl / 3);
   const endsAt = sentAt + maxHold;
   // If a failure policy answered, there is no permit to renew.
@@ -94,7 +98,7 @@ export function openPermit(given: GivenPermit): Permit {
       if (now >= endsAt) return lose(`it was held for ${maxHold} ms, which is maxHold`);
       if (now >= heldUntil) return lose(`the store has not renewed it for ${ttl} ms`);
       void orElse<void>(
-        () => andThen(limiter.call(renew, key, { id, cost }), (it) => settle(it, now)),
+        () => andThen(host.call(renew, key, { id, cost }), (it) => settle(it, now)),
         () => {},
       );
       renewed.deadline = Math.min(now + interval, heldUntil, endsAt);
@@ -112,14 +116,14 @@ export function openPermit(given: GivenPermit): Permit {
     loss = lostError(key, why);
     // The store may still hold the permit. Releasing it spares other callers the wait for its
     // expiry.
-    released = releasePermit(limiter, given);
+    released = releasePermit(host, given);
     controller?.abort(loss);
   }
 
   function release(): MaybePromise<boolean> {
     if (released !== undefined) return andThen(released, () => false);
     renewals.drop(renewed);
-    return released = releasePermit(limiter, given);
+    return released = releasePermit(host, given);
   }
 
   renewals.add(renewed);
@@ -137,13 +141,8 @@ export function openPermit(given: GivenPermit): Permit {
   };
 }
 
-/** The answer of `hold`. */
-export function heldOf(decision: Decision, permit: Permit | undefined): Held {
-  return { decision, permit, ...disposing(() => permit?.release()) };
-}
-
 /** Releases at the end of a block. */
-function disposing(release: () => unknown): Pick<Held, symbol & keyof Held> {
+export function disposing(release: () => unknown): Pick<Permit, symbol & keyof Permit> {
   return {
     [Symbol.dispose]: () => void release(),
     [Symbol.asyncDispose]: async () => void await release(),

@@ -5,7 +5,7 @@
  */
 
 import { type Clock, LONGEST_TIMER, passingTime } from "../clock.ts";
-import { MAX_PER_TURN } from "./abort_groups.ts";
+import { MAX_PER_TURN } from "../waiting/turns.ts";
 import {
   type Deadlines,
   deadlines,
@@ -14,7 +14,7 @@ import {
   popDeadline,
   pushDeadline,
   sweep,
-} from "./deadlines.ts";
+} from "../deadlines.ts";
 
 /** A permit that is renewed. */
 export interface Renewed extends Due {

@@ -15,7 +15,9 @@ import { peek } from "../verbs/peek.ts";
 import { reserve as reserveVerb, type Reserved } from "../verbs/reserve.ts";
 import { settlingVerb, unsettled } from "../verbs/settle.ts";
 import { failOn } from "./fail_on.ts";
-import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
+import { familiesOf } from "./families_of.ts";
+import { type LimiterInternals, requireLimiter } from "./limiter_internals.ts";
+import type { AsyncLimiter, Limiter } from "./limiter_types.ts";
 import { newPermitId } from "./permit_ids.ts";
 
 /**
@@ -60,7 +62,7 @@ export function reserve(
 ): MaybePromise<Reservation> {
   const internals = requireLimiter("reserve", limiter);
   try {
-    requireReservable("reserve", limiter);
+    requireReservable("reserve", internals);
     checkText("reserve", "key", key);
     checkCost("reserve", cost, 0);
     const reserved = internals.call(reserveVerb, key, { cost, id: newPermitId() });
@@ -68,19 +70,19 @@ export function reserve(
       ? reserved.then((it) => reservation(internals, it, key, cost))
       : reservation(internals, reserved, key, cost);
   } catch (error) {
-    return failOn(limiter.store, error);
+    return failOn(internals.store, error);
   }
 }
 
 function reservation(
-  { report, families }: LimiterInternals,
+  limiter: LimiterInternals,
   { decision, mark }: Reserved,
   key: string,
   units: number,
 ): Reservation {
-  report(decision, key, units);
+  limiter.report(decision, key, units);
   if (!decision.allowed) return { decision, receipt: undefined };
-  return { decision, receipt: receiptFor(families[0]!, key, units, decision, mark) };
+  return { decision, receipt: receiptFor(familiesOf(limiter)[0]!, key, units, decision, mark) };
 }
 
 /**
@@ -153,22 +155,23 @@ function settled(
 ): MaybePromise<Settlement> {
   const internals = requireLimiter(action, limiter);
   try {
-    requireReservable(action, limiter);
+    requireReservable(action, internals);
     checkText(action, "key", key);
     checkCost(action, used, 0);
     return settledBy(internals, key, checkReceipt(action, given), used);
   } catch (error) {
-    return failOn(limiter.store, error);
+    return failOn(internals.store, error);
   }
 }
 
 function settledBy(
-  { call, report, families }: LimiterInternals,
+  limiter: LimiterInternals,
   key: string,
   receipt: Receipt,
   used: number,
 ): MaybePromise<Settlement> {
-  const isOwn = receipt.key === key && families.includes(receipt.family) &&
+  const { call, report } = limiter;
+  const isOwn = receipt.key === key && familiesOf(limiter).includes(receipt.family) &&
     receipt.source !== "policy";
   if (!isOwn) return andThen(call(peek, key, 0), unsettled);
   const settlement = call(settlingVerb(receipt, used), key, { receipt, used });
@@ -180,19 +183,7 @@ function settledBy(
   }
 }
 
-/** Requires a limiter; returns what calls on it need. */
-export function requireLimiter(
-  action: string,
-  limiter: Limiter | AsyncLimiter,
-): LimiterInternals {
-  const internals = typeof limiter === "object" && limiter !== null
-    ? internalsOf(limiter)
-    : undefined;
-  if (internals === undefined) throw typeError(action, "it needs a limiter", limiter);
-  return internals;
-}
-
-function requireReservable(action: string, { algorithm }: Limiter | AsyncLimiter): void {
+function requireReservable(action: string, { algorithm }: LimiterInternals): void {
   if (algorithm.internals?.receipts !== undefined) return;
   const rule = "the limiter's algorithm must be reservable(...), as in reservable(gcra({ ... }))";
   throw typeError(action, rule, algorithm.id);

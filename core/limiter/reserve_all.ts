@@ -23,9 +23,11 @@ import { reserve } from "../verbs/reserve.ts";
 import { unsettled } from "../verbs/settle.ts";
 import { type LimiterAsk, reported, requireTogether } from "./consume_all.ts";
 import { failOn } from "./fail_on.ts";
-import { type AsyncLimiter, internalsOf, type Limiter } from "./limiter.ts";
+import { familiesOf } from "./families_of.ts";
+import { internalsOf, requireLimiter } from "./limiter_internals.ts";
+import type { AsyncLimiter, AsyncLimiterBase, Limiter, SyncLimiterBase } from "./limiter_types.ts";
 import { newPermitId } from "./permit_ids.ts";
-import { requireLimiter, settle } from "./reservations.ts";
+import { settle } from "./reservations.ts";
 
 /**
  * One key of a `reserveAll`.
@@ -61,12 +63,15 @@ export interface ReservationOfAll {
 /** Units that were used of each entry; `undefined` for as many as were reserved. */
 export type UsedOfAll = readonly (number | undefined)[];
 
+/** A limiter of units or of permits, on a store of either kind. */
+type AnyLimiter = SyncLimiterBase<never> | AsyncLimiterBase<never>;
+
 const ENTRY_OPTIONS: OptionNames<ReserveEntry<unknown>> = { limiter: true, key: true, cost: true };
 /** The most entries of a receipt. */
 const MOST_PARTS = 10_000;
 
 /** The limiters of receipts that were made here. */
-const limitersOf = new WeakMap<ReceiptOfAll, readonly (Limiter | AsyncLimiter)[]>();
+const limitersOf = new WeakMap<ReceiptOfAll, readonly AnyLimiter[]>();
 
 /**
  * Takes from several keys of one store as `consumeAll` does, all or nothing, and answers with one
@@ -103,17 +108,19 @@ const limitersOf = new WeakMap<ReceiptOfAll, readonly (Limiter | AsyncLimiter)[]
  * assert.equal(reserveAll(entries).decision.allowed, true);
  * ```
  */
-export function reserveAll(entries: readonly ReserveEntry<Limiter>[]): ReservationOfAll;
+export function reserveAll(
+  entries: readonly ReserveEntry<SyncLimiterBase<never>>[],
+): ReservationOfAll;
 /** `reserveAll` on a store that answers by promises. */
 export function reserveAll(
-  entries: readonly ReserveEntry<AsyncLimiter>[],
+  entries: readonly ReserveEntry<AsyncLimiterBase<never>>[],
 ): Promise<ReservationOfAll>;
 /** `reserveAll` on a store of either kind. */
 export function reserveAll(
-  entries: readonly ReserveEntry<Limiter | AsyncLimiter>[],
+  entries: readonly ReserveEntry<AnyLimiter>[],
 ): ReservationOfAll | Promise<ReservationOfAll>;
 export function reserveAll(
-  entries: readonly ReserveEntry<Limiter | AsyncLimiter>[],
+  entries: readonly ReserveEntry<AnyLimiter>[],
 ): ReservationOfAll | Promise<ReservationOfAll> {
   try {
     return reserveEntries(entries) as ReservationOfAll | Promise<ReservationOfAll>;
@@ -125,14 +132,14 @@ export function reserveAll(
 }
 
 function reserveEntries(
-  entries: readonly ReserveEntry<Limiter | AsyncLimiter>[],
+  entries: readonly ReserveEntry<AnyLimiter>[],
 ): MaybePromise<ReservationOfAll> {
   const action = "reserve all";
   if (!Array.isArray(entries) || entries.length === 0) {
     throw typeError(action, "it needs a list of at least one entry", entries);
   }
   const id = newPermitId();
-  const given: readonly ReserveEntry<Limiter | AsyncLimiter>[] = entries;
+  const given: readonly ReserveEntry<AnyLimiter>[] = entries;
   const asks = given.map((entry): LimiterAsk => {
     checkOptions(action, entry ?? {}, ENTRY_OPTIONS);
     const { limiter, key, cost = 1 } = entry ?? {};
@@ -165,7 +172,7 @@ function reserveEntries(
 }
 
 function receiptOf(
-  { counter: { families }, bound: { verb }, key, argument }: LimiterAsk,
+  { counter, bound: { verb }, key, argument }: LimiterAsk,
   id: number,
   answer: unknown,
 ): Receipt {
@@ -173,7 +180,7 @@ function receiptOf(
   const mark = (verb as unknown) === reserve
     ? (answer as ReturnType<typeof reserve.answerOf>).mark
     : { id, number: 0, until: 0, marks: [] };
-  return receiptFor(families[0]!, key, verb.units(argument), decision, mark);
+  return receiptFor(familiesOf(counter)[0]!, key, verb.units(argument), decision, mark);
 }
 
 /**
@@ -192,7 +199,7 @@ function receiptOf(
 export async function settleAll(
   receipt: ReceiptOfAll,
   used: UsedOfAll,
-  limiters?: readonly (Limiter | AsyncLimiter)[],
+  limiters?: readonly AnyLimiter[],
 ): Promise<readonly Settlement[]> {
   return await settledAll("settle all", receipt, used, limiters);
 }
@@ -200,7 +207,7 @@ export async function settleAll(
 /** Gives back all that a `reserveAll` took: `settleAll` with 0 units of each entry. */
 export async function releaseAll(
   receipt: ReceiptOfAll,
-  limiters?: readonly (Limiter | AsyncLimiter)[],
+  limiters?: readonly AnyLimiter[],
 ): Promise<readonly Settlement[]> {
   return await settledAll("release all", receipt, undefined, limiters);
 }
@@ -210,7 +217,7 @@ async function settledAll(
   action: string,
   receipt: ReceiptOfAll,
   used: UsedOfAll | undefined,
-  given: readonly (Limiter | AsyncLimiter)[] | undefined,
+  given: readonly AnyLimiter[] | undefined,
 ): Promise<readonly Settlement[]> {
   const parts = checkParts(action, receipt);
   const limiters = given ?? limitersOf.get(receipt);
@@ -224,10 +231,10 @@ async function settledAll(
   for (const units of used ?? []) if (units !== undefined) checkCost(action, units, 0);
   for (const limiter of limiters) requireLimiter(action, limiter);
   const settling = parts.map(async (part, index) => {
-    const limiter: Limiter | AsyncLimiter = limiters[index]!;
+    const limiter = limiters[index]!;
     if (holdsPermits(limiter.algorithm)) return await released(limiter, part);
     const units = used === undefined ? 0 : used[index] ?? part.units;
-    return await settle(limiter, part.key, part, units);
+    return await settle(limiter as Limiter | AsyncLimiter, part.key, part, units);
   });
   // All of them have ended before an error is thrown, so that a second try does not meet the first.
   await Promise.allSettled(settling);
@@ -235,10 +242,11 @@ async function settledAll(
 }
 
 /** Releases a permit; it counts as settled if it was held. */
-async function released(limiter: Limiter | AsyncLimiter, part: Receipt): Promise<Settlement> {
+async function released(limiter: AnyLimiter, part: Receipt): Promise<Settlement> {
   const { id, key, units: cost, family } = part;
-  const { call, families } = internalsOf(limiter)!;
-  if (!families.includes(family) || part.source === "policy" || cost === 0) {
+  const internals = internalsOf(limiter)!;
+  const { call } = internals;
+  if (!familiesOf(internals).includes(family) || part.source === "policy" || cost === 0) {
     return unsettled(await call(peek, key, 0));
   }
   const decision = await call(release, key, { id, cost });

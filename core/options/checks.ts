@@ -4,7 +4,6 @@
  */
 
 import { isPromise } from "../maybe_promise.ts";
-import { suggestOption } from "./suggest_option.ts";
 
 /** The last instant that reducers take: 2^42 ms after the Unix epoch, in the year 2109. */
 export const LAST_INSTANT: number = 2 ** 42;
@@ -115,7 +114,7 @@ export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true | 
 /**
  * Requires options to be an object, and each given option to be known and to pass its check.
  *
- * @throws {TypeError} The error names the unknown option, and the nearest known one.
+ * @throws {TypeError} The error names the unknown option, and lists the known ones.
  */
 export function checkOptions<Options>(
   action: string,
@@ -130,24 +129,14 @@ export function checkOptions<Options>(
   for (const name in given) {
     if (Object.hasOwn(known, name) || given[name] === undefined) continue;
     if (!Object.hasOwn(options, name)) continue;
-    throw new TypeError(unknownOption(action, name, Object.keys(known)));
+    const all = Object.keys(known).join(", ");
+    const there = `there is no option ${formatValue(name)}: its options are ${all}`;
+    throw new TypeError(`Cannot ${action} because ${there}`);
   }
   for (const name in known) {
     const check: true | OptionCheck = known[name];
     if (check !== true && given[name] !== undefined) check(action, name, given[name]);
   }
-}
-
-function unknownOption(action: string, name: string, known: readonly string[]): string {
-  const meant = suggestOption(name, known);
-  const shown = formatValue(name);
-  if (meant === undefined) {
-    return `Cannot ${action} because there is no option ${shown}: its options are ${
-      known.join(", ")
-    }`;
-  }
-  const note = meant === "period" ? ', in milliseconds or as text such as "10s"' : "";
-  return `Cannot ${action} because there is no option ${shown}: did you mean ${meant}${note}?`;
 }
 
 /** Requires a store. A function that makes stores is not a store. */

@@ -40,7 +40,7 @@ export interface LockedTransaction {
    * and then, after writes.
    */
   sweep?(most: number): unknown;
-  /** Deletes all stored keys that begin with a text. Only a limiter's `resetAll` needs it. */
+  /** Deletes all stored keys that begin with a text. Only a limiter's `resetPrefix` needs it. */
   deletePrefix?(beginning: string): unknown;
   /** Releases the database. */
   close?(): unknown;

@@ -43,7 +43,7 @@ test("a store whose functions need `this` can be wrapped", async () => {
   const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
   assert.equal(consumeAll(entries).remaining, 1);
   assert.equal(api.consume("one").remaining, 0);
-  api.resetAll();
+  api.resetPrefix();
   assert.equal(own.inner.statistics().keys, 0);
   await store[Symbol.asyncDispose]();
   assert.throws(() => api.consume("one"), { name: "StoreUnavailableError" });

@@ -70,7 +70,7 @@ async function requireOwn(store: Store): Promise<void> {
   await reserve(api, "owned", 2);
   assert.equal((await release(api, "owned", receipt!)).outcome, "unknown");
   assert.equal((await api.peek("owned", 0)).remaining, 8);
-  await api.resetAll();
+  await api.resetPrefix();
 }
 
 describe("a receipt", () => {

@@ -3,6 +3,7 @@
  * no more than the limit, counted at what the permits protect.
  */
 
+import { hold } from "../../mod.ts";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -115,11 +116,11 @@ async function dead(place: Place, resource: Resource): Promise<void> {
   const jobs = jobsOn(store);
   await renewal(() => jobs.peek("key", 0));
   await holder.die();
-  const { decision } = await jobs.hold("key");
+  const { decision } = await hold(jobs, "key");
   assert.ok(!decision.allowed && decision.retryAfter <= TTL, JSON.stringify(decision));
   const later = jobsOn(store, TTL);
   assert.equal((await later.peek("key", 0)).remaining, LIMIT);
-  assert.equal((await later.hold("key", { cost: LIMIT })).decision.allowed, true);
+  assert.equal((await hold(later, "key", { cost: LIMIT })).decision.allowed, true);
 }
 
 async function busy(place: Place, resource: Resource): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { concurrency, gcra, limiter } from "../../mod.ts";
+import { concurrency, gcra, hold, limiter } from "../../mod.ts";
 import { type AdapterTests, until } from "./adapter_subject.ts";
 import { rawRequest } from "./raw_request.ts";
 
@@ -24,7 +24,7 @@ export const PERMITS: AdapterTests = {
     });
     const limits = [{ limiter: jobs, key }, { limiter: rate, key }];
     await app.serving({ limits }, async (port) => {
-      const held = jobs.hold("one");
+      const held = hold(jobs, "one");
       assert.equal((await rawRequest(port)).status, 429);
       assert.equal(rate.peek("one", 0).remaining, 2);
       held.permit!.release();
@@ -45,7 +45,7 @@ export const PERMITS: AdapterTests = {
     await app.serving({ limiter: () => jobs, key, cost: () => cost }, async (port) => {
       assert.equal((await rawRequest(port)).status, 200);
       await until(isFree);
-      const held = jobs.hold("one");
+      const held = hold(jobs, "one");
       assert.equal((await rawRequest(port)).status, 429);
       cost = 0;
       assert.equal((await rawRequest(port)).status, 200);
@@ -59,7 +59,7 @@ export const PERMITS: AdapterTests = {
     await app.serving({ limiter: jobs, key, shadow: true }, async (port) => {
       assert.equal((await rawRequest(port)).status, 200);
       await until(isFree);
-      const held = jobs.hold("one");
+      const held = hold(jobs, "one");
       assert.equal((await rawRequest(port)).status, 200);
       held.permit!.release();
       await until(isFree);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 import type { RateLimitOptions } from "../../adapters/http/http.ts";
-import type { Limiter } from "../../core/limiter/limiter.ts";
+import type { Limiter } from "../../core/limiter/limiter_types.ts";
 import { gcra, limiter } from "../../mod.ts";
 import { type RawAnswer, rawRequest } from "./raw_request.ts";
 import type { TestServer } from "./serve_fetch.ts";

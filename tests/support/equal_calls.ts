@@ -14,8 +14,10 @@
 import assert from "node:assert/strict";
 
 import {
+  acquire,
   type Algorithm,
   type AsyncLimiter,
+  block,
   blockable,
   consumeAll,
   type Decision,
@@ -30,6 +32,7 @@ import {
   reserve,
   settle,
   type Store,
+  unblock,
 } from "../../mod.ts";
 import { permitKeys } from "./equal_permits.ts";
 
@@ -200,7 +203,7 @@ async function plainCall(
  */
 async function acquired(api: Api, key: string, cost: number): Promise<Decision> {
   try {
-    return await api.acquire(key, { cost, maxWait: MOST_WAIT });
+    return await acquire(api, key, { cost, maxWait: MOST_WAIT });
   } catch (error) {
     if (!(error instanceof RateLimitedError)) throw error;
     return error.decision;
@@ -270,7 +273,7 @@ async function heldCall(pair: Pair, random: Random): Promise<void> {
   }
   if (kind === 6 || kind === 7) {
     const [expected, answer] = await both((api) =>
-      kind === 6 ? api.block(key, 30_000) : api.unblock(key)
+      kind === 6 ? block(api as never, key, 30_000) : unblock(api as never, key)
     );
     assert.deepEqual(answer, expected, `${kind === 6 ? "block" : "unblock"}, ${name}`);
     return;

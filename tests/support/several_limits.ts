@@ -12,6 +12,7 @@ import {
   consumeAll,
   fixedWindow,
   gcra,
+  hold,
   type Limiter,
   limiter,
   reservable,
@@ -81,9 +82,10 @@ async function leftOf(
   return remaining;
 }
 
-async function useUp({ algorithm, consume, hold }: AnyLimiter, key: string): Promise<void> {
-  const isPermit = algorithm.internals?.permits !== undefined;
-  await (isPermit ? hold(key, { cost: algorithm.capacity }) : consume(key, algorithm.capacity));
+async function useUp(limiter: AnyLimiter, key: string): Promise<void> {
+  const { algorithm: { capacity, internals }, consume } = limiter;
+  const isPermit = internals?.permits !== undefined;
+  await (isPermit ? hold(limiter as never, key, { cost: capacity }) : consume(key, capacity));
 }
 
 function byLimiters(

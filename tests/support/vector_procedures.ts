@@ -1,3 +1,4 @@
+import { acquire } from "../../mod.ts";
 import assert from "node:assert/strict";
 import { virtualClock } from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -196,7 +197,7 @@ async function patience({ params, rows }: VectorCase): Promise<void> {
       }
       const maxWait = max_wait_ms > 0 ? max_wait_ms : 0;
       let outcome: unknown;
-      const call = api.acquire("key", { cost, maxWait });
+      const call = acquire(api, "key", { cost, maxWait });
       call.then(() => outcome = true, () => outcome = false);
       await clock.pass(maxWait);
       assert.equal(outcome, ok);

@@ -4,7 +4,7 @@
  */
 
 import { isSameKey } from "../../../core/repeated_operation.ts";
-import type { LimiterInternals } from "../../../core/limiter/limiter.ts";
+import type { LimiterInternals } from "../../../core/limiter/limiter_internals.ts";
 import type { Ask } from "../../../core/together/ask.ts";
 import type { Asked } from "../gate/decider.ts";
 import type { Refusal } from "../gate/refusal.ts";

@@ -6,12 +6,8 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import type { Clock } from "../../../core/clock.ts";
-import {
-  type AsyncLimiter,
-  internalsOf,
-  type Limiter,
-  type LimiterOptions,
-} from "../../../core/limiter/limiter.ts";
+import { internalsOf } from "../../../core/limiter/limiter_internals.ts";
+import type { AsyncLimiter, Limiter, LimiterOptions } from "../../../core/limiter/limiter_types.ts";
 import {
   checkCost,
   checkFunction,
@@ -22,11 +18,18 @@ import {
   typeError,
 } from "../../../core/options/checks.ts";
 import type { Period } from "../../../core/options/period.ts";
-import type { Store } from "../../../core/store.ts";
+import type { Store, SyncStore } from "../../../core/store.ts";
 import { checkNumbers } from "./check_numbers.ts";
 
-/** A limiter on a store of either kind. */
-export type AnyLimiter = Limiter | AsyncLimiter;
+/** A limiter on a store of either kind. Requests hold permits where it gives permits. */
+export type AnyLimiter =
+  | Limiter
+  | AsyncLimiter
+  | Limiter<SyncStore, "permits">
+  | AsyncLimiter<"permits">;
+
+/** A limiter whose units are consumed. */
+export type UnitLimiter = Limiter | AsyncLimiter;
 
 /** Whether a value was made by `limiter(...)`, of this copy of the package. */
 export function isLimiter(value: unknown): value is AnyLimiter {

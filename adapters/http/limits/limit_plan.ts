@@ -6,7 +6,7 @@
 
 import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
-import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
+import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter_internals.ts";
 import { rangeError, typeError } from "../../../core/options/checks.ts";
 import type { BoundVerb } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
@@ -98,10 +98,8 @@ function plannedLimiter(limiter: AnyLimiter): PlannedLimiter {
   const counter = internalsOf(limiter)!;
   const { family, permits } = counter;
   const policies = limiter.algorithm.policies.length;
-  const takes: AnyBound = permits.verb === undefined
-    ? family.bind(consume)
-    : family.bind(permits.verb);
-  const keeps = permits.verb === undefined ? family.bind(takeBackable) : takes;
+  const takes: AnyBound = permits === undefined ? family.bind(consume) : family.bind(permits.verb);
+  const keeps = permits === undefined ? family.bind(takeBackable) : takes;
   return { limiter, counter, takes, keeps, policies };
 }
 
@@ -113,7 +111,7 @@ function planOf(limiters: readonly PlannedLimiter[], options: PlanOptions): Limi
   return {
     limiters,
     delays: algorithms.some(mayDelay),
-    holds: limiters.some(({ counter }) => counter.permits.ask !== undefined),
+    holds: limiters.some(({ counter }) => counter.permits !== undefined),
     keeps: options.refunds === true || isDivided,
     simple: limiters.every(({ policies }) => policies === 1),
     capacity: Math.min(...algorithms.map(({ capacity }) => capacity)),

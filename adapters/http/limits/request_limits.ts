@@ -12,7 +12,7 @@ import type { Decided, Decider } from "../gate/decider.ts";
 import type { MissingKey, UnknownAddress } from "./key_faults.ts";
 import type { LimitsAsked } from "./limit_call.ts";
 import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
-import { type GivenLimit, type GivenLimits, limitsOf } from "./limit_options.ts";
+import { type GivenLimit, type GivenLimits, limitsOf, type UnitLimiter } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
 import { holdFromLimits, type LimitsTaken, takeFromLimits } from "./take_from_limits.ts";
 
@@ -86,7 +86,7 @@ export function requestLimits(
       }
       if (calls.length === 1) {
         const { limiter, key, argument } = calls[0]!;
-        const decision = limiter.consume(key, argument);
+        const decision = (limiter as UnitLimiter).consume(key, argument);
         return isDecision(decision)
           ? decidedAlone(asked, decision, undefined)
           : decision.then((decision) => decidedAlone(asked, decision, undefined));

@@ -3,7 +3,8 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import type { AskedPermit, Permit } from "../../../core/limiter/permit_desk.ts";
+import type { Permit } from "../../../core/limiter/permit.ts";
+import type { AskedPermit } from "../../../core/limiter/permit_desk.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
 import { type Ask, askNothing } from "../../../core/together/ask.ts";
@@ -53,7 +54,7 @@ export function holdFromLimits(
   const asks = calls.map((call, index): Ask => {
     checkCall(call);
     const { counter, key, argument: cost } = call;
-    const permit = cost === 0 ? undefined : counter.permits.ask?.(key, cost);
+    const permit = cost === 0 ? undefined : counter.permits?.ask(key, cost);
     permits.push(permit);
     if (cost === 0) return askNothing(counter, key, 0);
     const argument = permit?.argument ?? { cost, id, maxDelay };

@@ -7,12 +7,12 @@ import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { RateLimitedError } from "../../../core/errors.ts";
-import type { AcquireOptions } from "../../../core/limiter/acquire.ts";
+import type { AcquireOptions } from "../../../core/waiting/acquire.ts";
 import type { Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { virtualClock } from "../virtual_clock.ts";
 import { expectSame } from "./expect_same.ts";
-import type { MakeLimiter } from "./call_laws.ts";
+import { acquireOn, type MakeLimiter } from "./call_laws.ts";
 
 const ORIGIN = 1_790_000_123_457;
 
@@ -29,7 +29,7 @@ async function queueOn(make: MakeLimiter, algorithm: Algorithm) {
     /** Adds a caller to the queue. */
     join(cost: number, options?: AcquireOptions): void {
       const i = outcomes.push(undefined) - 1;
-      const call = limiter.acquire("key", { cost, ...options });
+      const call = acquireOn(limiter, "key", { cost, ...options });
       call.then(() => outcomes[i] = clock(), (error) => outcomes[i] = error);
     },
     /** Lets time pass: without a number, until the last instant, when no timer may be left. */

@@ -195,7 +195,7 @@ describe("tidegate replay", () => {
     [
       "access.log",
       ["--rule", "gcra:10/10s,burst=10,brust=3"],
-      /there is no option "brust": did you mean burst\?/,
+      /there is no option "brust": its options are .*burst/,
     ],
     [
       "access.log",

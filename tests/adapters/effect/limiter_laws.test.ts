@@ -8,6 +8,7 @@ import {
   type Algorithm,
   type AsyncLimiter,
   type AsyncStore,
+  type Decision as PlainDecision,
   memoryStore,
   RateLimitedError,
   type Store,
@@ -38,7 +39,7 @@ function limiterOfFibers(
   algorithm: Algorithm,
   clock: VirtualClock,
   store: Store,
-): Omit<AsyncLimiter, "block" | "unblock" | "hold" | "withPermit"> {
+): AsyncLimiter & { acquire(key: string, options?: AcquireOptions): Promise<PlainDecision> } {
   const service = makeRateLimiter(store);
   const law = limit("law", algorithm);
   const context = Context.make(Clock.Clock, effectClock(clock)).pipe(
@@ -56,7 +57,7 @@ function limiterOfFibers(
     refund: (key, cost) => decide(service.refund(law, key, cost)),
     charge: (key, cost) => decide(service.charge(law, key, cost)),
     reset: (key) => run(service.reset(law, key)),
-    resetAll: () => run(service.resetAll(law)),
+    resetPrefix: () => run(service.resetPrefix(law)),
     async acquire(key, { signal, cost, maxWait }: AcquireOptions = {}) {
       try {
         const wait = maxWait as number | undefined; // laws give numbers

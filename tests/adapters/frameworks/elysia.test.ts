@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { rateLimit } from "../../../adapters/frameworks/elysia.ts";
-import { concurrency, gcra, limiter } from "../../../mod.ts";
+import { concurrency, gcra, hold, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
 import { until, using } from "../../support/adapter_subject.ts";
 import { type RawAnswer, rawRequest } from "../../support/raw_request.ts";
@@ -263,7 +263,7 @@ describe("tidegate/elysia", () => {
             assert.equal(answer.values("ratelimit").length, 1, path);
           }
         }
-        const held = [1, 2, 3].map(() => permits.hold("one").permit!);
+        const held = [1, 2, 3].map(() => hold(permits, "one").permit!);
         for (const path of ["/group/in", "/guarded", "/nested/in"]) {
           assert.equal((await rawRequest(port, { path })).status, 429, path);
         }
@@ -295,7 +295,7 @@ describe("tidegate/elysia", () => {
           assert.deepEqual(answer.values("ratelimit"), ['"1-at-once";r=0;t=300'], path);
           await until(isFree);
         }
-        const { permit } = permits.hold("one");
+        const { permit } = hold(permits, "one");
         for (const path of paths) {
           assert.equal((await rawRequest(port, { path })).status, 429, path);
         }

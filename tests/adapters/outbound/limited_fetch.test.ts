@@ -379,32 +379,22 @@ describe("limitedFetch", () => {
   test("gives no place back that others may wait behind, whatever the algorithm's name", async () => {
     const clock = testClock();
     const queue = leakyQueue({ limit: 1, period: "1s", queue: 3 });
-    const api = limiter({ ...queue, id: "own", internals: undefined } as typeof queue, { clock });
     const controller = new AbortController();
-    const acquire: typeof api.acquire = async (...args) => {
-      const decision = await api.acquire(...args);
-      controller.abort(new Error("enough"));
-      return decision;
-    };
-    const refund = () => assert.fail("given back");
-    const { fetch } = limited({
-      limiter: { ...api, acquire, refund },
-      clock,
-      fetch: () => assert.fail("sent"),
-    });
+    const onDecision = () => controller.abort(new Error("enough"));
+    const own = { ...queue, id: "own", internals: undefined };
+    const api = limiter(own, { clock, onDecision });
+    const { fetch } = limited({ limiter: api, clock, fetch: () => assert.fail("sent") });
     await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
+    assert.equal(api.peek("a.test", 0).remaining, queue.capacity - 1);
   });
 
   test("gives nothing back if a failure policy admitted the call", async () => {
     const { store, costs } = policyStore();
-    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { store, prefix: "api" });
     const controller = new AbortController();
-    const acquire: typeof api.acquire = async (...args) => {
-      const decision = await api.acquire(...args);
-      controller.abort(new Error("enough"));
-      return decision;
-    };
-    const { fetch } = limited({ limiter: { ...api, acquire }, fetch: () => assert.fail("sent") });
+    const onDecision = () => controller.abort(new Error("enough"));
+    const options = { store, prefix: "api", onDecision };
+    const api = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), options);
+    const { fetch } = limited({ limiter: api, fetch: () => assert.fail("sent") });
     await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
     assert.deepEqual(costs, [1]);
   });

@@ -14,7 +14,9 @@ import {
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { gcra } from "../../../core/algorithms/gcra.ts";
-import { type Limiter, limiterOn } from "../../../core/limiter/limiter.ts";
+import { limiterOn } from "../../../core/limiter/limiter.ts";
+import type { Limiter } from "../../../core/limiter/limiter_types.ts";
+import { acquire as acquireIn } from "../../../core/waiting/acquire.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
@@ -122,7 +124,7 @@ test("laws of limiters catch a limiter that lets the second in line go first", a
       ...limiter,
       async acquire(key, options) {
         if (++calls === 1) await new Promise<void>((resolve) => clock.after(1, resolve));
-        return await limiter.acquire(key, options);
+        return await acquireIn(limiter, key, options);
       },
     };
   });

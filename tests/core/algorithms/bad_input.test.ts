@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import {
+  acquire,
   all,
   consumeAll,
   fixedWindow,
@@ -207,7 +208,7 @@ describe("a limiter's arguments", () => {
     ];
     for (const [key, options, message] of wrong) {
       await assert.rejects(
-        api.acquire(untyped(key), untyped(options)),
+        acquire(api, untyped(key), untyped(options)),
         fault("TypeError", message),
       );
     }
@@ -221,7 +222,7 @@ describe("a limiter's arguments", () => {
         assert.throws(() => api[call]("a", untyped(cost)), fault(name, `Cannot ${call}`));
       }
       await assert.rejects(
-        api.acquire("a", { cost: untyped(cost) }),
+        acquire(api, "a", { cost: untyped(cost) }),
         fault(name, "Cannot acquire"),
       );
     }
@@ -232,7 +233,7 @@ describe("a limiter's arguments", () => {
   test("maxWait", async () => {
     for (const maxWait of [NaN, -1, "5"]) {
       await assert.rejects(
-        api.acquire("a", { maxWait: untyped(maxWait) }),
+        acquire(api, "a", { maxWait: untyped(maxWait) }),
         fault("RangeError", "maxWait must be"),
       );
     }

@@ -3,10 +3,12 @@ import { describe, test } from "node:test";
 
 import { algorithms, blockLaws } from "../../../adapters/testing/testing.ts";
 import { carryOver } from "../../../core/carry_over.ts";
-import { block } from "../../../core/verbs/block.ts";
+import { block as blockVerb } from "../../../core/verbs/block.ts";
 import {
+  acquire,
   type Algorithm,
   all,
+  block,
   blockable,
   concurrency,
   fixedWindow,
@@ -15,6 +17,7 @@ import {
   lockout,
   memoryStore,
   slidingLog,
+  unblock,
 } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -38,12 +41,12 @@ describe("blockable", () => {
     const both = blockable(all(rate, fixedWindow({ limit: 9, period: "1m" })));
     const api = limiter(both, { clock: () => 0 });
     api.consume("ada");
-    const left = api.block("ada", "1h");
+    const left = block(api, "ada", "1h");
     assert.deepEqual(left.parts?.map(({ remaining }) => remaining), [0, 8]);
     assert.equal(left.limit, 3);
     assert.deepEqual(api.consume("ada").parts?.map(({ allowed }) => allowed), [false, true]);
-    assert.equal(api.unblock("ada").remaining, 2);
-    assert.equal(api.unblock("eve").remaining, 3);
+    assert.equal(unblock(api, "ada").remaining, 2);
+    assert.equal(unblock(api, "eve").remaining, 3);
   });
 
   test("covers a lock: the rest of the lock counts once the block is taken back", () => {
@@ -52,16 +55,16 @@ describe("blockable", () => {
       clock: () => now,
     });
     logins.consume("ada");
-    assert.equal(logins.block("ada", "1h").nextAfter, 2 * HOUR);
+    assert.equal(block(logins, "ada", "1h").nextAfter, 2 * HOUR);
     now = 1_000;
-    assert.equal(logins.unblock("ada").nextAfter, 2 * HOUR - 1_000);
+    assert.equal(unblock(logins, "ada").nextAfter, 2 * HOUR - 1_000);
     logins.reset("ada");
     assert.equal(logins.consume("ada").allowed, true);
   });
 
   test("leaves the state of the algorithm alone once the block is over, to the millisecond", () => {
     const made = blockable(rate) as Algorithm;
-    const blocked = block.on(made).next(made.initial, 0, 100);
+    const blocked = blockVerb.on(made).next(made.initial, 0, 100);
     assert.equal(made.step(blocked, 99, 1)[1], blocked);
     assert.equal(made.step(blocked, 100, 1)[1], rate.step(rate.initial, 100, 1)[1]);
     // A refusal writes nothing; what gives units back clears a key that is as good as new.
@@ -73,8 +76,8 @@ describe("blockable", () => {
   test("says when its use is over, which may outlast the block", () => {
     const api = limiter(blockable(rate), { clock: () => 0 });
     api.consume("ada", 3);
-    assert.equal(api.block("ada", 100).resetAfter, 3_000);
-    assert.equal(api.block("ada", 5_000).resetAfter, 5_000);
+    assert.equal(block(api, "ada", 100).resetAfter, 3_000);
+    assert.equal(block(api, "ada", 5_000).resetAfter, 5_000);
   });
 
   test("renews a permit that its holder has asked for before the block", () => {
@@ -91,15 +94,15 @@ describe("blockable", () => {
     const api = limiter(blockable(slidingLog({ limit: 99, period: "1h" })), { store, prefix: "a" });
     api.consume("ada", 3);
     const { bytes } = store.statistics();
-    api.block("ada", "1m");
+    block(api, "ada", "1m");
     assert.ok(store.statistics().bytes > bytes);
-    api.unblock("ada");
+    unblock(api, "ada");
     assert.equal(store.statistics().bytes, bytes);
   });
 
   test("ends no block after the last instant", () => {
     const made = blockable(rate);
-    const state = block.on(made as never).next(made.initial, 2 ** 42 - 5, 100);
+    const state = blockVerb.on(made as never).next(made.initial, 2 ** 42 - 5, 100);
     assert.equal(made.step(state as never, 2 ** 42, 1)[0].allowed, true);
   });
 
@@ -121,12 +124,12 @@ describe("blockable", () => {
     const wide = blockable(gcra({ limit: 30, period: "3s", burst: 30 }));
     const made = blockable(rate);
     const [, used] = made.step(made.initial, 0, 2);
-    const blocked = block.on(made as never).next(used, 0, HOUR);
+    const blocked = blockVerb.on(made as never).next(used, 0, HOUR);
     const carried = carryOver(made as never, blocked, wide as never, "keep", 0);
     assert.deepEqual(carried, { blockedUntil: HOUR, covered: 200 });
     assert.equal(carryOver(made as never, blocked, rate as never, "keep", 0), 2_000);
     assert.equal(carryOver(rate as never, 2_000, wide as never, "keep", 0), 200);
-    const over = block.on(made as never).next(used, 0, 5);
+    const over = blockVerb.on(made as never).next(used, 0, 5);
     assert.equal(carryOver(made as never, over, wide as never, "keep", 10), 210);
   });
 });
@@ -134,20 +137,20 @@ describe("blockable", () => {
 describe("block and unblock", () => {
   test("check their arguments, and require an algorithm that can be blocked", () => {
     const plain = limiter(rate);
-    assert.throws(() => plain.block("ada", "1h"), {
+    assert.throws(() => block(plain as never, "ada", "1h"), {
       name: "TypeError",
       message:
         'Cannot block a key as the algorithm must be blockable(...): current value is "gcra/3/3000/3"',
     });
-    assert.throws(() => plain.unblock("ada"), TypeError);
+    assert.throws(() => unblock(plain as never, "ada"), TypeError);
     const api = limiter(blockable(rate));
-    assert.throws(() => api.block("", "1h"), TypeError);
-    assert.throws(() => api.unblock(5 as never), TypeError);
+    assert.throws(() => block(api, "", "1h"), TypeError);
+    assert.throws(() => unblock(api, 5 as never), TypeError);
     for (const bad of [0, -1, 1.5, NaN, 2 ** 43, "1y"] as never[]) {
-      assert.throws(() => api.block("ada", bad), RangeError);
+      assert.throws(() => block(api, "ada", bad), RangeError);
     }
-    assert.throws(() => api.block("ada", "1h", { reason: "x".repeat(201) }), RangeError);
-    assert.throws(() => api.block("ada", "1h", { why: "abuse" } as never), TypeError);
+    assert.throws(() => block(api, "ada", "1h", { reason: "x".repeat(201) }), RangeError);
+    assert.throws(() => block(api, "ada", "1h", { why: "abuse" } as never), TypeError);
     assert.throws(() => blockable({} as never), TypeError);
     assert.equal(api.peek("ada").allowed, true);
   });
@@ -163,19 +166,19 @@ describe("block and unblock", () => {
       },
       onFailure: (error, key) => failures.push([String(error), key]),
     });
-    api.block("ada", "1m", { reason: "stolen card" });
-    api.unblock("ada");
+    block(api, "ada", "1m", { reason: "stolen card" });
+    unblock(api, "ada");
     assert.deepEqual(notes, [[0, "ada", 60_000, "stolen card"], [3, "ada", 0, undefined]]);
     assert.deepEqual(failures, Array(2).fill(["Error: the log is full", "ada"]));
   });
 
   test("wake the callers that wait for the key", async () => {
     const api = limiter(blockable(rate));
-    api.block("ada", "1h");
-    const waiting = api.acquire("ada", { maxWait: "2h" });
-    api.unblock("ada");
+    block(api, "ada", "1h");
+    const waiting = acquire(api, "ada", { maxWait: "2h" });
+    unblock(api, "ada");
     assert.equal((await waiting).allowed, true);
-    api.block("ada", "1h");
-    await assert.rejects(api.acquire("ada", { maxWait: "1m" }), { name: "RateLimitedError" });
+    block(api, "ada", "1h");
+    await assert.rejects(acquire(api, "ada", { maxWait: "1m" }), { name: "RateLimitedError" });
   });
 });

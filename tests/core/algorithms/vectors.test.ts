@@ -3,6 +3,7 @@
  * nanoseconds. Each case runs in the largest unit that keeps its times whole, and we call that unit a
  * millisecond.
  */
+import { acquire } from "../../../mod.ts";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
@@ -195,7 +196,7 @@ async function runBlocking({ params, steps = [] }: VectorCase): Promise<void> {
   for (const { cost = 1, max_wait: maxWait = Infinity, expect } of steps) {
     const start = clock();
     let end: unknown;
-    api.acquire("key", { cost, maxWait }).then(() => end = clock(), (error) => end = error);
+    acquire(api, "key", { cost, maxWait }).then(() => end = clock(), (error) => end = error);
     await clock.pass(0);
     const delay = Number(expect["delay"]);
     if (expect["ok"] === false) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import {
+  acquire,
   type AsyncLimiter,
   consumeAll,
   type Decision,
@@ -42,9 +43,9 @@ async function answersOf(made: Limiter | AsyncLimiter): Promise<unknown[]> {
     () => made.consume("key"),
     () => made.consume("key", 3),
     () => made.refund("key"),
-    () => made.acquire("key"),
-    () => made.acquire("key", { cost: 0 }),
-    () => made.acquire("key", { cost: 2, maxWait: 0 }),
+    () => acquire(made, "key"),
+    () => acquire(made, "key", { cost: 0 }),
+    () => acquire(made, "key", { cost: 2, maxWait: 0 }),
     () => consumeAll([{ limiter: made as Limiter, key: "key" }]),
     () => made.peek("key", 0),
   ];

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
+  acquire,
   type Algorithm,
   consumeAll,
   type Decision,
@@ -52,7 +53,7 @@ describe("a charge", () => {
     const calls = limiter(gcra({ limit: 1, period: "1s", burst: 1 }), { clock });
     calls.consume("a");
     let served: number | undefined;
-    const waiting = calls.acquire("a").then(() => served = clock());
+    const waiting = acquire(calls, "a").then(() => served = clock());
     await clock.pass(500);
     calls.charge("a", 3);
     await clock.pass(3_499);

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
+  acquire,
   type Algorithm,
   all,
   consumeAll,
@@ -278,7 +279,7 @@ describe("acquire", () => {
   test("refuses a call at once that can never be admitted", async () => {
     const made = limiter(gcra(bucket), { clock: virtualClock() });
     await assert.rejects(
-      made.acquire("a", { cost: 11 }),
+      acquire(made, "a", { cost: 11 }),
       (error) =>
         error instanceof RateLimitedError && error.decision.retryAfter === Infinity &&
         error.message.includes("capacity of 10"),
@@ -294,7 +295,7 @@ describe("acquire", () => {
     });
     const made = limiter(gcra({ limit: 1, period: "40d", burst: 1 }), { store, prefix: "a" });
     made.consume("a");
-    const waiting = made.acquire("a", { signal: AbortSignal.timeout(20) });
+    const waiting = acquire(made, "a", { signal: AbortSignal.timeout(20) });
     await assert.rejects(waiting, { name: "TimeoutError" });
     // A timer that is given more than 2^31 - 1 ms fires at once.
     assert.equal(tries, 1);
@@ -303,7 +304,7 @@ describe("acquire", () => {
   test("an aborted signal takes nothing", async () => {
     const made = limiter(gcra(bucket), { clock: virtualClock() });
     await assert.rejects(
-      made.acquire("a", { signal: AbortSignal.abort(new Error("gone")) }),
+      acquire(made, "a", { signal: AbortSignal.abort(new Error("gone")) }),
       /gone/,
     );
     assert.equal(made.peek("a", 0).remaining, 10);
@@ -314,10 +315,10 @@ describe("acquire", () => {
     const made = limiter(leakyQueue({ limit: 1, period: 1_000, queue: 3 }), { clock });
     const middle = new AbortController();
     const last = new AbortController();
-    await made.acquire("a");
+    await acquire(made, "a");
     const started: string[] = [];
-    const two = outcome(made.acquire("a", { signal: middle.signal }));
-    const three = outcome(made.acquire("a", { signal: last.signal }));
+    const two = outcome(acquire(made, "a", { signal: middle.signal }));
+    const three = outcome(acquire(made, "a", { signal: last.signal }));
     await clock.pass(0);
     assert.equal(made.peek("a", 0).remaining, 1);
     middle.abort(new Error("middle"));
@@ -326,7 +327,7 @@ describe("acquire", () => {
     last.abort(new Error("last"));
     assert.deepEqual(await settledOf([three]), ["Error"]);
     assert.equal(made.peek("a", 0).remaining, 3); // both, now that nobody waits behind them
-    const next = made.acquire("a").then(() => started.push("next"));
+    const next = acquire(made, "a").then(() => started.push("next"));
     await clock.pass(999);
     assert.deepEqual(started, []);
     await clock.pass(1);

@@ -9,6 +9,7 @@ import {
   all,
   type AsyncLimiter,
   concurrency,
+  hold,
   limiter,
   memoryStore,
   StoreUnavailableError,
@@ -29,7 +30,7 @@ function slowRenewals(renewal: (count: number, proceed: () => Promise<unknown>) 
     if (calls[0]!.verb.name !== "renew") return proceed();
     return renewal(count++, async () => await proceed());
   });
-  const jobs: AsyncLimiter = limiter(algorithm, { clock, store, prefix: "jobs" });
+  const jobs: AsyncLimiter<"permits"> = limiter(algorithm, { clock, store, prefix: "jobs" });
   return { clock, jobs };
 }
 
@@ -66,7 +67,7 @@ describe("renewals", () => {
       if (count === 0) await late.opened;
       return answers;
     });
-    const { permit } = await jobs.hold("key");
+    const { permit } = await hold(jobs, "key");
     const { signal } = permit!;
     await clock.advance(2 * TTL / 3);
     late.open();
@@ -82,7 +83,7 @@ describe("renewals", () => {
       await late.opened;
       return await proceed();
     });
-    const { permit } = await jobs.hold("key");
+    const { permit } = await hold(jobs, "key");
     const { signal } = permit!;
     await clock.advance(TTL / 3);
     assert.equal(await permit!.release(), true);
@@ -99,7 +100,7 @@ describe("renewals", () => {
       return proceed();
     });
     const jobs = limiter(concurrency({ limit: 1, ttl: 100 }), { clock, store, prefix: "jobs" });
-    const { signal } = jobs.hold("key").permit!;
+    const { signal } = hold(jobs, "key").permit!;
     isAway = true;
     await clock.advance(99);
     assert.equal(signal.aborted, false);
@@ -114,14 +115,14 @@ describe("renewals", () => {
       concurrency({ limit: 1, ttl: TTL }),
     );
     const jobs = limiter(both, { clock });
-    const { permit } = jobs.hold("key");
+    const { permit } = hold(jobs, "key");
     await clock.advance(5 * TTL);
     assert.deepEqual([permit!.signal.aborted, permit!.release()], [false, true]);
   });
 
   test("a policy's refusal is no loss: the permit is renewed once the store is back", async () => {
     const { clock, server, jobs } = policyJobs("deny");
-    const { permit } = jobs.hold("key");
+    const { permit } = hold(jobs, "key");
     server.isAway = true;
     await clock.advance(TTL / 3);
     server.isAway = false;
@@ -132,7 +133,7 @@ describe("renewals", () => {
   test("a release that only a policy answers has released nothing", () => {
     for (const policy of ["allow", "deny"] as const) {
       const { server, jobs } = policyJobs(policy);
-      const { permit } = jobs.hold("key");
+      const { permit } = hold(jobs, "key");
       server.isAway = true;
       assert.equal(permit!.release(), false);
       server.isAway = false;

@@ -2,19 +2,24 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import {
+  acquire,
   all,
   type AsyncLimiter,
+  block,
   blockable,
   concurrency,
   gcra,
   type Held,
+  hold,
   leakyQueue,
+  type Limiter,
   limiter,
   memoryStore,
   type Permit,
   RateLimitedError,
   type StoreLimiterOptions,
   StoreUnavailableError,
+  withPermit,
 } from "../../../mod.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
@@ -46,22 +51,22 @@ function two(options: Partial<StoreLimiterOptions> & { maxHold?: number } = {}) 
 describe("a permit on a store that answers at once", () => {
   test("is held until it is released, and a second release frees nobody else's", () => {
     const { jobs } = two();
-    const first = held(jobs.hold("key"));
-    held(jobs.hold("key"));
-    const refused = jobs.hold("key");
+    const first = held(hold(jobs, "key"));
+    held(hold(jobs, "key"));
+    const refused = hold(jobs, "key");
     assert.deepEqual([refused.decision.allowed, refused.permit], [false, undefined]);
     assert.equal(refused.decision.retryAfter, TTL);
     assert.equal(first.release(), true);
-    held(jobs.hold("key"));
+    held(hold(jobs, "key"));
     assert.equal(first.release(), false);
     assert.equal(jobs.peek("key", 0).remaining, 0);
   });
 
   test("is released at the end of a block", async () => {
     const { jobs } = two();
-    const one = jobs.hold("key");
-    const other = jobs.hold("key");
-    const refused = jobs.hold("key");
+    const one = hold(jobs, "key");
+    const other = hold(jobs, "key");
+    const refused = hold(jobs, "key");
     refused[Symbol.dispose]();
     one[Symbol.dispose]();
     held(other)[Symbol.dispose]();
@@ -72,16 +77,16 @@ describe("a permit on a store that answers at once", () => {
 
   test("has as many units as it costs", () => {
     const { jobs } = two();
-    const both = held(jobs.hold("key", { cost: 2 }));
-    assert.equal(jobs.hold("key").decision.allowed, false);
+    const both = held(hold(jobs, "key", { cost: 2 }));
+    assert.equal(hold(jobs, "key").decision.allowed, false);
     both.release();
     assert.equal(jobs.peek("key", 2).allowed, true);
-    assert.equal(jobs.hold("key", { cost: 3 }).decision.retryAfter, Infinity);
+    assert.equal(hold(jobs, "key", { cost: 3 }).decision.retryAfter, Infinity);
   });
 
   test("is renewed until maxHold, then lost, and its signal says so", async () => {
     const { clock, jobs } = two({ maxHold: 10 * TTL });
-    const permit = held(jobs.hold("key"));
+    const permit = held(hold(jobs, "key"));
     const { signal } = permit;
     await clock.advance(10 * TTL - 1);
     assert.deepEqual([signal.aborted, jobs.peek("key", 0).remaining], [false, 1]);
@@ -93,7 +98,7 @@ describe("a permit on a store that answers at once", () => {
 
   test("is lost when the store no longer holds it, and never comes back", async () => {
     const { clock, jobs } = two();
-    const permit = held(jobs.hold("key"));
+    const permit = held(hold(jobs, "key"));
     jobs.reset("key");
     await clock.advance(TTL / 3 + 1);
     assert.equal(permit.signal.aborted, true);
@@ -102,7 +107,7 @@ describe("a permit on a store that answers at once", () => {
 
   test("leaves no timer behind that does anything", async () => {
     const { clock, jobs } = two();
-    held(jobs.hold("key")).release();
+    held(hold(jobs, "key")).release();
     await clock.advance(TTL);
     assert.equal(clock.waiting(), 0);
   });
@@ -121,10 +126,11 @@ describe("calls that would take units of permits", () => {
         name: "TypeError",
         message: new RegExp(`${name} .*call hold`),
       });
-      assert.throws(() => jobs.consume("key"), says("consume"));
-      assert.throws(() => jobs.charge("key"), says("charge"));
-      assert.throws(() => jobs.refund("key"), says("refund"));
-      await assert.rejects(jobs.acquire("key"), says("acquire"));
+      const units = jobs as never as Limiter;
+      assert.throws(() => units.consume("key"), says("consume"));
+      assert.throws(() => units.charge("key"), says("charge"));
+      assert.throws(() => units.refund("key"), says("refund"));
+      await assert.rejects(acquire(units, "key"), says("acquire"));
       assert.equal(jobs.peek("key", 0).remaining, 2);
     });
   }
@@ -132,8 +138,8 @@ describe("calls that would take units of permits", () => {
   test("a permit of anything else is an error that names concurrency", async () => {
     const api = limiter(gcra({ limit: 1, period: "1m", burst: 1 }));
     const says = { name: "TypeError", message: /concurrency/ };
-    assert.throws(() => api.hold("key"), says);
-    await assert.rejects(api.withPermit("key", () => 1), says);
+    assert.throws(() => hold(api as never, "key"), says);
+    await assert.rejects(withPermit(api as never, "key", () => 1), says);
     const queued = () => limiter(all(mixed, leakyQueue({ limit: 9, period: "1m", queue: 3 })));
     assert.throws(queued, { name: "TypeError", message: /leakyQueue/ });
   });
@@ -141,13 +147,19 @@ describe("calls that would take units of permits", () => {
   test("wrong arguments throw, and hold nothing", async () => {
     const { jobs } = two();
     for (const cost of [0, -1, 1.5, NaN]) {
-      assert.throws(() => jobs.hold("key", { cost }), RangeError);
+      assert.throws(() => hold(jobs, "key", { cost }), RangeError);
     }
-    assert.throws(() => jobs.hold(""), TypeError);
-    assert.throws(() => jobs.hold("key", { maxwait: 1 } as object), /did you mean maxWait/);
-    assert.throws(() => jobs.hold("key", { signal: AbortSignal.abort(new Error("gone")) }), /gone/);
+    assert.throws(() => hold(jobs, ""), TypeError);
+    assert.throws(
+      () => hold(jobs, "key", { maxwait: 1 } as object),
+      /no option "maxwait": .*maxWait/,
+    );
+    assert.throws(
+      () => hold(jobs, "key", { signal: AbortSignal.abort(new Error("gone")) }),
+      /gone/,
+    );
     const signal = AbortSignal.abort(new Error("gone"));
-    await assert.rejects(jobs.hold("key", { signal, maxWait: 1 }), /gone/);
+    await assert.rejects(hold(jobs, "key", { signal, maxWait: 1 }), /gone/);
     assert.equal(jobs.peek("key", 0).remaining, 2);
   });
 });
@@ -157,16 +169,16 @@ describe("permits beside a rate", () => {
     const jobs = limiter(
       all(concurrency({ limit: 1, ttl: TTL }), gcra({ limit: 3, period: "1h", burst: 3 })),
     );
-    const first = held(jobs.hold("key"));
-    const refused = jobs.hold("key");
+    const first = held(hold(jobs, "key"));
+    const refused = hold(jobs, "key");
     assert.deepEqual(refused.decision.parts?.map(({ allowed }) => allowed), [false, true]);
     const left = () => jobs.peek("key", 0).parts?.map(({ remaining }) => remaining);
     assert.deepEqual(left(), [0, 2]);
     first.release();
     assert.deepEqual(left(), [1, 2]);
-    held(jobs.hold("key")).release();
-    held(jobs.hold("key")).release();
-    const spent = jobs.hold("key");
+    held(hold(jobs, "key")).release();
+    held(hold(jobs, "key")).release();
+    const spent = hold(jobs, "key");
     assert.deepEqual(spent.decision.parts?.map(({ allowed }) => allowed), [true, false]);
     assert.deepEqual(left(), [1, 0]);
   });
@@ -176,10 +188,10 @@ describe("waiting for a permit", () => {
   for (const makeStore of [memoryStore, asyncMemoryStore]) {
     test(`first come, first served, at each release: ${makeStore.name}`, async () => {
       const { clock, jobs } = two({ store: makeStore() });
-      const holders = [await jobs.hold("key"), await jobs.hold("key")].map(held);
+      const holders = [await hold(jobs, "key"), await hold(jobs, "key")].map(held);
       const order: number[] = [];
       const waits = [1, 2, 3].map((place) =>
-        jobs.hold("key", { maxWait: "1m" }).then((it) => {
+        hold(jobs, "key", { maxWait: "1m" }).then((it) => {
           order.push(place);
           return held(it);
         })
@@ -199,9 +211,9 @@ describe("waiting for a permit", () => {
 
   test("a waiter is refused at its maxWait, also behind others, and has taken nothing", async () => {
     const { clock, jobs } = two();
-    const holder = held(jobs.hold("key", { cost: 2 }));
-    const long = jobs.hold("key", { maxWait: 500 });
-    const short = jobs.hold("key", { maxWait: 100 });
+    const holder = held(hold(jobs, "key", { cost: 2 }));
+    const long = hold(jobs, "key", { maxWait: 500 });
+    const short = hold(jobs, "key", { maxWait: 100 });
     await clock.advance(99);
     let ended = false;
     void short.then(() => ended = true);
@@ -218,8 +230,8 @@ describe("waiting for a permit", () => {
 
   test("a maxWait below the time to live is waited out, although no permit would expire by then", async () => {
     const { clock, jobs } = two();
-    const holder = held(jobs.hold("key", { cost: 2 }));
-    const wait = jobs.hold("key", { maxWait: TTL / 9 });
+    const holder = held(hold(jobs, "key", { cost: 2 }));
+    const wait = hold(jobs, "key", { maxWait: TTL / 9 });
     await clock.advance(20);
     holder.release();
     assert.equal((await wait).decision.allowed, true);
@@ -227,10 +239,10 @@ describe("waiting for a permit", () => {
 
   test("an abort ends the wait, and the callers behind go on", async () => {
     const { clock, jobs } = two();
-    const holder = held(jobs.hold("key", { cost: 2 }));
+    const holder = held(hold(jobs, "key", { cost: 2 }));
     const leaving = new AbortController();
-    const first = jobs.hold("key", { maxWait: Infinity, signal: leaving.signal });
-    const second = jobs.hold("key", { maxWait: Infinity });
+    const first = hold(jobs, "key", { maxWait: Infinity, signal: leaving.signal });
+    const second = hold(jobs, "key", { maxWait: Infinity });
     await clock.advance(1);
     leaving.abort(new Error("gone"));
     await assert.rejects(first, /gone/);
@@ -241,11 +253,11 @@ describe("waiting for a permit", () => {
 
   test("at most maxWaiting wait, and a cost above the limit never does", async () => {
     const { clock, jobs } = two({ maxWaiting: 1 });
-    const holder = held(jobs.hold("key", { cost: 2 }));
-    const waits = jobs.hold("key", { maxWait: "1m" });
-    const { decision } = await jobs.hold("key", { maxWait: "1m" });
+    const holder = held(hold(jobs, "key", { cost: 2 }));
+    const waits = hold(jobs, "key", { maxWait: "1m" });
+    const { decision } = await hold(jobs, "key", { maxWait: "1m" });
     assert.deepEqual([decision.allowed, decision.retryAfter > 0], [false, true]);
-    const large = await jobs.hold("key", { cost: 3, maxWait: "1m" });
+    const large = await hold(jobs, "key", { cost: 3, maxWait: "1m" });
     assert.equal(large.decision.retryAfter, Infinity);
     holder.release();
     await clock.advance(0);
@@ -256,13 +268,13 @@ describe("waiting for a permit", () => {
     const { clock, jobs } = two();
     const store = memoryStore();
     const other = two({ store, clock });
-    held(other.jobs.hold("key", { cost: 2 }));
+    held(hold(other.jobs, "key", { cost: 2 }));
     // Nobody renews it: the timers of its clock no longer run.
     const dead = testClock(clock());
     const dying = limiter(concurrency({ limit: 2, ttl: TTL }), { clock: dead, store, prefix: "b" });
     const living = limiter(concurrency({ limit: 2, ttl: TTL }), { clock, store, prefix: "b" });
-    held(dying.hold("key", { cost: 2 }));
-    const wait = living.hold("key", { maxWait: "1m" });
+    held(hold(dying, "key", { cost: 2 }));
+    const wait = hold(living, "key", { maxWait: "1m" });
     await clock.advance(TTL - 1);
     assert.equal(living.peek("key", 0).remaining, 0);
     await clock.advance(1);
@@ -274,12 +286,14 @@ describe("waiting for a permit", () => {
     const store = asyncMemoryStore();
     const clock = testClock();
     const algorithm = concurrency({ limit: 1, ttl: "1m" });
-    const here = limiter(algorithm, { store, prefix: "jobs", clock }) as AsyncLimiter;
+    const here = limiter(algorithm, { store, prefix: "jobs", clock }) as never as AsyncLimiter<
+      "permits"
+    >;
     // Another object for the same keys, so that no release in it wakes anybody here.
     const elsewhere = limiter(algorithm, { store: denyCache(store), prefix: "jobs", clock });
-    const holder = held(await elsewhere.hold("key"));
+    const holder = held(await hold(elsewhere, "key"));
     let seen = false;
-    const wait = here.hold("key", { maxWait: "1m" }).then((it) => (seen = true, it));
+    const wait = hold(here, "key", { maxWait: "1m" }).then((it) => (seen = true, it));
     await clock.advance(5_000);
     await holder.release();
     assert.equal(seen, false);
@@ -292,10 +306,10 @@ describe("waiting for a permit", () => {
 describe("withPermit", () => {
   test("holds while the work runs, and releases when it fails", async () => {
     const { jobs } = two();
-    const left = await jobs.withPermit("key", () => jobs.peek("key", 0).remaining);
+    const left = await withPermit(jobs, "key", () => jobs.peek("key", 0).remaining);
     assert.equal(left, 1);
     await assert.rejects(
-      jobs.withPermit("key", () => Promise.reject(new Error("broken"))),
+      withPermit(jobs, "key", () => Promise.reject(new Error("broken"))),
       /broken/,
     );
     assert.equal(jobs.peek("key", 0).remaining, 2);
@@ -303,9 +317,9 @@ describe("withPermit", () => {
 
   test("is refused without a permit, and the work does not run", async () => {
     const { jobs } = two();
-    held(jobs.hold("key", { cost: 2 }));
+    held(hold(jobs, "key", { cost: 2 }));
     const work = () => assert.fail("the work has run");
-    await assert.rejects(jobs.withPermit("key", work), (error) => {
+    await assert.rejects(withPermit(jobs, "key", work), (error) => {
       assert.ok(error instanceof RateLimitedError);
       assert.equal(error.decision.allowed, false);
       assert.match(error.message, /^Cannot hold 1 of "key" as /);
@@ -318,8 +332,8 @@ describe("withPermit", () => {
     const caller = new AbortController();
     const seen = (signal: AbortSignal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
-    const aborted = jobs.withPermit("key", seen, { signal: caller.signal });
-    const lost = jobs.withPermit("other", seen);
+    const aborted = withPermit(jobs, "key", seen, { signal: caller.signal });
+    const lost = withPermit(jobs, "other", seen);
     await clock.advance(1);
     caller.abort("enough");
     assert.equal(await aborted, "enough");
@@ -338,7 +352,7 @@ describe("a store that fails", () => {
       return proceed();
     });
     const { clock, jobs } = two({ store: away });
-    const permit = held(jobs.hold("key"));
+    const permit = held(hold(jobs, "key"));
     const { signal } = permit;
     isAway = true;
     await clock.advance(TTL - 1);
@@ -356,12 +370,12 @@ describe("stores made of stores", () => {
     const algorithm = concurrency({ limit: 1, ttl: "1m" });
     const cached = limiter(algorithm, { store: denyCache(store), prefix: "jobs" });
     const plain = limiter(algorithm, { store, prefix: "jobs" });
-    const holder = held(plain.hold("key"));
+    const holder = held(hold(plain, "key"));
     assert.equal(cached.peek("key").allowed, false);
-    assert.equal(cached.hold("key").permit, undefined);
+    assert.equal(hold(cached, "key").permit, undefined);
     holder.release();
     assert.equal(cached.peek("key").allowed, true);
-    held(cached.hold("key")).release();
+    held(hold(cached, "key")).release();
   });
 
   test("lease refuses it in all by name", () => {
@@ -381,10 +395,10 @@ describe("stores made of stores", () => {
     });
     const store = fallback(first, other, { share: 0.5 });
     const jobs = limiter(concurrency({ limit: 4, ttl: TTL }), { clock, store, prefix: "jobs" });
-    const lent = held(jobs.hold("key", { cost: 2 }));
-    assert.equal(jobs.hold("key").decision.source, "fallback");
+    const lent = held(hold(jobs, "key", { cost: 2 }));
+    assert.equal(hold(jobs, "key").decision.source, "fallback");
     isAway = false;
-    const own = held(jobs.hold("key"));
+    const own = held(hold(jobs, "key"));
     await clock.advance(3 * TTL);
     assert.deepEqual([lent.signal.aborted, own.signal.aborted], [false, false]);
     assert.equal(own.release(), true);
@@ -398,13 +412,13 @@ describe("stores made of stores", () => {
 test("a block refuses new permits, and leaves those that are held", async () => {
   const clock = testClock();
   const jobs = limiter(blockable(concurrency({ limit: 2, ttl: TTL })), { clock });
-  const permit = held(jobs.hold("key"));
-  jobs.block("key", 2 * TTL);
-  assert.equal(jobs.hold("key").decision.retryAfter, 2 * TTL);
+  const permit = held(hold(jobs, "key"));
+  block(jobs, "key", 2 * TTL);
+  assert.equal(hold(jobs, "key").decision.retryAfter, 2 * TTL);
   await clock.advance(TTL);
   assert.equal(permit.signal.aborted, false);
   assert.equal(permit.release(), true);
   await clock.advance(TTL);
-  held(jobs.hold("key", { cost: 2 })).release();
-  assert.throws(() => jobs.consume("key"), /call hold/);
+  held(hold(jobs, "key", { cost: 2 })).release();
+  assert.throws(() => (jobs as never as Limiter).consume("key"), /call hold/);
 });

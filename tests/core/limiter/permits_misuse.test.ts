@@ -7,7 +7,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { type AsyncLimiter, concurrency, limiter, StoreUnavailableError } from "../../../mod.ts";
+import {
+  type AsyncLimiter,
+  concurrency,
+  hold,
+  limiter,
+  StoreUnavailableError,
+  withPermit,
+} from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -64,7 +71,7 @@ function slowJobs(callers: readonly Caller[], faulty: boolean) {
   // Where no message is lost, nothing expires as long as the test lasts: what is free was released.
   const ttl = faulty ? TTL : 100 * TTL;
   const algorithm = concurrency({ limit: LIMIT, ttl, maxHold: 100 * TTL });
-  const jobs: AsyncLimiter = limiter(algorithm, { clock, store, prefix: "jobs" });
+  const jobs: AsyncLimiter<"permits"> = limiter(algorithm, { clock, store, prefix: "jobs" });
   return { clock, jobs, end: () => isOver = true };
 }
 
@@ -81,7 +88,7 @@ async function run(callers: readonly Caller[], faulty: boolean): Promise<number>
     if (abortsAt !== undefined) clock.after!(abortsAt, () => leaving.abort(new Error("gone")));
     await pause(startsAt);
     const options = { cost, maxWait: maxWait!, signal: leaving.signal };
-    await jobs.withPermit("key", (signal) => {
+    await withPermit(jobs, "key", (signal) => {
       if (ending === "throws") throw new Error("thrown");
       inUse += cost;
       most = Math.max(most, inUse);
@@ -138,7 +145,7 @@ describe("misuse of permits", () => {
     const store = interceptedStore(asyncMemoryStore(), (_seen, proceed) => (calls++, proceed()));
     const on = limiter(concurrency({ limit: 1, ttl: TTL }), { clock, store, prefix: "jobs" });
     const says = { name: "TypeError", message: /^Cannot hold a permit as work must be a function/ };
-    await assert.rejects(on.withPermit("key", 5 as never), says);
+    await assert.rejects(withPermit(on, "key", 5 as never), says);
     assert.equal(calls, 0);
   });
 
@@ -146,7 +153,7 @@ describe("misuse of permits", () => {
     const clock = testClock();
     const algorithm = concurrency({ limit: 1, ttl: TTL, maxHold: TTL });
     const on = limiter(algorithm, { clock });
-    const { permit } = on.hold("key");
+    const { permit } = hold(on, "key");
     const told: boolean[] = [];
     permit!.signal.addEventListener("abort", () => told.push(permit!.release()));
     await clock.advance(TTL);
@@ -156,7 +163,7 @@ describe("misuse of permits", () => {
   test("a call that is aborted while it is under way holds nothing, although the store admits it", async () => {
     const { clock, jobs } = slowJobs([{ delays: [5], faults: ["no"] } as never], false);
     const leaving = new AbortController();
-    const ended = assert.rejects(jobs.hold("key", { signal: leaving.signal }), /gone/);
+    const ended = assert.rejects(hold(jobs, "key", { signal: leaving.signal }), /gone/);
     await clock.advance(1);
     leaving.abort(new Error("gone"));
     await clock.advance(10);
@@ -168,20 +175,20 @@ describe("misuse of permits", () => {
 
   test("wrong options reject or throw", async () => {
     const own = jobs();
-    await assert.rejects(own.withPermit("key", () => 1, { cost: 0 }), RangeError);
-    await assert.rejects(own.withPermit("", () => 1), TypeError);
-    await assert.rejects(own.withPermit("key", () => 1, null as never), TypeError);
-    assert.throws(() => own.hold("key", 5 as never), TypeError);
-    await assert.rejects(async () => await own.hold("key", { maxWait: -1 }), RangeError);
+    await assert.rejects(withPermit(own, "key", () => 1, { cost: 0 }), RangeError);
+    await assert.rejects(withPermit(own, "", () => 1), TypeError);
+    await assert.rejects(withPermit(own, "key", () => 1, null as never), TypeError);
+    assert.throws(() => hold(own, "key", 5 as never), TypeError);
+    await assert.rejects(async () => await hold(own, "key", { maxWait: -1 }), RangeError);
     await assert.rejects(
-      async () => await own.hold("key", { maxWait: "soon" as never }),
+      async () => await hold(own, "key", { maxWait: "soon" as never }),
       RangeError,
     );
     await assert.rejects(
-      async () => await own.hold("key", { signal: {} as never, maxWait: 5 }),
+      async () => await hold(own, "key", { signal: {} as never, maxWait: 5 }),
       TypeError,
     );
-    assert.throws(() => own.hold("key", { signal: 1 as never }), TypeError);
+    assert.throws(() => hold(own, "key", { signal: 1 as never }), TypeError);
     assert.equal(own.peek("key", 0).remaining, LIMIT);
   });
 });

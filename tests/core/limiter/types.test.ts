@@ -2,19 +2,29 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  acquire,
+  all,
   type AsyncLimiter,
   type AsyncStore,
+  block,
+  blockable,
+  concurrency,
   consumeAll,
   type Decision,
   gcra,
+  hold,
   type Limiter,
   limiter,
   type MemoryStore,
   memoryStore,
   parsePeriod,
   type Period,
+  reservable,
+  reserve,
   type Store,
   type SyncStore,
+  unblock,
+  withPermit,
 } from "../../../mod.ts";
 import { denyCache, lease } from "../../../stores/layered/layered.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
@@ -94,7 +104,7 @@ test("a cost that is not a number is a TypeError that says so", async () => {
       assert.throws(() => api[call]("key", cost), fault);
     }
     await assert.rejects(
-      api.acquire("key", { cost }),
+      acquire(api, "key", { cost }),
       /^TypeError: Cannot acquire as cost must be an integer of at least 0/,
     );
     assert.throws(() => algorithm.step(0, 0, cost), /^TypeError: Cannot step as cost must be/);
@@ -128,4 +138,59 @@ test("a period that is no whole number of a unit is a type error, too", () => {
   assert.throws(() => gcra({ limit: 1, period: "-1s", burst: 1 }), RangeError);
   // @ts-expect-error: no unit
   assert.throws(() => gcra({ limit: 1, period: "10", burst: 1 }), RangeError);
+});
+
+test("functions on a limiter say what its algorithm must allow", async () => {
+  const rate = gcra({ limit: 2, period: "1m", burst: 2 });
+  const jobs = concurrency({ limit: 2, ttl: "30s" });
+  const plain = limiter(rate);
+  const held = limiter(jobs);
+  const both = limiter(blockable(all(jobs, rate)));
+
+  assert.equal(hold(held, "key").decision.allowed, true);
+  assert.equal(hold(both, "key").decision.allowed, true);
+  assert.equal(block(both, "key", "1m").allowed, true);
+  assert.equal(unblock(both, "key").remaining, 1);
+  const waiting: Promise<unknown> = hold(held, "key", { maxWait: 0 });
+  await waiting;
+
+  // @ts-expect-error: units of permits are held
+  assert.throws(() => held.consume("key"), /call hold/);
+  // @ts-expect-error: also where only a part has permits
+  assert.throws(() => both.consume("key"), /call hold/);
+  // @ts-expect-error: as they are not consumed, nobody waits for them
+  await assert.rejects(acquire(held, "key"), /call hold/);
+  // @ts-expect-error: nor are they charged with others
+  assert.throws(() => consumeAll([{ limiter: held, key: "key" }]), /call hold/);
+  // @ts-expect-error: a rate has no permits
+  assert.throws(() => hold(plain, "key"), /must be concurrency/);
+  // @ts-expect-error: a rate has no permits
+  await assert.rejects(withPermit(plain, "key", () => 1), /must be concurrency/);
+  // @ts-expect-error: it is not blockable
+  assert.throws(() => block(plain, "key", "1m"), /must be blockable/);
+  // @ts-expect-error: it is not blockable
+  assert.throws(() => unblock(held, "key"), /must be blockable/);
+});
+
+test("a copy of an algorithm allows what the algorithm allows", () => {
+  const rate = gcra({ limit: 1, period: "1m", burst: 1 });
+  const api = limiter({ ...blockable(rate), name: "mine" });
+  assert.equal(block(api, "key", "1m").remaining, 0);
+  const jobs = limiter({ ...concurrency({ limit: 1, ttl: "30s" }), name: "mine" });
+  assert.equal(hold(jobs, "key").decision.allowed, true);
+  const tokens = limiter({ ...reservable(rate), name: "mine" });
+  assert.equal(reserve(tokens, "key").decision.allowed, true);
+});
+
+test("functions on a limiter refuse anything else", async () => {
+  const says = { name: "TypeError", message: /it needs a limiter/ };
+  const other = { ...limiter(algorithm) };
+  for (const wrong of [other, undefined, null, 5] as never[]) {
+    await assert.rejects(acquire(wrong, "key"), says);
+    await assert.rejects(withPermit(wrong, "key", () => 1), says);
+    assert.throws(() => hold(wrong, "key"), says);
+    assert.throws(() => block(wrong, "key", "1m"), says);
+    assert.throws(() => unblock(wrong, "key"), says);
+    assert.throws(() => reserve(wrong, "key"), says);
+  }
 });

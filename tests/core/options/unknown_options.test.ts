@@ -6,6 +6,7 @@ import { limitHandler } from "../../../adapters/http/http.ts";
 import { limitedFetch } from "../../../adapters/outbound/limited_fetch.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import {
+  acquire,
   calendarWindow,
   consumeAll,
   fixedWindow,
@@ -84,12 +85,14 @@ const CALLS: readonly [
     (bad) =>
       consumeAll([{ limiter: limiter(gcra(bucket)), key: "key", cost: 1, charge: false, ...bad }]),
   ],
-  ["acquire", "timeout", "maxWait", (bad) => limiter(gcra(bucket)).acquire("key", bad)],
+  ["acquire", "timeout", "maxWait", (bad) => acquire(limiter(gcra(bucket)), "key", bad)],
 ];
 
 for (const [action, name, meant, call] of CALLS) {
-  test(`an unknown option is refused, and the error names the intended one: ${action}, ${name}`, async () => {
-    const message = `Cannot ${action} because there is no option "${name}": did you mean ${meant}?`;
+  test(`an unknown option is refused, and the error lists the options: ${action}, ${name}`, async () => {
+    const message = new RegExp(
+      `^Cannot ${action} because there is no option "${name}": its options are .*\\b${meant}\\b`,
+    );
     await assert.rejects(async () => await call({ [name]: 1 } as never), {
       name: "TypeError",
       message,
@@ -111,7 +114,8 @@ test("an entry is refused for an unknown option also where a class gives the oth
   const hidden = Object.defineProperty({ key: "key", Cost: 5 }, "limiter", { value: one });
   for (const entry of [new Entry(), hidden as Entry]) {
     assert.throws(() => consumeAll([entry]), {
-      message: 'Cannot consume all because there is no option "Cost": did you mean cost?',
+      message: 'Cannot consume all because there is no option "Cost": ' +
+        "its options are limiter, key, cost, charge",
     });
   }
 });
@@ -155,17 +159,7 @@ test("another library's numbers, or an algorithm, get the names that tidegate ha
   }
 });
 
-test("another library's name for the period gets the period and its unit, a name like no option gets all options", () => {
-  for (const name of ["windowMs", "duration", "interval"]) {
-    assert.throws(() => gcra({ ...bucket, ...{ [name]: 1 } }), {
-      message: `Cannot create gcra because there is no option "${name}": ` +
-        'did you mean period, in milliseconds or as text such as "10s"?',
-    });
-  }
-  assert.throws(() => gcra({ ...bucket, ...{ colour: 1 } }), {
-    message: 'Cannot create gcra because there is no option "colour": ' +
-      "its options are limit, period, name, burst",
-  });
+test("a name of any length is shown in a short message", () => {
   const long = "x".repeat(1_000);
   assert.throws(() => gcra({ ...bucket, ...{ [long]: 1 } }), /there is no option "x{60}\.\.\."/);
 });

@@ -7,6 +7,7 @@ import { receiptLaws } from "../../../adapters/testing/laws/receipt_laws.ts";
 import {
   type Algorithm,
   all,
+  block,
   blockable,
   calendarWindow,
   concurrency,
@@ -27,6 +28,7 @@ import {
   slidingWindow,
   type SyncStore,
   tokenBucket,
+  unblock,
 } from "../../../mod.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -208,10 +210,10 @@ describe("reservable", () => {
   test("settles under a block, and a block stays", () => {
     const api = limiter(reservable(blockable(gcra(RATE))), { clock: () => START });
     const receipt = take(api, 10);
-    api.block("k", "10s");
+    block(api, "k", "10s");
     assert.equal(release(api, "k", receipt).returned, 10);
     assert.equal(api.peek("k").allowed, false);
-    api.unblock("k");
+    unblock(api, "k");
     assert.equal(api.peek("k", 0).remaining, 60);
   });
 

@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { hold } from "../../../core/verbs/hold.ts";
+import { hold as holdVerb } from "../../../core/verbs/hold.ts";
 import type { PermitVerb } from "../../../core/verbs/permit_steps.ts";
 import { release } from "../../../core/verbs/release.ts";
 import { renew } from "../../../core/verbs/renew.ts";
-import { type Algorithm, all, concurrency, gcra, limiter, memoryStore } from "../../../mod.ts";
+import {
+  type Algorithm,
+  all,
+  concurrency,
+  gcra,
+  hold,
+  limiter,
+  memoryStore,
+} from "../../../mod.ts";
 
 /** A fresh key under an algorithm: each message steps its state. */
 function keyOf(algorithm: Algorithm) {
@@ -26,8 +34,8 @@ describe("permits of all", () => {
         gcra({ limit: 3, period: "1h", burst: 3 }),
       ) as Algorithm,
     );
-    send(hold, 0, 1);
-    const again = send(hold, 5, 1);
+    send(holdVerb, 0, 1);
+    const again = send(holdVerb, 5, 1);
     assert.equal(again.allowed, true);
     assert.deepEqual(again.parts?.map(({ remaining }) => remaining), [4, 2]);
     assert.equal(send(renew, 14, 1).allowed, true);
@@ -38,7 +46,7 @@ describe("permits of all", () => {
     const long = concurrency({ limit: 1, ttl: 30 });
     for (const parts of [[short, long], [long, short]]) {
       const send = keyOf(all(...parts) as Algorithm);
-      assert.equal(send(hold, 0, 1).allowed, true);
+      assert.equal(send(holdVerb, 0, 1).allowed, true);
       assert.equal(send(renew, 9, 1).allowed, true);
       assert.equal(send(renew, 19, 1).allowed, false);
     }
@@ -55,10 +63,10 @@ describe("permits of all", () => {
     } as unknown as Algorithm;
     const permits = concurrency({ limit: 1, ttl: 10 });
     const send = keyOf(all(permits, free) as Algorithm);
-    assert.equal(send(hold, 0, 1).allowed, true);
+    assert.equal(send(holdVerb, 0, 1).allowed, true);
     assert.equal(send(release, 0, 1).allowed, true);
     const never = keyOf(all(permits, gcra({ limit: 0, period: "1s", burst: 0 })) as Algorithm);
-    assert.equal(never(hold, 0, 1).allowed, false);
+    assert.equal(never(holdVerb, 0, 1).allowed, false);
     assert.equal(never(release, 0, 1).allowed, false);
   });
 
@@ -69,7 +77,7 @@ describe("permits of all", () => {
       concurrency({ limit: 3, ttl: "1m" }),
     );
     const jobs = limiter(algorithm, { store, prefix: "jobs" });
-    const { permit } = jobs.hold("key");
+    const { permit } = hold(jobs, "key");
     assert.equal(store.statistics().keys, 1);
     permit!.release();
     assert.equal(store.statistics().keys, 0);

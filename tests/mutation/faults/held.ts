@@ -60,7 +60,7 @@ export const HELD_FAULTS: readonly Fault[] = [
     "Units given back leave a block that is over": "now, {~~cost < 0~>false~~});",
     "A block takes no bytes": "? {~~BLOCK_BYTES + ~>~~}bytes(state.covered)",
   }),
-  ...faultsIn("core/algorithms/detach_state.ts", ["tests/core/limiter/waiting_views.test.ts"], {
+  ...faultsIn("core/algorithms/detach_state.ts", ["tests/core/waiting/waiting_views.test.ts"], {
     "What a block covers is read after its call":
       "return {~~detached === inner ? state : wraps.withInner(state, detached)~>state~~};",
   }),

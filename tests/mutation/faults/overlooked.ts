@@ -36,7 +36,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "if (cost < least{~~ || ownTime !== (now === undefined)~>~~}) return undefined;",
     "A charge beside other calls leaves a remembered wait as it was":
       'verb.kind {~~!== "look"~>=== "free"~~} && verb.units(argument) !== 0',
-    "A refusal from before a resetAll under way is kept": [
+    "A refusal from before a resetPrefix under way is kept": [
       "    cache.freed.forEach((count, counter) => cache.freed[counter] = count + 1);\n",
       "",
     ],
@@ -54,7 +54,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/layered/lease.ts", ["tests/stores/layered/lease.test.ts"], {
     "A block from before a reset under way is used":
       "return {~~andFinally<void>(() => forget(key), forgetHere)~>forget(key)~~};",
-    "A block from before a resetAll under way is used":
+    "A block from before a resetPrefix under way is used":
       "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
   }),
   ...faultsIn("core/receipts/open_receipts.ts", [RECEIPTS, LAGS], {

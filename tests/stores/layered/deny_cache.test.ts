@@ -165,7 +165,7 @@ describe("denyCache", () => {
     held.release();
     await first;
     const refusal = api.consume("k");
-    const reset = api.resetAll();
+    const reset = api.resetPrefix();
     held.releaseLast();
     await reset;
     held.release();

@@ -15,7 +15,7 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import { internalsOf } from "../../../core/limiter/limiter.ts";
+import { internalsOf } from "../../../core/limiter/limiter_internals.ts";
 import { refund } from "../../../core/verbs/refund.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 import { fcOptions } from "../../support/seed.ts";

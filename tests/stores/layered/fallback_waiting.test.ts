@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
+  acquire,
   type Algorithm,
   all,
   gcra,
@@ -30,10 +31,10 @@ function waitingOn(
   first.failure = away;
   const store = fallback(first.store, memoryStore(), { share });
   const api = limiter(algorithm, { store, prefix: "a", clock });
-  async function call(options: Parameters<typeof api.acquire>[1]): Promise<Ended> {
+  async function call(options: Parameters<typeof acquire>[2]): Promise<Ended> {
     const start = clock();
     try {
-      await api.acquire("k", options);
+      await acquire(api, "k", options);
       return ["admitted", clock() - start];
     } catch (error) {
       assert.ok(error instanceof RateLimitedError || options?.signal?.aborted, String(error));

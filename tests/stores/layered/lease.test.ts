@@ -18,7 +18,7 @@ import {
   slidingLog,
   type SyncStore,
 } from "../../../mod.ts";
-import { internalsOf } from "../../../core/limiter/limiter.ts";
+import { internalsOf } from "../../../core/limiter/limiter_internals.ts";
 import { refund } from "../../../core/verbs/refund.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { andThen } from "../../../core/maybe_promise.ts";
@@ -79,7 +79,7 @@ describe("lease", () => {
     assert.equal(calls, 4);
   });
 
-  for (const reset of ["reset", "resetAll"] as const) {
+  for (const reset of ["reset", "resetPrefix"] as const) {
     test(`uses no block that the store took before a ${reset} under way`, async () => {
       const waiting: (() => void)[] = [];
       const late: Answers = (make) =>

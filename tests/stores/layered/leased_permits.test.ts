@@ -6,7 +6,7 @@ import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { limitHandler } from "../../../adapters/http/http.ts";
 import type { Family } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
-import { hold } from "../../../core/verbs/hold.ts";
+import { hold as holdVerb } from "../../../core/verbs/hold.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { release } from "../../../core/verbs/release.ts";
 import {
@@ -19,6 +19,8 @@ import {
   consumeAll,
   type Decision,
   gcra,
+  hold,
+  type Limiter,
   limiter,
   memoryStore,
   type Permit,
@@ -37,10 +39,10 @@ const LONG = "1d";
 const BLOCK = { units: 100, ttl: "1m" } as const;
 
 /** A limiter that leases permits from a store, and the holder that delays the store's answers. */
-function promisedLease(limit: Algorithm, units: number, inner = memoryStore()) {
+function promisedLease(limit: Algorithm<unknown, "permits">, units: number, inner = memoryStore()) {
   const { store, held } = promised(inner);
   const leased = lease(store, { units, ttl: "1m" });
-  const jobs: AsyncLimiter = limiter(limit, { store: leased, prefix: "a" });
+  const jobs: AsyncLimiter<"permits"> = limiter(limit, { store: leased, prefix: "a" });
   return { jobs, held };
 }
 
@@ -60,12 +62,12 @@ describe("permits of a lease", () => {
     const { store, calls, writes } = counted();
     const jobs = concurrency({ limit: 5_000, ttl: LONG });
     const limiters = [1, 2].map(() => limiter(jobs, { store: lease(store, BLOCK), prefix: "a" }));
-    const held = Array.from({ length: 5_050 }, (_, call) => limiters[call % 2]!.hold("key"));
+    const held = Array.from({ length: 5_050 }, (_, call) => hold(limiters[call % 2]!, "key"));
     assert.equal(held.filter(({ permit }) => permit).length, 5_000);
     // The first refusal tells a process that the store has nothing left.
-    for (const jobs of limiters) assert.equal(jobs.hold("key").permit, undefined);
+    for (const jobs of limiters) assert.equal(hold(jobs, "key").permit, undefined);
     const written = writes();
-    for (const jobs of limiters) assert.equal(jobs.hold("key").permit, undefined);
+    for (const jobs of limiters) assert.equal(hold(jobs, "key").permit, undefined);
     assert.equal(writes(), written, "a refusal looks, and writes nothing");
     assert.ok(calls() < 5_000 / 100 + 60, `${calls()} calls`);
     assert.equal(limiters[0]!.peek("key", 0).remaining, 0);
@@ -74,7 +76,7 @@ describe("permits of a lease", () => {
     assert.ok(calls() - before < 2 * 5_000 / 50 + 2, `${calls() - before} calls`);
     const { remaining } = limiter(jobs, { store, prefix: "a" }).peek("key", 0);
     assert.ok(remaining >= 5_000 - 2 * 100, `${remaining} of 5,000 are back`);
-    assert.equal(limiters[1]!.hold("key", { cost: remaining }).decision.allowed, true);
+    assert.equal(hold(limiters[1]!, "key", { cost: remaining }).decision.allowed, true);
   });
 
   test("are a short text in the store, and count beside single ones", async () => {
@@ -83,8 +85,8 @@ describe("permits of a lease", () => {
     const small = concurrency({ limit: 1_000, ttl: LONG });
     const leased = limiter(small, { store: lease(store, BLOCK), prefix: "a" });
     const single = limiter(small, { store, prefix: "a" });
-    const own = await single.hold("key", { cost: 300 });
-    const held = await Promise.all(Array.from({ length: 750 }, () => leased.hold("key")));
+    const own = await hold(single, "key", { cost: 300 });
+    const held = await Promise.all(Array.from({ length: 750 }, () => hold(leased, "key")));
     assert.equal(held.filter(({ permit }) => permit).length, 700);
     assert.ok(JSON.stringify([...rows.values()]).length < 150);
     await Promise.all([own, ...held].map(({ permit }) => permit?.release()));
@@ -98,7 +100,7 @@ describe("permits of a lease", () => {
     const algorithm = concurrency({ limit: 50_000, ttl: LONG });
     const jobs = limiter(algorithm, { store, prefix: "a" });
     const exact = limiter(algorithm, { store: inner, prefix: "a" });
-    const [one, other] = [jobs.hold("key"), jobs.hold("key")];
+    const [one, other] = [hold(jobs, "key"), hold(jobs, "key")];
     one.permit!.release();
     while (exact.peek("key", 0).remaining < 49_999) {
       await new Promise((wake) => setTimeout(wake, 5));
@@ -118,12 +120,12 @@ describe("permits of a lease", () => {
       const timer = setInterval(() => held.release(), 1);
       return await call.finally(() => clearInterval(timer));
     };
-    const { permit } = await answered(jobs.hold("key"));
+    const { permit } = await answered(hold(jobs, "key"));
     // The store learns at once that two of the five units are enough; its answer is under way.
     permit!.release();
     assert.equal(held.count(), 1);
-    const next = jobs.hold("key", { cost: 4 });
-    assert.equal(others.hold("key", { cost: 18 }).decision.allowed, true);
+    const next = hold(jobs, "key", { cost: 4 });
+    assert.equal(hold(others, "key", { cost: 18 }).decision.allowed, true);
     assert.equal((await answered(next)).decision.allowed, false);
   });
 
@@ -143,7 +145,7 @@ describe("permits of a lease", () => {
     });
     const others = limiter(limit, { store, prefix: "a", clock });
     const decided = async <T>(answer: Promise<T>) => (answers.release(), await answer);
-    const first = jobs.hold("key", { cost: 5 });
+    const first = hold(jobs, "key", { cost: 5 });
     // Asked for at 0, answered a while later.
     await clock.pass(200);
     const { permit } = await decided(first);
@@ -151,9 +153,9 @@ describe("permits of a lease", () => {
     // Held at the last instant at which the answer still counts as fresh.
     await clock.pass(TTL - 201);
     assert.equal(permit!.signal.aborted, true);
-    assert.equal((await decided(others.hold("key"))).decision.allowed, false);
+    assert.equal((await decided(hold(others, "key"))).decision.allowed, false);
     await clock.pass(201);
-    assert.equal((await decided(others.hold("key", { cost: 5 }))).decision.allowed, true);
+    assert.equal((await decided(hold(others, "key", { cost: 5 }))).decision.allowed, true);
   });
 
   test("are held from units of a share for no longer than its last message says", async () => {
@@ -165,13 +167,13 @@ describe("permits of a lease", () => {
       return proceed();
     });
     const jobs = limiter(JOBS, { store: lease(store, BLOCK), prefix: "a", clock });
-    jobs.hold("key");
+    hold(jobs, "key");
     isAway = true;
     await clock.pass(TTL / 10 - 1);
-    const { permit } = jobs.hold("key");
+    const { permit } = hold(jobs, "key");
     assert.ok(permit);
     await clock.pass(1);
-    assert.throws(() => jobs.hold("key"), /away/);
+    assert.throws(() => hold(jobs, "key"), /away/);
     const { signal } = permit;
     await clock.pass(TTL - TTL / 10 - 2);
     assert.equal(signal.aborted, false);
@@ -184,15 +186,15 @@ describe("permits of a lease", () => {
     const inner = memoryStore();
     const jobs = limiter(JOBS, { store: lease(inner, BLOCK), prefix: "a", clock });
     const elsewhere = limiter(JOBS, { store: inner, prefix: "a", clock });
-    const { permit } = jobs.hold("key");
+    const { permit } = hold(jobs, "key");
     const { signal } = permit!;
     elsewhere.reset("key");
     await clock.pass(TTL / 3);
     assert.equal(signal.aborted, true);
     assert.equal(permit!.release(), false);
-    assert.equal(jobs.hold("key", { cost: 50_000 }).decision.allowed, true);
+    assert.equal(hold(jobs, "key", { cost: 50_000 }).decision.allowed, true);
     jobs.reset("key");
-    assert.equal(jobs.hold("key", { cost: 50_000 }).decision.allowed, true);
+    assert.equal(hold(jobs, "key", { cost: 50_000 }).decision.allowed, true);
   });
 
   test("wait for each other, and for units that another process gives back", async () => {
@@ -200,16 +202,19 @@ describe("permits of a lease", () => {
     const inner = memoryStore();
     const open = () => limiter(limit, { store: lease(inner, { units: 2, ttl: 10 }), prefix: "a" });
     const [one, other] = [open(), open()];
-    const { permit } = one.hold("key");
-    assert.equal(other.hold("key").permit, undefined);
-    const waiting = other.hold("key", { cost: 2, maxWait: "1m" });
+    const { permit } = hold(one, "key");
+    assert.equal(hold(other, "key").permit, undefined);
+    const waiting = hold(other, "key", { cost: 2, maxWait: "1m" });
     permit!.release();
     assert.ok((await waiting).permit);
   });
 
   test("many callers at once share a message, and each is answered by what it asks for", async () => {
     const { jobs, held } = promisedLease(concurrency({ limit: 20, ttl: LONG }), 4);
-    const calls = Array.from({ length: 30 }, (_, call) => jobs.hold("key", { cost: 1 + call % 2 }));
+    const calls = Array.from(
+      { length: 30 },
+      (_, call) => hold(jobs, "key", { cost: 1 + call % 2 }),
+    );
     let most = 0;
     let isOver = false;
     void Promise.all(calls).then(() => isOver = true);
@@ -228,17 +233,17 @@ describe("permits of a lease", () => {
     const inner = memoryStore();
     const limit = concurrency({ limit: 4, ttl: LONG });
     const { jobs, held } = promisedLease(limit, 2, inner);
-    const other = limiter(limit, { store: inner, prefix: "a" }).hold("key").permit!;
+    const other = hold(limiter(limit, { store: inner, prefix: "a" }), "key").permit!;
     const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
       const timer = setInterval(() => held.release(), 1);
       return await call.finally(() => clearInterval(timer));
     };
     // The store has no permits left, and says so.
-    await answered(jobs.hold("key", { cost: 1 }));
-    await answered(jobs.hold("key", { cost: 2 }));
+    await answered(hold(jobs, "key", { cost: 1 }));
+    await answered(hold(jobs, "key", { cost: 2 }));
     other.release();
     const [large, small] = await answered(
-      Promise.all([jobs.hold("key", { cost: 2 }), jobs.hold("key", { cost: 1 })]),
+      Promise.all([hold(jobs, "key", { cost: 2 }), hold(jobs, "key", { cost: 1 })]),
     );
     assert.equal(large.decision.allowed, false);
     assert.equal(small.decision.allowed, true);
@@ -253,10 +258,10 @@ describe("permits of a lease", () => {
       older: [],
     });
     const permit = { id: 7, cost: 3 };
-    const calls = [1, 2].map(() => family.bind(hold).call("key", permit, undefined));
+    const calls = [1, 2].map(() => family.bind(holdVerb).call("key", permit, undefined));
     held.release();
     for (const decision of await Promise.all(calls)) assert.equal(decision.remaining, 17);
-    const fill = Promise.resolve(family.bind(hold).call("key", { id: 8, cost: 17 }, undefined));
+    const fill = Promise.resolve(family.bind(holdVerb).call("key", { id: 8, cost: 17 }, undefined));
     held.release();
     assert.equal((await fill).allowed, true);
   });
@@ -264,14 +269,14 @@ describe("permits of a lease", () => {
   test("are not lost by a look that was asked for before their share", async () => {
     const clock = virtualClock(1_000_000);
     const { store, held } = promised(memoryStore());
-    const jobs: AsyncLimiter = limiter(concurrency({ limit: 20, ttl: TTL }), {
+    const jobs: AsyncLimiter<"permits"> = limiter(concurrency({ limit: 20, ttl: TTL }), {
       store: lease(store, { units: 4, ttl: "1m" }),
       prefix: "a",
       clock,
     });
     const look = jobs.peek("key", 0);
     await clock.pass(5);
-    const holding = jobs.hold("key");
+    const holding = hold(jobs, "key");
     held.releaseLast();
     const { permit } = await holding;
     held.release();
@@ -283,7 +288,7 @@ describe("permits of a lease", () => {
 
   test("of one process are answered as single ones are, but for when they expire", () => {
     const step = fc.record({
-      verb: fc.constantFrom(hold, hold, hold, release, peek),
+      verb: fc.constantFrom(holdVerb, holdVerb, holdVerb, release, peek),
       id: fc.integer({ min: 1, max: 8 }),
       cost: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 14 })),
     });
@@ -295,7 +300,7 @@ describe("permits of a lease", () => {
           .map((store) => store.open(spec));
         for (const { verb, id, cost } of steps) {
           const [wanted, answer] = [exact!, leased!].map((family) => {
-            const bound = family.bind(verb as typeof hold);
+            const bound = family.bind(verb as typeof holdVerb);
             const argument = (verb as unknown) === peek ? cost : { id, cost };
             return bound.call("key", argument as never, 1_000_000) as Decision;
           }) as [Decision, Decision];
@@ -319,7 +324,7 @@ describe("permits of a lease", () => {
   test("are not dropped with the keys for which there is no room", () => {
     const store = lease(memoryStore(), { units: 2, ttl: "1m", maxKeys: 1 });
     const jobs = limiter(concurrency({ limit: 5, ttl: LONG }), { store, prefix: "a" });
-    const permits = ["first", "second", "third"].map((key) => jobs.hold(key).permit!);
+    const permits = ["first", "second", "third"].map((key) => hold(jobs, key).permit!);
     for (const permit of permits) assert.equal(permit.release(), true);
   });
 
@@ -339,7 +344,7 @@ describe("permits of a lease", () => {
       clock,
     });
     const exact = limiter(JOBS, { store: inner, prefix: "a", clock });
-    const { permit } = jobs.hold("key");
+    const { permit } = hold(jobs, "key");
     assert.equal(exact.peek("key", 0).remaining, 50_000 - 101);
     // Nobody has needed the others for longer than the lease keeps them.
     await clock.pass(TTL / 3);
@@ -353,11 +358,11 @@ describe("permits of a lease", () => {
 
   test("go to waiting callers first", async () => {
     const { jobs, held } = promisedLease(concurrency({ limit: 7, ttl: LONG }), 4);
-    const first = jobs.hold("key");
+    const first = hold(jobs, "key");
     held.release();
     await first;
     // Four units are left here, and the first of two callers needs six.
-    const calls = [6, 1].map((cost) => jobs.hold("key", { cost }));
+    const calls = [6, 1].map((cost) => hold(jobs, "key", { cost }));
     let isOver = false;
     const answers = Promise.all(calls).finally(() => isOver = true);
     while (!isOver) {
@@ -371,7 +376,7 @@ describe("permits of a lease", () => {
   test("that are refused by the answer to another call say to wait", async () => {
     const { jobs, held } = promisedLease(concurrency({ limit: 20, ttl: LONG }), 4);
     // The third call asks for the fourth as well, which then gets no permit.
-    const calls = [1, 1, 5, 14].map((cost) => jobs.hold("key", { cost }));
+    const calls = [1, 1, 5, 14].map((cost) => hold(jobs, "key", { cost }));
     let isOver = false;
     const answers = Promise.all(calls).finally(() => isOver = true);
     while (!isOver) {
@@ -390,9 +395,9 @@ describe("permits of a lease", () => {
       return proceed();
     });
     const jobs = limiter(JOBS, { store: lease(store, BLOCK), prefix: "a" });
-    assert.throws(() => jobs.hold("key"), /away/);
+    assert.throws(() => hold(jobs, "key"), /away/);
     isAway = false;
-    assert.equal(jobs.hold("key", { cost: 50_000 }).decision.allowed, true);
+    assert.equal(hold(jobs, "key", { cost: 50_000 }).decision.allowed, true);
   });
 
   test("beside a rate in one call: a refusal takes nothing of either", async () => {
@@ -418,7 +423,7 @@ describe("permits of a lease", () => {
     assert.equal(streams.peek("key", 0).remaining, 3);
     // And the other way round: where no permit is free the rate keeps its units.
     rate.reset("key");
-    const { permit } = streams.hold("key", { cost: 3 }) as { permit: Permit };
+    const { permit } = hold(streams, "key", { cost: 3 }) as { permit: Permit };
     assert.equal((await ask()).status, 429);
     assert.equal(rate.peek("key", 0).remaining, 2);
     permit.release();
@@ -443,7 +448,7 @@ describe("permits of a lease", () => {
         older: [],
       });
       const holds = [first, first, second].map((family, index) => ({
-        bound: family.bind(hold),
+        bound: family.bind(holdVerb),
         key: `key ${index}`,
         argument: { id: 1 + index, cost: 3 },
       }));
@@ -452,7 +457,11 @@ describe("permits of a lease", () => {
       // Each key has all of its units, and the store is there again for two of them.
       isAway = false;
       for (const { key } of holds.slice(0, 2)) {
-        const { allowed } = first.bind(hold).call(key, { id: 9, cost: 10 }, undefined) as Decision;
+        const { allowed } = first.bind(holdVerb).call(
+          key,
+          { id: 9, cost: 10 },
+          undefined,
+        ) as Decision;
         assert.equal(allowed, true);
       }
     });
@@ -467,7 +476,7 @@ describe("permits of a lease", () => {
     const run = (ids: readonly number[]) =>
       store.run([
         ...ids.map((id) => ({
-          bound: jobs.bind(hold),
+          bound: jobs.bind(holdVerb),
           key: `key ${id}`,
           argument: { id, cost: 3 },
         })),
@@ -491,7 +500,8 @@ describe("permits of a lease", () => {
       );
     }
     const jobs = limiter(JOBS, { store, prefix: "a" });
-    assert.throws(() => jobs.consume("key"), TypeError);
-    assert.throws(() => consumeAll([{ limiter: jobs, key: "key" }]), TypeError);
+    const units = jobs as never as Limiter;
+    assert.throws(() => units.consume("key"), TypeError);
+    assert.throws(() => consumeAll([{ limiter: units, key: "key" }]), TypeError);
   });
 });

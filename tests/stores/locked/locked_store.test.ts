@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import {
+  acquire,
   type Algorithm,
   fixedWindow,
   limiter,
@@ -101,10 +102,10 @@ test("a locked store of promises never throws: failures reject, and closing ends
     batch: "turn",
   });
   const api = limiter(slow, { store, prefix: "api" });
-  const deleting = api.resetAll();
+  const deleting = api.resetPrefix();
   await assert.rejects(deleting, StoreUnavailableError);
   await api.consume("key", 5_000);
-  const waiting = api.acquire("key");
+  const waiting = acquire(api, "key");
   const closing = store.close();
   await assert.rejects(closing, /busy/);
   await assert.rejects(waiting, StoreUnavailableError);

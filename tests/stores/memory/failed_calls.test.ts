@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { consume } from "../../../core/verbs/consume.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import {
+  acquire,
   type Algorithm,
   type Decision,
   gcra,
@@ -84,10 +85,10 @@ test("a closed store resets no key, and whoever waits hears that it is closed", 
   const store = memoryStore();
   const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
   api.consume("key");
-  const waits = [1, 2].map(() => api.acquire("key"));
+  const waits = [1, 2].map(() => acquire(api, "key"));
   store.close();
   for (const wait of waits) await assert.rejects(wait, { name: "StoreUnavailableError" });
   assert.throws(() => api.reset("key"), { name: "StoreUnavailableError" });
-  assert.throws(() => api.resetAll(), { name: "StoreUnavailableError" });
+  assert.throws(() => api.resetPrefix(), { name: "StoreUnavailableError" });
   store.close();
 });

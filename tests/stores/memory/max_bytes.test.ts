@@ -91,7 +91,7 @@ for (const onFull of ["evict", "throw"] as const) {
           assert.deepEqual([look(own, key), look(other, key)], seen);
           assert.equal(evictions, before.evictions);
         }
-        for (const each of limits) each.resetAll();
+        for (const each of limits) each.resetPrefix();
         const { keys, bytes } = store.statistics();
         assert.deepEqual([keys, bytes], [0, 0], "all that was counted is given back");
       }),
@@ -181,7 +181,7 @@ test("a snapshot fills a store to maxBytes, and its bytes are given back", () =>
       const { restored, full } = restore(store, dump(from.store), { now: 0 });
       assert.ok(restored > 20 && full > 20 && restored + full === 300, `${restored} and ${full}`);
       assert.ok(store.statistics().bytes <= 20_000);
-      (early ?? limiter(algorithm, { ...spec, store })).resetAll();
+      (early ?? limiter(algorithm, { ...spec, store })).resetPrefix();
       const { keys, bytes } = store.statistics();
       assert.deepEqual([keys, bytes], [0, 0]);
     }

@@ -7,6 +7,7 @@ import { costOf, schedules, waitOf } from "../../../adapters/testing/arbitraries
 import { gridsOf } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
+  block,
   blockable,
   dump,
   gcra,
@@ -182,7 +183,7 @@ function blockedLines(): string[] {
   const store = memoryStore();
   const api = on(store, blockable(hourly) as Algorithm);
   api.consume("ada");
-  api.block("eve", "1h");
+  block(api as never, "eve", "1h");
   return [...dump(store)];
 }
 

@@ -77,7 +77,7 @@ describe("postgresStore", () => {
         const { api } = limiterOf();
         assert.equal((await api.consume("key")).remaining, 99);
         assert.equal((await api.refund("key", 1)).remaining, 100);
-        await api.resetAll();
+        await api.resetPrefix();
       } finally {
         await database.exec("RESET ROLE");
       }

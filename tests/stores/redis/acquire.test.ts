@@ -4,7 +4,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { all, gcra, leakyQueue, limiter, RateLimitedError, slidingWindow } from "../../../mod.ts";
+import {
+  acquire,
+  all,
+  gcra,
+  leakyQueue,
+  limiter,
+  RateLimitedError,
+  slidingWindow,
+} from "../../../mod.ts";
 import { withFake } from "../../support/fake_redis/with_fake.ts";
 
 for (const commit of ["watch", "cas", "script"] as const) {
@@ -23,7 +31,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
         const api = limiter(algorithm, { store, prefix: "api" });
         const order: number[] = [];
         const waiting = Array.from({ length: 5 }, async (_, index) => {
-          const { allowed } = await api.acquire("a", { maxWait: 30_000 });
+          const { allowed } = await acquire(api, "a", { maxWait: 30_000 });
           order.push(index);
           return allowed;
         });
@@ -34,9 +42,9 @@ for (const commit of ["watch", "cas", "script"] as const) {
 
   test(`acquire by ${commit}: a caller that would wait too long is refused, and charged nothing`, () =>
     withFake({ commit }, async ({ limiter: api }) => {
-      assert.equal((await api.acquire("a", { cost: 10 })).remaining, 0);
-      await assert.rejects(api.acquire("a", { maxWait: 1_000 }), RateLimitedError);
+      assert.equal((await acquire(api, "a", { cost: 10 })).remaining, 0);
+      await assert.rejects(acquire(api, "a", { maxWait: 1_000 }), RateLimitedError);
       await api.refund("a", 4);
-      assert.equal((await api.acquire("a", { maxWait: 1_000 })).remaining, 3);
+      assert.equal((await acquire(api, "a", { maxWait: 1_000 })).remaining, 3);
     }));
 }

@@ -53,11 +53,11 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
       const keys = Array.from({ length: 1_500 }, (_, index) => `${index} key`);
       await Promise.all(limiters.flatMap((api) => keys.map((key) => api.consume(key))));
       for (let done = 1; done <= limiters.length; done++) {
-        await limiters[done - 1]!.resetAll();
+        await limiters[done - 1]!.resetPrefix();
         assert.equal(await client.dbSize(), (limiters.length - done) * keys.length);
       }
       await store.close();
-      await assert.rejects(limiters[0]!.resetAll(), /must be open/);
+      await assert.rejects(limiters[0]!.resetPrefix(), /must be open/);
     }
   });
 
@@ -65,7 +65,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
     const store = redisStore(createClient({ url: "redis://127.0.0.1:1" }));
     const api = limiter(gcra({ limit: 1, period: "1d", burst: 1 }), { store, prefix: "api" });
     await assert.rejects(
-      api.resetAll(),
+      api.resetPrefix(),
       /^StoreUnavailableError: Cannot delete the keys of a prefix/,
     );
     await store.close();

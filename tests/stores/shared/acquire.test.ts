@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { type Algorithm, gcra, type Limiter, StoreUnavailableError } from "../../../mod.ts";
+import {
+  acquire,
+  type Algorithm,
+  gcra,
+  type Limiter,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import {
   attachSharedStore,
   type SharedStore,
@@ -46,13 +52,13 @@ describe("acquire is admitted before the time that its refusal said if another t
   const gives: Readonly<Record<string, (there: Limiter) => unknown>> = {
     "refunds": (there) => there.refund("key"),
     "resets the key": (there) => there.reset("key"),
-    "resets all keys": (there) => there.resetAll(),
+    "resets all keys": (there) => there.resetPrefix(),
   };
   for (const [name, give] of Object.entries(gives)) {
     const isAdmitted = async () => {
       const { stores, here, there } = twoViews();
       here.consume("key");
-      const waiting = here.acquire("key");
+      const waiting = acquire(here, "key");
       await nextTurn();
       give(there);
       assert.equal((await waiting).allowed, true);
@@ -77,7 +83,7 @@ test("a refund between a refusal and the sleep after it is not missed", async ()
     return answers;
   });
   const late = limiterOn(store, one);
-  assert.equal((await late.acquire("key")).allowed, true);
+  assert.equal((await acquire(late, "key")).allowed, true);
   for (const each of stores) each.close();
 });
 
@@ -108,8 +114,8 @@ test("close ends the waits in its thread, and an abort does not", async () => {
   const { stores, here, there } = twoViews();
   here.consume("key");
   const abort = new AbortController();
-  const aborted = here.acquire("key", { signal: abort.signal });
-  const closed = here.acquire("key");
+  const aborted = acquire(here, "key", { signal: abort.signal });
+  const closed = acquire(here, "key");
   abort.abort(new Error("enough"));
   await assert.rejects(aborted, /enough/);
   stores[0].close();
@@ -124,7 +130,7 @@ test("many refunds in one turn cause few calls of waiting callers", async () => 
     gcra({ limit: 1_000, period: "1h", burst: 1_000 }),
   );
   here.consume("key", 1_000);
-  const waiting = here.acquire("key", { cost: 1_000 });
+  const waiting = acquire(here, "key", { cost: 1_000 });
   await nextTurn();
   const before = calls();
   for (let refund = 0; refund < 1_000; refund++) there.refund("key");
@@ -142,7 +148,7 @@ test("as many units as two threads wait for, given back in any order, admit all 
     const of = (isHere: boolean) => isHere ? here : there;
     const order: number[][] = [[], []];
     const waiting = waits.map(({ isHere, cost }, index) =>
-      of(isHere).acquire("key", { cost }).then(() => order[isHere ? 0 : 1]!.push(index))
+      acquire(of(isHere), "key", { cost }).then(() => order[isHere ? 0 : 1]!.push(index))
     );
     let left = waits.reduce((sum, { cost }) => sum + cost, 0);
     for (let turn = 0; left > 0; turn++) {

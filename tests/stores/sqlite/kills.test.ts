@@ -70,7 +70,7 @@ testOnce(
           );
         }
         assert.throws(() => api.reset("used up"), isLockedOut);
-        assert.throws(() => api.resetAll(), isLockedOut);
+        assert.throws(() => api.resetPrefix(), isLockedOut);
         const admitted = limiter(slow(2), { ...options, store: allowing }).consume("new");
         const refused = limiter(slow(2), { ...options, store: denying }).consume("new");
         assert.deepEqual([admitted.allowed, admitted.source], [true, "policy"]);

@@ -101,12 +101,12 @@ test("keys that are fresh again are deleted as others are written", () => {
   }
 });
 
-test("resetAll forgets the keys of its prefix alone", () => {
+test("resetPrefix forgets the keys of its prefix alone", () => {
   using store = sqliteStore(":memory:");
   const prefixes = ["api", "apis", "ap", "api:{", "%", "é"];
   const limiters = prefixes.map((prefix) => limiter(slow(2), { store, prefix }));
   for (const each of limiters) for (const key of ["a", "}", "\u{10ffff}"]) each.consume(key);
-  limiters[0]!.resetAll();
+  limiters[0]!.resetPrefix();
   const left = limiters.map((each) =>
     ["a", "}", "\u{10ffff}"].map((key) => each.peek(key, 0).remaining)
   );
@@ -157,7 +157,7 @@ test("options are checked", () => {
       [{ shared: 1 }, /shared must be true or false/],
       [{ batch: "tick" }, /batch must be "call" or "turn"/],
       [{ onUnavailable: "fail" }, /onUnavailable must be/],
-      [{ maxPendin: 1 }, /did you mean maxPending/],
+      [{ maxPendin: 1 }, /no option "maxPendin": .*maxPending/],
     ] as const
   ) assert.throws(() => sqliteStore(":memory:", options as never), message);
   assert.throws(() => sqliteStore("" as never), /path must be a non-empty string/);

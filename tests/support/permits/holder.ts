@@ -1,6 +1,7 @@
 /*
  * A process or a thread that holds permits. Started by tests/stores/permits.test.ts.
  */
+import { hold, withPermit } from "../../../mod.ts";
 import process from "node:process";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
@@ -21,14 +22,14 @@ async function work({ place, port, holds }: HolderTask): Promise<void> {
   const jobs = jobsOn(store);
   const entrance = await enterBy(port);
   if (holds === 0) {
-    const { permit } = await jobs.hold("key", { cost: LIMIT });
+    const { permit } = await hold(jobs, "key", { cost: LIMIT });
     if (permit === undefined) throw new Error("no permit was free");
     await entrance.enter();
     return await new Promise<void>((resolve) => parentPort?.once("message", () => resolve()));
   }
   await Promise.all(Array.from({ length: LANES }, async () => {
-    for (let hold = 0; hold < holds; hold++) {
-      await jobs.withPermit("key", async (signal) => {
+    for (let held = 0; held < holds; held++) {
+      await withPermit(jobs, "key", async (signal) => {
         await entrance.enter();
         await new Promise((resolve) => setTimeout(resolve, 1));
         signal.throwIfAborted();

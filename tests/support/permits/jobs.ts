@@ -27,7 +27,7 @@ export const TTL = 3_000;
 /** Holders in each process or thread. */
 export const LANES = 4;
 /** A limiter of permits, whose clock is ahead by some milliseconds. */
-export function jobsOn(store: Store, shift: number = 0): AsyncLimiter {
+export function jobsOn(store: Store, shift: number = 0): AsyncLimiter<"permits"> {
   const algorithm = concurrency({ limit: LIMIT, ttl: TTL });
   const clock = shift === 0 ? undefined : () => Date.now() + shift;
   const options = { store: store as AsyncStore, prefix: "jobs", clock };

@@ -7,7 +7,14 @@
 import assert from "node:assert/strict";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
-import { type Clock, concurrency, limiter, type Permit, type SyncStore } from "../../../mod.ts";
+import {
+  type Clock,
+  concurrency,
+  hold,
+  limiter,
+  type Permit,
+  type SyncStore,
+} from "../../../mod.ts";
 import { lease } from "../../../stores/layered/layered.ts";
 import { networkTo } from "../network.ts";
 import { numbersFrom } from "./permit_network.ts";
@@ -79,7 +86,7 @@ export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareN
       isAlive: true,
       held: new Set(),
       async hold(cost) {
-        const { permit } = await jobs.hold("key", { cost }).catch(() => {
+        const { permit } = await hold(jobs, "key", { cost }).catch(() => {
           counts.failed++;
           return { permit: undefined };
         });

@@ -220,7 +220,7 @@ describe("lost connections of a cluster", redisServer, () => {
     for (const key of ["a", "b", "c"]) assert.equal((await api.consume(key)).remaining, 9);
     await tell(node, "CLIENT", "KILL", "TYPE", "normal");
     await until(() => api.consume("a").then(() => true, () => false));
-    await api.resetAll();
+    await api.resetPrefix();
     assert.equal((await api.peek("b", 0)).remaining, 10);
     await store.close();
   });

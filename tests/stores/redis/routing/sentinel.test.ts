@@ -4,7 +4,7 @@ import process from "node:process";
 import { createSentinel } from "redis";
 import * as redis5 from "redis5";
 
-import { concurrency, gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
+import { concurrency, gcra, hold, limiter, StoreUnavailableError } from "../../../../mod.ts";
 import { type RedisStore, redisStore } from "../../../../stores/redis/redis_store.ts";
 import { tell, until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
@@ -71,9 +71,9 @@ async function holdTwo(store: RedisStore) {
   const algorithm = concurrency({ limit: 2, ttl: TTL });
   const jobs = limiter(algorithm, options);
   const later = limiter(algorithm, { ...options, clock: () => Date.now() + TTL });
-  const kept = await jobs.hold("key");
-  const dropped = await jobs.hold("key");
-  assert.equal((await jobs.hold("key")).permit, undefined);
+  const kept = await hold(jobs, "key");
+  const dropped = await hold(jobs, "key");
+  assert.equal((await hold(jobs, "key")).permit, undefined);
   return {
     drop: () => dropped.permit!.release(),
     /** Checks that the replica knows both of them, and that a release that was lost costs one ttl. */

@@ -1,4 +1,4 @@
-import { gcra, type Limiter } from "../../../../mod.ts";
+import { acquire, gcra, type Limiter } from "../../../../mod.ts";
 import type { Decision } from "../../../../core/decision.ts";
 import {
   attachSharedStore,
@@ -190,12 +190,14 @@ export function worker({ handle, shared, counts }: Work) {
         return admitted;
       }
       case "acquire": {
-        const waiting = limiterOn(
-          store,
-          gcra({ limit: job.limit, period: "1h", burst: job.limit }),
-          clock,
-        )
-          .acquire(job.key);
+        const waiting = acquire(
+          limiterOn(
+            store,
+            gcra({ limit: job.limit, period: "1h", burst: job.limit }),
+            clock,
+          ),
+          job.key,
+        );
         Atomics.sub(flags, 0, 1);
         return waiting.then(({ allowed }) => allowed);
       }

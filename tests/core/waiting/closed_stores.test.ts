@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { storesInTurn } from "../../support/stores_in_turn.ts";
 import {
+  acquire,
   gcra,
   leakyQueue,
   limiter,
@@ -51,21 +52,21 @@ async function closeWhileWaiting(
   const options = { store: store as SyncStore, clock };
   const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { ...options, prefix: "api" });
   await api.consume("key", 2);
-  const queued = [ending(api.acquire("key"))];
+  const queued = [ending(acquire(api, "key"))];
   const delayed: Promise<unknown>[] = [];
   if (delays) {
     const queue = leakyQueue({ limit: 1, period: "1h", queue: 9 });
     const paced = limiter(queue, { ...options, prefix: "paced" });
     await paced.consume("key");
-    delayed.push(ending(paced.acquire("key")));
+    delayed.push(ending(acquire(paced, "key")));
   }
   await until(() => clock.sleepers === (delays ? 2 : 1));
-  queued.push(ending(api.acquire("key", { signal: new AbortController().signal })));
+  queued.push(ending(acquire(api, "key", { signal: new AbortController().signal })));
   await close();
   assert.deepEqual(await Promise.all(queued), Array(2).fill("StoreUnavailableError no"));
   for (const end of await Promise.all(delayed)) assert.equal(end, "StoreUnavailableError unknown");
   assert.equal(clock.sleepers, 0, "no timer is left");
-  assert.equal(await ending(api.acquire("key")), "StoreUnavailableError no");
+  assert.equal(await ending(acquire(api, "key")), "StoreUnavailableError no");
   assert.equal(clock.sleepers, 0);
 }
 
@@ -96,7 +97,7 @@ describe("a closed store fails its waiting callers at once:", () => {
       prefix: "api",
       clock,
     });
-    const calls = Array.from({ length: 1_000 }, () => ending(api.acquire("key")));
+    const calls = Array.from({ length: 1_000 }, () => ending(acquire(api, "key")));
     store.close();
     await clock.pass(0);
     const ends = new Set(await Promise.all(calls));
@@ -107,7 +108,7 @@ describe("a closed store fails its waiting callers at once:", () => {
   test("a caller with a call under way learns that it may have been applied", async () => {
     const store = interceptedStore(asyncMemoryStore(), () => new Promise(() => {}));
     const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
-    const calls = [ending(api.acquire("key")), ending(api.acquire("key", { maxWait: 10_000 }))];
+    const calls = [ending(acquire(api, "key")), ending(acquire(api, "key", { maxWait: 10_000 }))];
     await store.close();
     const ends = ["StoreUnavailableError unknown", "StoreUnavailableError no"];
     assert.deepEqual(await Promise.all(calls), ends);
@@ -120,7 +121,7 @@ test("a fallback outlives its first store", async () => {
   const store = fallback(first, memoryStore(), { share: 1 });
   const api = limiter(gcra({ limit: 1, period: 1_000, burst: 1 }), { store, prefix: "api", clock });
   api.consume("key");
-  const call = api.acquire("key");
+  const call = acquire(api, "key");
   first.close();
   await clock.pass(1_000);
   assert.equal((await call).source, "fallback");

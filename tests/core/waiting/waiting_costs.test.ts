@@ -3,8 +3,15 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { append } from "../../../core/linked_list.ts";
-import { openQueue, startDelayed, type Waiter } from "../../../core/limiter/waiting_queue.ts";
-import { type Algorithm, gcra, leakyQueue, limiter, type SyncStore } from "../../../mod.ts";
+import { firstStaying, newQueue, type Waiter } from "../../../core/waiting/queue.ts";
+import {
+  acquire,
+  type Algorithm,
+  gcra,
+  leakyQueue,
+  limiter,
+  type SyncStore,
+} from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
 import { outcome } from "../../support/outcomes.ts";
@@ -33,7 +40,7 @@ async function crowd(bare: Algorithm, join: (index: number) => object, store?: S
     ? limiter(algorithm, { clock })
     : limiter(algorithm, { clock, store, prefix: "crowd" });
   await api.consume("key", algorithm.capacity);
-  const calls = Array.from({ length: N }, (_, index) => outcome(api.acquire("key", join(index))));
+  const calls = Array.from({ length: N }, (_, index) => outcome(acquire(api, "key", join(index))));
   await clock.pass(0);
   return { api, clock, calls, steps };
 }
@@ -115,7 +122,7 @@ describe("many waiting callers", () => {
     const clock = virtualClock(1_790_000_000_000);
     const api = limiter(oneAnHour, { clock, store, prefix: "crowd" });
     const controllers = Array.from({ length: N }, () => new AbortController());
-    const calls = controllers.map(({ signal }) => outcome(api.acquire("key", { signal })));
+    const calls = controllers.map(({ signal }) => outcome(acquire(api, "key", { signal })));
     await clock.pass(0);
     // The call of the first one is under way, and the first one is the last one to be aborted.
     for (const controller of controllers.toReversed()) controller.abort();
@@ -136,7 +143,7 @@ describe("many waiting callers", () => {
     for (let turn = 0; turn < 20; turn++) {
       api.charge("key");
       api.refund("key");
-      api.acquire("key", { maxWait: 1 }).catch(() => {});
+      acquire(api, "key", { maxWait: 1 }).catch(() => {});
     }
     assert.ok(steps.count <= 2 * N, `${steps.count} steps`);
     await clock.pass(1_000);
@@ -150,7 +157,7 @@ describe("many waiting callers", () => {
     const clock = virtualClock(1_790_000_000_000);
     const api = limiter(queue, { clock });
     api.consume("key");
-    const calls = Array.from({ length: N }, () => outcome(api.acquire("key", { signal })));
+    const calls = Array.from({ length: N }, () => outcome(acquire(api, "key", { signal })));
     await clock.pass(0);
     steps.count = 0;
     controller.abort();
@@ -161,22 +168,22 @@ describe("many waiting callers", () => {
   });
 
   test("in the delay of a queue are not looked through by each that leaves", () => {
-    const queue = openQueue({ byName: new Map(), isClosed: false }, "key");
+    const queue = newQueue({ passing: () => 0, after: () => () => {} });
     let looks = 0;
     const waiters = Array.from({ length: N }, () => {
       let hasLeft = false;
-      return {
-        leave: () => void (hasLeft = true),
-        get cancelled() {
+      const place = {
+        get isLeft() {
           looks++;
           return hasLeft;
         },
       };
+      return { leave: () => void (hasLeft = true), place };
     });
     for (const waiter of waiters) append(queue.delayed, waiter as unknown as Waiter);
     for (const waiter of waiters.slice(0, -1)) {
       waiter.leave();
-      startDelayed(queue);
+      firstStaying(queue);
     }
     assert.ok(looks <= 3 * N, `${looks} looks`);
   });
@@ -188,7 +195,7 @@ describe("many waiting callers", () => {
     const api = limiter(oneAnHour, { clock, store, prefix: "crowd" });
     const waiting = Array.from(
       { length: N },
-      () => outcome(api.acquire("key", { maxWait: 1_000 })),
+      () => outcome(acquire(api, "key", { maxWait: 1_000 })),
     );
     await clock.pass(0);
     assert.equal(clock.sleepers, 1);
@@ -206,17 +213,17 @@ test("after a caller has left, a projection is a bound, and is remade only befor
   api.consume("key", 3);
   const leaver = new AbortController();
   const calls = [
-    outcome(api.acquire("key")),
-    outcome(api.acquire("key", { cost: 3, signal: leaver.signal })),
-    outcome(api.acquire("key", { maxWait: 10_000 })),
+    outcome(acquire(api, "key")),
+    outcome(acquire(api, "key", { cost: 3, signal: leaver.signal })),
+    outcome(acquire(api, "key", { maxWait: 10_000 })),
   ];
   await clock.pass(0);
   leaver.abort();
   steps.count = 0;
-  calls.push(outcome(api.acquire("key", { maxWait: 10_000 })));
+  calls.push(outcome(acquire(api, "key", { maxWait: 10_000 })));
   assert.ok(steps.count <= 2, `${steps.count} steps`);
-  calls.push(outcome(api.acquire("key", { maxWait: 4_000 })));
-  calls.push(outcome(api.acquire("key", { maxWait: 4_999 })));
+  calls.push(outcome(acquire(api, "key", { maxWait: 4_000 })));
+  calls.push(outcome(acquire(api, "key", { maxWait: 4_999 })));
   await clock.pass(4_000);
   assert.deepEqual(await Promise.all(calls), [
     "admitted",

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
+  acquire,
   type Algorithm,
   gcra,
   leakyQueue,
@@ -51,7 +52,7 @@ describe("acquire on a store that answers later", () => {
   test("calls at the same time, all of which fit, are all admitted at once", async () => {
     for (const maxWait of [0, 1_000, Infinity]) {
       const { api } = slowLimiter(gcra({ limit: 5, period: "1h", burst: 5 }));
-      const calls = Array.from({ length: 6 }, () => outcome(api.acquire("key", { maxWait })));
+      const calls = Array.from({ length: 6 }, () => outcome(acquire(api, "key", { maxWait })));
       if (maxWait === Infinity) calls.pop();
       const rest = maxWait === Infinity ? [] : ["RateLimitedError"];
       assert.deepEqual(await settledOf(calls), [...Array(5).fill("admitted"), ...rest]);
@@ -61,10 +62,10 @@ describe("acquire on a store that answers later", () => {
   test("callers with a delay start in the order of their places, whenever the answers came", async () => {
     const queue = leakyQueue({ limit: 1, period: 40, queue: 5 });
     const { api, clock, hold, release } = slowLimiter(queue);
-    await api.acquire("key");
+    await acquire(api, "key");
     const order: string[] = [];
     const enter = (name: string, signal?: AbortSignal) =>
-      outcome(api.acquire("key", signal === undefined ? {} : { signal }))
+      outcome(acquire(api, "key", signal === undefined ? {} : { signal }))
         .then((end) => void order.push(`${name} ${end}`));
     const gone = new AbortController();
     hold();
@@ -88,10 +89,10 @@ describe("acquire on a store that answers later", () => {
     await api.consume("key");
     const leaver = new AbortController();
     hold();
-    const zero = outcome(api.acquire("key", { signal: leaver.signal }));
-    const one = outcome(api.acquire("key", { maxWait: 2_500 }));
+    const zero = outcome(acquire(api, "key", { signal: leaver.signal }));
+    const one = outcome(acquire(api, "key", { maxWait: 2_500 }));
     leaver.abort();
-    const two = outcome(api.acquire("key", { maxWait: 2_500 }));
+    const two = outcome(acquire(api, "key", { maxWait: 2_500 }));
     await release();
     await clock.pass(5_000);
     assert.deepEqual(await settledOf([zero, one, two]), ["AbortError", "admitted", "admitted"]);
@@ -102,7 +103,7 @@ describe("acquire on a store that answers later", () => {
       const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h", burst: 1 }));
       await api.consume("key");
       hold();
-      const waiting = outcome(api.acquire("key"));
+      const waiting = outcome(acquire(api, "key"));
       await clock.pass(0);
       const given = give === "refund" ? api.refund("key") : api.reset("key");
       await release();
@@ -119,7 +120,7 @@ describe("acquire on a store that answers later", () => {
     await api.consume("key");
     const leaver = new AbortController();
     hold();
-    const left = outcome(api.acquire("key", { signal: leaver.signal }));
+    const left = outcome(acquire(api, "key", { signal: leaver.signal }));
     await clock.pass(0);
     const second = api.consume("key");
     await clock.pass(0);
@@ -133,7 +134,7 @@ describe("acquire on a store that answers later", () => {
   test("a store's error fails the call that met it, and the others go on", async () => {
     const { failNext, clock, api } = slowLimiter(gcra({ limit: 1, period: 1_000, burst: 1 }));
     await api.consume("key");
-    const waiting = [api.acquire("key"), api.acquire("key")].map(outcome);
+    const waiting = [acquire(api, "key"), acquire(api, "key")].map(outcome);
     await clock.pass(0);
     failNext(new Error("gone"));
     await clock.pass(3_000);
@@ -147,7 +148,7 @@ test("callers without time for their turn leave, and the callers behind move up"
   hold();
   const leaver = new AbortController();
   const join = (maxWait: number, signal?: AbortSignal) =>
-    outcome(api.acquire("key", { maxWait, signal }));
+    outcome(acquire(api, "key", { maxWait, signal }));
   const calls = [Infinity, 2_000, 2_999, 3_000, 3_999].map((maxWait) => join(maxWait));
   await clock.pass(0);
   await release();
@@ -175,7 +176,7 @@ test("callers without time for their turn leave, and the callers behind move up"
 test("a caller who joins after an admission or a refund is refused by the wait that is left", async () => {
   const { api, clock } = slowLimiter(gcra({ limit: 1, period: "1s", burst: 1 }));
   await api.consume("key");
-  const join = (maxWait: number) => outcome(api.acquire("key", { maxWait }));
+  const join = (maxWait: number) => outcome(acquire(api, "key", { maxWait }));
   const calls = [1_000, 2_000, 3_000].map(join);
   await clock.pass(1_000);
   calls.push(join(2_999), join(3_000));
@@ -199,7 +200,7 @@ describe("acquire on a store that does not answer", () => {
       hold();
       const seen: string[] = [];
       for (const maxWait of [first, 2_000, 500]) {
-        api.acquire("key", { maxWait }).catch(({ name, applied, message }) => {
+        acquire(api, "key", { maxWait }).catch(({ name, applied, message }) => {
           seen.push(`${maxWait} at ${clock() - 1_000_000}: ${name} ${applied}`);
           assert.match(message, /the store must answer within maxWait \(\d+ ms\)/);
         });
@@ -222,7 +223,7 @@ describe("acquire on a store that does not answer", () => {
   test("the refund for an abandoned call lets the next caller in", async () => {
     const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h", burst: 1 }));
     hold();
-    const calls = [1_000, Infinity].map((maxWait) => outcome(api.acquire("key", { maxWait })));
+    const calls = [1_000, Infinity].map((maxWait) => outcome(acquire(api, "key", { maxWait })));
     await clock.pass(1_000);
     await release();
     assert.deepEqual(await settledOf(calls), ["StoreUnavailableError", "admitted"]);
@@ -231,7 +232,7 @@ describe("acquire on a store that does not answer", () => {
   test("ends looks by maxWait: costs of 0, and costs above the capacity", async () => {
     const { api, clock, hold } = slowLimiter(algorithm);
     hold();
-    const calls = [0, 3].map((cost) => outcome(api.acquire("key", { cost, maxWait: 1_000 })));
+    const calls = [0, 3].map((cost) => outcome(acquire(api, "key", { cost, maxWait: 1_000 })));
     await clock.pass(1_000);
     assert.deepEqual(await settledOf(calls), Array(2).fill("StoreUnavailableError"));
   });
@@ -239,7 +240,7 @@ describe("acquire on a store that does not answer", () => {
   test("has some time to answer even a caller who does not wait", async () => {
     const { api, clock, hold, release } = slowLimiter(algorithm);
     hold();
-    const call = outcome(api.acquire("key", { maxWait: 0 }));
+    const call = outcome(acquire(api, "key", { maxWait: 0 }));
     await clock.pass(100);
     await release();
     assert.deepEqual(await settledOf([call]), ["admitted"]);
@@ -255,10 +256,10 @@ describe("maxWaiting", () => {
       const api = limiter(gcra({ limit: 5, period: "1h", burst: 5 }), options);
       const keys = ["a", "b", "c", "d", "e"];
       assert.deepEqual(
-        await waits(keys.map((key) => api.acquire(key))),
+        await waits(keys.map((key) => acquire(api, key))),
         Array(5).fill("admitted"),
       );
-      assert.deepEqual(await waits(keys.map(() => api.acquire("f"))), Array(5).fill("admitted"));
+      assert.deepEqual(await waits(keys.map(() => acquire(api, "f"))), Array(5).fill("admitted"));
     }
   });
 
@@ -274,7 +275,7 @@ describe("maxWaiting", () => {
         const api = limiter(algorithm, { store, prefix: "api", clock, maxWaiting: 2 });
         const controller = new AbortController();
         const { signal } = controller;
-        const calls = Array.from({ length: 5 }, () => api.acquire("key", { signal }));
+        const calls = Array.from({ length: 5 }, () => acquire(api, "key", { signal }));
         const outcomes = await waits(calls);
         const expected = [
           ...Array(admitted).fill("admitted"),
@@ -285,7 +286,7 @@ describe("maxWaiting", () => {
         controller.abort();
         await clock.pass(0);
         // Callers who left make room.
-        assert.deepEqual(await waits([api.acquire("key"), api.acquire("key")]), [
+        assert.deepEqual(await waits([acquire(api, "key"), acquire(api, "key")]), [
           "pending",
           "pending",
         ]);
@@ -299,9 +300,9 @@ test("refused at maxWaiting where units are left, one is never sent back at once
   const api = limiter(gcra({ limit: 1, period: "1h", burst: 3 }), { clock, maxWaiting: 1 });
   api.consume("key", 2);
   const controller = new AbortController();
-  const large = api.acquire("key", { cost: 3, signal: controller.signal });
+  const large = acquire(api, "key", { cost: 3, signal: controller.signal });
   assert.equal(api.peek("key").allowed, true);
-  const refused = await api.acquire("key").catch((error) => error);
+  const refused = await acquire(api, "key").catch((error) => error);
   assert.ok(refused instanceof RateLimitedError);
   assert.deepEqual([refused.decision.allowed, refused.decision.retryAfter], [false, 1]);
   controller.abort();
@@ -332,7 +333,7 @@ describe("acquire on a store whose failure policy answers", () => {
     for (const algorithm of [rate, queue]) {
       for (const maxWait of [0, Infinity]) {
         const { api } = awayLimiter(algorithm, true);
-        assert.equal((await api.acquire("key", { maxWait })).source, "policy");
+        assert.equal((await acquire(api, "key", { maxWait })).source, "policy");
       }
     }
   });
@@ -340,9 +341,9 @@ describe("acquire on a store whose failure policy answers", () => {
   test("refuses a caller without time to try again, and lets the others wait until the store is back", async () => {
     for (const algorithm of [rate, queue]) {
       const { api, clock, back } = awayLimiter(algorithm, false);
-      const unlimited = outcome(api.acquire("key"));
-      const first = outcome(api.acquire("key", { maxWait: 999 }));
-      const second = outcome(api.acquire("key", { maxWait: 2_500 }));
+      const unlimited = outcome(acquire(api, "key"));
+      const first = outcome(acquire(api, "key", { maxWait: 999 }));
+      const second = outcome(acquire(api, "key", { maxWait: 2_500 }));
       await clock.advance(0);
       assert.deepEqual(await settledOf([first]), ["RateLimitedError"]);
       await clock.advance(2_000);
@@ -356,7 +357,7 @@ describe("acquire on a store whose failure policy answers", () => {
   test("gives nothing back to a store that took nothing", async () => {
     const { api, clock, costs } = awayLimiter(rate, true);
     const controller = new AbortController();
-    const call = outcome(api.acquire("key", { signal: controller.signal }));
+    const call = outcome(acquire(api, "key", { signal: controller.signal }));
     controller.abort();
     assert.deepEqual(await settledOf([call]), ["AbortError"]);
     await clock.advance(0);
@@ -377,7 +378,7 @@ describe("acquire", () => {
     });
     api.consume("key");
     const calls = [{}, { maxWait: 10 }, { maxWait: 2_500 }, { maxWait: 2_500 }]
-      .map((options) => outcome(api.acquire("key", options)));
+      .map((options) => outcome(acquire(api, "key", options)));
     await clock.pass(5_000);
     assert.deepEqual(await settledOf(calls), [
       "admitted",
@@ -395,7 +396,7 @@ describe("acquire", () => {
     api.consume("key");
     clock.after(1_000, () => api.consume("key")); // before the head has its turn
     const calls = [1_500, 2_500, Infinity].map((maxWait) =>
-      outcome(api.acquire("key", { maxWait }))
+      outcome(acquire(api, "key", { maxWait }))
     );
     await clock.pass(10_000);
     assert.deepEqual(await settledOf(calls), [
@@ -410,7 +411,7 @@ describe("acquire", () => {
       let now = 1_790_000_000_000;
       const api = limiter(gcra({ limit: 1, period: 20, burst: 1 }), { clock: () => now });
       api.consume("key");
-      const waiting = api.acquire("key", { maxWait: 30 });
+      const waiting = acquire(api, "key", { maxWait: 30 });
       now += step;
       await assert.rejects(waiting, RateLimitedError);
     }
@@ -429,12 +430,12 @@ describe("acquire", () => {
       },
     });
     const api = limiter(algorithm, { store, prefix: "api", clock });
-    await api.acquire("key");
+    await acquire(api, "key");
     const middle = new AbortController();
     const calls = [
-      api.acquire("key"),
-      api.acquire("key", { signal: middle.signal }),
-      api.acquire("key"),
+      acquire(api, "key"),
+      acquire(api, "key", { signal: middle.signal }),
+      acquire(api, "key"),
     ].map(outcome);
     await clock.pass(0);
     middle.abort();
@@ -457,7 +458,7 @@ describe("acquire", () => {
       listeners--, remove(...words)
     );
     const calls = [0, 1, 2, 3, 4].map((place) =>
-      outcome(api.acquire("key", { signal, maxWait: place < 3 ? Infinity : 50 }))
+      outcome(acquire(api, "key", { signal, maxWait: place < 3 ? Infinity : 50 }))
     );
     await clock.pass(10_000);
     await settledOf(calls);
@@ -468,15 +469,15 @@ describe("acquire", () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock, maxWaiting: 2 });
     api.consume("key");
-    const waiting = [api.acquire("key"), api.acquire("key")];
+    const waiting = [acquire(api, "key"), acquire(api, "key")];
     await clock.pass(4_000);
-    const crowded = await api.acquire("key").catch((error) => error);
+    const crowded = await acquire(api, "key").catch((error) => error);
     assert.match(crowded.message, /at most 2 may wait/);
     assert.equal(crowded.decision.retryAfter, 6_000);
     await clock.pass(16_000);
     await settledOf(waiting);
-    const first = api.acquire("key");
-    const late = await api.acquire("key", { maxWait: 5_000 }).catch((error) => error);
+    const first = acquire(api, "key");
+    const late = await acquire(api, "key", { maxWait: 5_000 }).catch((error) => error);
     assert.ok(late instanceof RateLimitedError);
     assert.deepEqual([late.decision.retryAfter, late.decision.resetAfter], [20_000, 10_000]);
     await clock.pass(10_000);
@@ -493,7 +494,7 @@ describe("acquire", () => {
       },
     });
     const api = limiter(leakyQueue({ limit: 1, period: 1_000, queue: 1 }), { clock });
-    for (let call = 0; call < 4; call++) await api.acquire("key");
+    for (let call = 0; call < 4; call++) await acquire(api, "key");
     assert.equal(now, 1_003_000);
   });
 
@@ -502,19 +503,19 @@ describe("acquire", () => {
     const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock });
     api.consume("key");
     const calls = ["9s", "10s"].map((maxWait) =>
-      outcome(api.acquire("key", { maxWait: maxWait as "9s" }))
+      outcome(acquire(api, "key", { maxWait: maxWait as "9s" }))
     );
     await clock.pass(10_000);
     assert.deepEqual(await settledOf(calls), ["RateLimitedError", "admitted"]);
-    await assert.rejects(api.acquire("key", { maxWait: "soon" as "1s" }), RangeError);
+    await assert.rejects(acquire(api, "key", { maxWait: "soon" as "1s" }), RangeError);
   });
 
   test("a cost of 0 looks, whoever waits", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock });
     api.consume("key");
-    const waiting = api.acquire("key");
-    assert.equal((await api.acquire("key", { cost: 0, maxWait: 0 })).allowed, true);
+    const waiting = acquire(api, "key");
+    assert.equal((await acquire(api, "key", { cost: 0, maxWait: 0 })).allowed, true);
     await clock.pass(10_000);
     await settledOf([waiting]);
   });
@@ -523,10 +524,10 @@ describe("acquire", () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 10_000, period: 1_000, burst: 10_000 }), { clock });
     api.consume("key", 10_000);
-    const calls = Array.from({ length: 9_000 }, () => api.acquire("key", { maxWait: 5_000 }));
+    const calls = Array.from({ length: 9_000 }, () => acquire(api, "key", { maxWait: 5_000 }));
     const controllers = Array.from({ length: 500 }, () => new AbortController());
     const gone = controllers.map(({ signal }) =>
-      outcome(api.acquire("key", { maxWait: 5_000, signal }))
+      outcome(acquire(api, "key", { maxWait: 5_000, signal }))
     );
     await clock.pass(0);
     for (const controller of controllers) controller.abort();

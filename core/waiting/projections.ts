@@ -20,20 +20,19 @@ import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 import type { Sight, StateAt } from "../verbs/attempt.ts";
-import { earliest } from "./deadlines.ts";
+import { earliest } from "../deadlines.ts";
 import {
-  endSleep,
   fail,
   forgetProjections,
   forgetState,
   isWaiting,
   type ObservedState,
-  passing,
   type Projection,
-  rateLimited,
+  tryAgain,
   type Waiter,
   type WaitingQueue,
-} from "./waiting_queue.ts";
+} from "./queue.ts";
+import { rateLimited } from "./wait_errors.ts";
 
 /**
  * A store's clock counts as stepped back if it is more milliseconds than this behind the projected
@@ -42,8 +41,6 @@ import {
 const LARGEST_JITTER = 100;
 /** The most projections in one turn of the event loop. */
 const MAX_PROJECTIONS = 1_000;
-/** The most refusals in one turn: an error costs as much as several projections. */
-const MAX_REFUSALS = 250;
 /** How many projections are free: no rest follows them. */
 const FREE_PROJECTIONS = 100;
 /** How many projections cost a millisecond of rest. */
@@ -55,104 +52,75 @@ const PROJECTIONS_A_MILLISECOND = 200;
  *
  * @param sight The head's view of the key; `undefined` if the limiter's own store did not answer.
  */
-export function observeRefusal(
-  waiter: Waiter,
-  decision: Decision,
-  sight: Sight | undefined,
-): void {
-  const { queue } = waiter;
-  if (sight === undefined) return refuseLate(queue, decision);
+export function observeRefusal(head: Waiter, decision: Decision, sight: Sight | undefined): void {
+  const { queue } = head;
+  if (sight?.refusedState === undefined) {
+    forgetState(queue);
+    if (head.taking.foretells && sight === undefined) refuseLate(queue, decision);
+    return;
+  }
   const { observed, projectedTo } = queue;
   const at = sight.at + decision.retryAfter;
   if (projectedTo !== undefined) {
-    const projected = waiter.projection!.at;
-    const hasSteppedBack = storeTime(observed!) - sight.at > LARGEST_JITTER;
+    const projected = head.projection!.at;
+    const hasSteppedBack = storeTime(queue, observed!) - sight.at > LARGEST_JITTER;
     if (hasSteppedBack || at > projected) forgetProjections(queue);
     else if (at < projected) queue.isPessimistic = true;
   }
-  if (sight.refusedState === undefined) return forgetState(queue);
   // The lead is kept as long as projections hold, so that the lag of a clock that stands still adds
   // up.
-  const ahead = queue.projectedTo === undefined ? sight.at - passing(waiter) : observed!.ahead;
-  queue.observed = { ...sight.refusedState, limiter: waiter.limiter, ahead, isExact: true };
+  const ahead = queue.projectedTo === undefined ? sight.at - passing(queue) : observed!.ahead;
+  queue.observed = { ...sight.refusedState, ahead, isExact: true };
 }
 
-/**
- * Refuses the callers whose time is up before the head may try again. Without a state, nothing else
- * is known.
- */
+/** Refuses the callers whose time is up before the head may try again. */
 function refuseLate(queue: WaitingQueue, decision: Decision): void {
-  forgetState(queue);
   while (true) {
     const waiter = earliest(queue.deadlines, isWaiting);
     if (waiter === undefined || !isTooLate(waiter, decision.retryAfter)) return;
-    fail(waiter, rateLimited(waiter, decision));
+    fail(waiter, () => rateLimited(waiter, decision));
   }
 }
 
-/**
- * Refuses the callers that cannot start in time, as far as can be projected.
- *
- * @param again Called in a later turn if there is more to do.
- */
-export function refuseByProjection(queue: WaitingQueue, again: () => void): void {
-  let waiter = nextToProject(queue);
-  if (queue.deadlines.live === 0 || waiter === undefined) return;
-  const { limiter } = waiter;
-  const now = limiter.passing();
-  if (now < queue.restUntil) return restUntil(queue, waiter, again);
-  let projections = 0;
-  let refusals = 0;
-  while (waiter !== undefined && projections < MAX_PROJECTIONS && refusals < MAX_REFUSALS) {
-    const { observed } = queue;
-    // Without a state there is nothing to project from, so the head tries again.
-    if (observed === undefined) return endSleep(queue);
-    projections++;
-    if (!project(queue, observed, waiter)) refusals++;
-    waiter = nextToProject(queue);
-  }
-  if (projections > FREE_PROJECTIONS) {
-    queue.restUntil = now + Math.ceil(projections / PROJECTIONS_A_MILLISECOND);
-  }
-  if (waiter !== undefined) restUntil(queue, waiter, again);
-}
-
-/** The first waiter without a projection. */
-function nextToProject({ projectedTo, waiting }: WaitingQueue): Waiter | undefined {
+/** The first waiter without a projection, if any waiter needs one and there is a state for it. */
+export function nextToProject(queue: WaitingQueue): Waiter | undefined {
+  const { projectedTo, waiting, deadlines, observed } = queue;
+  if (deadlines.live === 0 || observed === undefined) return undefined;
   return projectedTo === undefined ? waiting.first : projectedTo.next;
 }
 
-/** Projects a waiter from the waiter before it; returns `false` if the projection refused it. */
-function project(queue: WaitingQueue, observed: ObservedState, waiter: Waiter): boolean {
+/** Refuses the callers that cannot start in time, as far as can be projected in this turn. */
+export function refuseByProjection(queue: WaitingQueue, now: number): void {
+  let projections = 0;
+  while (now >= queue.restsUntil && projections < MAX_PROJECTIONS) {
+    const waiter = nextToProject(queue);
+    if (waiter === undefined) break;
+    project(queue, queue.observed!, waiter);
+    projections++;
+    // Without a state there is nothing to project from, so the head tries again.
+    if (queue.observed === undefined) tryAgain(queue);
+  }
+  if (projections > FREE_PROJECTIONS) {
+    queue.restsUntil = now + Math.ceil(projections / PROJECTIONS_A_MILLISECOND);
+  }
+}
+
+/** Projects a waiter from the waiter before it. */
+function project(queue: WaitingQueue, observed: ObservedState, waiter: Waiter): void {
   const { limiter: { algorithm }, cost } = waiter;
   const from = queue.projectedTo === undefined ? observed : queue.projectedTo.projection!;
-  const instant = Math.max(0, storeTime(observed));
+  const instant = Math.max(0, storeTime(queue, observed));
   const projection = projectAdmission(algorithm, from, instant, cost);
   if (!isTooLate(waiter, projection.wait)) {
     waiter.projection = projection;
     queue.projectedTo = waiter;
-    return true;
+  } else if (!observed.isExact) forgetState(queue);
+  else if (queue.isPessimistic) forgetProjections(queue);
+  else {
+    const [look] = algorithm.step(observed.state, instant, 0);
+    const refusal = { ...look, allowed: false, retryAfter: projection.wait };
+    fail(waiter, () => rateLimited(waiter, refusal));
   }
-  if (queue.isPessimistic || !observed.isExact) {
-    forgetProjections(queue);
-    if (!observed.isExact) queue.observed = undefined;
-    return true;
-  }
-  const [look] = algorithm.step(observed.state, instant, 0);
-  fail(waiter, rateLimited(waiter, { ...look, allowed: false, retryAfter: projection.wait }));
-  return false;
-}
-
-/** Goes on when the rest is over. */
-function restUntil(queue: WaitingQueue, { limiter }: Waiter, again: () => void): void {
-  if (queue.rest !== undefined) return;
-  let cancel = () => {};
-  const rest = () => cancel();
-  queue.rest = rest;
-  cancel = limiter.after(Math.max(0, queue.restUntil - limiter.passing()), () => {
-    if (queue.rest === rest) queue.rest = undefined;
-    again();
-  });
 }
 
 /** The earliest admission of a call if nothing else happens before. */
@@ -174,11 +142,15 @@ function projectAdmission(
 }
 
 /** Whether a wait that begins now would end after the deadline. Waits are whole milliseconds. */
-function isTooLate(waiter: Waiter, wait: number): boolean {
-  return waiter.deadline < Infinity && passing(waiter) + wait > waiter.deadline;
+function isTooLate({ deadline, queue }: Waiter, wait: number): boolean {
+  return deadline < Infinity && passing(queue) + wait > deadline;
 }
 
 /** The store's time, as far as is known. */
-function storeTime(observed: ObservedState): number {
-  return passing(observed) + observed.ahead;
+function storeTime(queue: WaitingQueue, observed: ObservedState): number {
+  return passing(queue) + observed.ahead;
+}
+
+function passing(queue: WaitingQueue): number {
+  return Math.floor(queue.passing());
 }

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  acquire,
   type Algorithm,
+  block,
   blockable,
   gcra,
   limiter,
@@ -22,10 +24,10 @@ async function outcomes(algorithm: Algorithm, store: SyncStore): Promise<readonl
   const start = clock();
   const api = limiter(algorithm, { store, prefix: "test", clock });
   const seen: string[] = [];
-  if (algorithm.internals?.blocks !== undefined) api.block("key", 1_200);
+  if (algorithm.internals?.blocks !== undefined) block(api as never, "key", 1_200);
   const waits = [0, 300, 5_000, 700, Infinity, 1_500, 4_000, 100];
   const calls = waits.map(async (maxWait, index) => {
-    const outcome = await api.acquire("key", { maxWait }).then(
+    const outcome = await acquire(api, "key", { maxWait }).then(
       () => "admitted",
       (error) => `${error.name}: ${error.message}`,
     );
@@ -59,8 +61,8 @@ test("whoever cannot wait is refused at once, even while the head's call is unde
     clock,
   });
   await api.consume("key");
-  const unlimited = outcome(api.acquire("key"));
-  const hopeless = outcome(api.acquire("key", { maxWait: 10 }));
+  const unlimited = outcome(acquire(api, "key"));
+  const hopeless = outcome(acquire(api, "key", { maxWait: 10 }));
   await clock.pass(0);
   assert.deepEqual(await settledOf([hopeless]), ["RateLimitedError"]);
   await clock.pass(20_000);
