@@ -18,8 +18,8 @@ export const stepLaws: readonly VisitLaw[] = [
       expect(retryAfter >= 1 && retryAfter < Infinity, "retryAfter of at least 1 ms");
       if (now + retryAfter > LAST_INSTANT) return;
       const admits = (wait: number) => step(before, now + wait, cost)[0].allowed;
-      expect(admits(retryAfter), `to be admitted after ${retryAfter} ms`);
-      expect(!admits(retryAfter - 1), `to be refused after ${retryAfter - 1} ms`);
+      expect(admits(retryAfter), `to be admitted after ${retryAfter} ms, as retryAfter says: it was refused`);
+      expect(!admits(retryAfter - 1), `to be refused after ${retryAfter - 1} ms, before retryAfter: it was admitted`);
     },
   },
   {
@@ -42,7 +42,7 @@ export const stepLaws: readonly VisitLaw[] = [
       for (const later of laterInstants(subject, visit)) {
         if (decision.allowed && cost > 0 && !charge) {
           const { allowed } = subject.algorithm.step(before, later, cost)[0];
-          expect(allowed, `to be admitted at ${later} too`);
+          expect(allowed, `to be admitted at ${later} too: it was refused`);
         }
         const left = lookAt(subject, after, later).remaining;
         expect(left >= remaining, `at least ${remaining} left at ${later}, not ${left}`);
@@ -133,8 +133,8 @@ export const stepLaws: readonly VisitLaw[] = [
       const { remaining } = decision;
       expect(remaining >= 0 && remaining <= capacity, `0 to ${capacity} left`);
       const admits = (cost: number) => step(after, now, cost)[0].allowed;
-      expect(remaining === 0 || admits(remaining), `cost ${remaining} to be admitted`);
-      expect(!admits(remaining + 1), `cost ${remaining + 1} to be refused`);
+      expect(remaining === 0 || admits(remaining), `cost ${remaining} to be admitted, as remaining says: it was refused`);
+      expect(!admits(remaining + 1), `cost ${remaining + 1}, more than remaining, to be refused: it was admitted`);
     },
   },
   {
