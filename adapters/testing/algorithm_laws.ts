@@ -4,7 +4,7 @@
  */
 
 import fc from "fast-check";
-import { type Law, law } from "./law.ts";
+import { inOrder, type Law, law } from "./law.ts";
 import { codecLaws, textChanges, textCheck } from "./laws/codec_laws.ts";
 import { identityLaw } from "./laws/identity_law.ts";
 import { inputLaws } from "./laws/input_laws.ts";
@@ -58,7 +58,7 @@ export function algorithmLaws<State>(
   options: SchedulesOptions = {},
 ): readonly Law[] {
   const drawn = [subjectArbitrary(subjects), schedules(options)] as const;
-  return [
+  return inOrder([
     ...visitLaws.map(({ name, check }) =>
       law(
         name,
@@ -75,5 +75,5 @@ export function algorithmLaws<State>(
     ),
     ...receiptLaws(subjectArbitrary(subjects)),
     identityLaw(subjectGroups(subjects), options),
-  ];
+  ]);
 }

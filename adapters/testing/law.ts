@@ -76,10 +76,32 @@ function namingFailures(name: string, run: () => unknown): void | Promise<void> 
     const parts = message.includes(reason) ? [name, message] : [name, reason, message];
     throw new Error(parts.join("\n\n"), { cause: cause ?? error });
   };
+  return orFail(run, fail);
+}
+
+function orFail(run: () => unknown, fail: (error: unknown) => never): void | Promise<void> {
   try {
     const running = run();
     return running instanceof Promise ? running.catch(fail) : undefined;
   } catch (error) {
     return fail(error);
   }
+}
+
+/**
+ * Laws in an order in which an earlier one may be the cause of a later one. If both fail, the later one
+ * names the earlier one, which is to be fixed first.
+ */
+export function inOrder(laws: readonly Law[]): readonly Law[] {
+  const failed: boolean[] = [];
+  return laws.map((one, index) => {
+    const fail = (error: unknown): never => {
+      failed[index] = true;
+      const cause = failed.indexOf(true);
+      if (cause === index || !(error instanceof Error)) throw error;
+      const message = `Fix this law first: ${laws[cause]!.name}\n\n${error.message}`;
+      throw new Error(message, { cause: error.cause });
+    };
+    return { ...one, run: (parameters) => orFail(() => one.run(parameters), fail) };
+  });
 }

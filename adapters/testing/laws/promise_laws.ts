@@ -14,7 +14,8 @@ import type { VisitLaw } from "./visits.ts";
 export const promiseLaws: readonly VisitLaw[] = [
   {
     name: "every decision is the model's",
-    check({ rule }) {
+    check({ algorithm, rule }) {
+      if (rule === undefined) hintAtRules(algorithm.id);
       const key = rule && model(rule);
       return ({ now, cost, charge, decision }, expect) => {
         if (key === undefined) return;
@@ -52,4 +53,16 @@ function excessOf({ entries }: Ledger, bound: Bound): string | undefined {
     if (units > bound.most(entry.at, to)) return `${units} from ${entry.at} to ${to}`;
   }
   return undefined;
+}
+
+let isHinted = false;
+
+/** Says once what no law can find without a rule. */
+function hintAtRules(id: string): void {
+  if (isHinted) return;
+  isHinted = true;
+  console.warn(
+    `The laws of ${id} run without a rule, so they cannot find an algorithm that is consistent and ` +
+      "wrong, such as a window that begins 1 ms late: give algorithmLaws({ algorithm, rule })",
+  );
 }

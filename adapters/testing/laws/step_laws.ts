@@ -18,8 +18,14 @@ export const stepLaws: readonly VisitLaw[] = [
       expect(retryAfter >= 1 && retryAfter < Infinity, "retryAfter of at least 1 ms");
       if (now + retryAfter > LAST_INSTANT) return;
       const admits = (wait: number) => step(before, now + wait, cost)[0].allowed;
-      expect(admits(retryAfter), `to be admitted after ${retryAfter} ms, as retryAfter says: it was refused`);
-      expect(!admits(retryAfter - 1), `to be refused after ${retryAfter - 1} ms, before retryAfter: it was admitted`);
+      expect(
+        admits(retryAfter),
+        `to be admitted after ${retryAfter} ms, as retryAfter says: it was refused`,
+      );
+      expect(
+        !admits(retryAfter - 1),
+        `to be refused after ${retryAfter - 1} ms, before retryAfter: it was admitted`,
+      );
     },
   },
   {
@@ -133,8 +139,14 @@ export const stepLaws: readonly VisitLaw[] = [
       const { remaining } = decision;
       expect(remaining >= 0 && remaining <= capacity, `0 to ${capacity} left`);
       const admits = (cost: number) => step(after, now, cost)[0].allowed;
-      expect(remaining === 0 || admits(remaining), `cost ${remaining} to be admitted, as remaining says: it was refused`);
-      expect(!admits(remaining + 1), `cost ${remaining + 1}, more than remaining, to be refused: it was admitted`);
+      expect(
+        remaining === 0 || admits(remaining),
+        `cost ${remaining} to be admitted, as remaining says: it was refused`,
+      );
+      expect(
+        !admits(remaining + 1),
+        `cost ${remaining + 1}, more than remaining, to be refused: it was admitted`,
+      );
     },
   },
   {

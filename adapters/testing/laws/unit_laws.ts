@@ -41,7 +41,10 @@ export const unitLaws: readonly VisitLaw[] = [
       let state = visit.after;
       for (let i = 0; i < units; i++) {
         const [one, next] = step(state, visit.now, 1);
-        expect(one.allowed, `unit ${i + 1} of ${units} to be admitted by itself, as all are: it was refused`);
+        expect(
+          one.allowed,
+          `unit ${i + 1} of ${units} to be admitted by itself, as all are: it was refused`,
+        );
         state = next;
       }
       const [, together] = step(visit.after, visit.now, units);

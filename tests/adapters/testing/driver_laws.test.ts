@@ -110,6 +110,7 @@ const THROWN = "what throws while a key is locked writes nothing";
 const FAULTS: readonly (readonly [name: string, law: string, change: Partial<Parts>])[] = [
   ["keys without case", APART, { keyOf: (key) => key.toLowerCase() }],
   ["keys without spaces at their ends", APART, { keyOf: (key) => key.replace(" }", "}") }],
+  ["keys that are trimmed", APART, { keyOf: (key) => key.trim() }],
   ["keys that are normalized", APART, { keyOf: (key) => key.normalize("NFC") }],
   ["keys that are cut off", APART, { keyOf: (key) => key.slice(0, 255) }],
   ["texts that are cut off", APART, { textOf: (text) => text.slice(0, 3) }],

@@ -51,44 +51,73 @@ async function broken(laws: readonly Law[]): Promise<Map<string, string>> {
   return found;
 }
 
+const cases: readonly (readonly [string, string, Algorithm])[] = [
+  [
+    "that promises a millisecond too early",
+    "retryAfter is the first millisecond that admits",
+    faulty((decision, _, next) =>
+      decision.retryAfter > 1 && decision.retryAfter < Infinity
+        ? [{ ...decision, retryAfter: decision.retryAfter - 1 }, next]
+        : [decision, next]
+    ),
+  ],
+  [
+    "that charges for a refusal",
+    "a refusal returns the same state",
+    faulty((decision, _, next) => decision.allowed ? [decision, next] : [decision, next + 1]),
+  ],
+  [
+    "that forgets what was taken",
+    "a fresh key admits exactly its capacity",
+    faulty((decision, state) => [decision, state]),
+  ],
+  [
+    "that promises one unit too many",
+    "remaining is admitted and one more is not",
+    faulty((decision, _, next) => [{ ...decision, remaining: decision.remaining + 1 }, next]),
+  ],
+  [
+    "that has a field more",
+    "a decision has every field, in order, in whole numbers",
+    faulty((decision, _, next) => [{ ...decision, more: 1 } as Decision, next]),
+  ],
+];
+
 describe("laws catch an algorithm", () => {
-  const cases: readonly (readonly [string, string, Algorithm])[] = [
-    [
-      "that promises a millisecond too early",
-      "retryAfter is the first millisecond that admits",
-      faulty((decision, _, next) =>
-        decision.retryAfter > 1 && decision.retryAfter < Infinity
-          ? [{ ...decision, retryAfter: decision.retryAfter - 1 }, next]
-          : [decision, next]
-      ),
-    ],
-    [
-      "that charges for a refusal",
-      "a refusal returns the same state",
-      faulty((decision, _, next) => decision.allowed ? [decision, next] : [decision, next + 1]),
-    ],
-    [
-      "that forgets what was taken",
-      "a fresh key admits exactly its capacity",
-      faulty((decision, state) => [decision, state]),
-    ],
-    [
-      "that promises one unit too many",
-      "remaining is admitted and one more is not",
-      faulty((decision, _, next) => [{ ...decision, remaining: decision.remaining + 1 }, next]),
-    ],
-    [
-      "that has a field more",
-      "a decision has every field, in order, in whole numbers",
-      faulty((decision, _, next) => [{ ...decision, more: 1 } as Decision, next]),
-    ],
-  ];
   for (const [name, law, algorithm] of cases) {
     test(name, async () => {
       const found = await broken(algorithmLaws(algorithm).filter((each) => each.name === law));
       assert.ok(found.has(law));
       assert.match(found.get(law) ?? "", /time +cost +decision +expected\n/);
     });
+  }
+});
+
+test("a law that fails after another one names that law, which is to be fixed first", async () => {
+  const laws = algorithmLaws(cases[0]![2]);
+  const [cause, ...others] = await broken(laws);
+  assert.equal(cause![0], cases[0]![1]);
+  assert.ok(others.length > 0);
+  const last = laws.find(({ name }) => name === others.at(-1)![0])!;
+  const start = new RegExp(`^Fix this law first: ${cause![0]}\n\n${last.name}\n`);
+  const run = async () => await last.run({ ...fcOptions(), endOnFailure: true });
+  await assert.rejects(run, { message: start });
+});
+
+test("laws without a rule say once what they cannot find", async () => {
+  const { warn } = console;
+  const lines: string[] = [];
+  console.warn = (line: string) => void lines.push(line);
+  try {
+    for (const law of [...algorithmLaws(honest), ...algorithmLaws(honest)]) {
+      await law.run({ ...fcOptions({ numRuns: 2 }) });
+    }
+  } finally {
+    console.warn = warn;
+  }
+  assert.ok(lines.length <= 1);
+  for (const line of lines) {
+    assert.match(line, /without a rule.* algorithmLaws\(\{ algorithm, rule/);
   }
 });
 
