@@ -25,20 +25,28 @@ export type Answers = MaybePromise<readonly unknown[]>;
  * @param now The instant; `undefined` for the store's own time.
  */
 export function takeAll(store: Store, asks: readonly Ask[], now: number | undefined): Answers {
-  const slots = store.slotOf === undefined ? undefined : bySlot(store.slotOf, asks);
-  if (slots !== undefined && slots.length > 1) return takeFromSlots(store, asks, slots, now);
+  const { slotOf } = store;
+  if (slotOf !== undefined && asks.length > 1) {
+    const slots = bySlot(slotOf, asks);
+    if (slots.length > 1) return takeFromSlots(store, asks, slots, now);
+  }
   try {
     const answers = runTogether(store, asks, now);
-    return Array.isArray(answers)
-      ? answers
-      : (answers as PromiseLike<readonly unknown[]>).then(undefined, failed);
+    // An array has no `then`, and looking for one costs more.
+    return Array.isArray(answers) ? answers : orRelease(answers, asks);
   } catch (error) {
-    return failed(error);
+    throw releaseUnanswered(asks, error);
   }
+}
 
-  function failed(error: unknown): never {
-    releaseUnanswered(asks, error);
-    throw error;
+async function orRelease(
+  answers: Answers,
+  asks: readonly Ask[],
+): Promise<readonly unknown[]> {
+  try {
+    return await answers;
+  } catch (error) {
+    throw releaseUnanswered(asks, error);
   }
 }
 
@@ -54,12 +62,13 @@ function runTogether(store: Store, asks: readonly Ask[], now: number | undefined
  * Releases permits that a store may have given although it did not answer. Nobody waits for that, since
  * the store may still not answer.
  */
-function releaseUnanswered(asks: readonly Ask[], error: unknown): void {
-  if ((error as { readonly applied?: unknown } | undefined)?.applied !== "unknown") return;
+function releaseUnanswered(asks: readonly Ask[], error: unknown): unknown {
+  if ((error as { readonly applied?: unknown } | undefined)?.applied !== "unknown") return error;
   for (const { counter, bound: { verb }, key, argument } of asks) {
     const undo = undoOf(counter, key, verb.undo?.(argument, undefined));
     if (undo !== undefined) void orElse(undo, () => undefined);
   }
+  return error;
 }
 
 function takeFromSlots(

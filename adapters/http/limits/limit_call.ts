@@ -23,7 +23,7 @@ export interface LimitsAsked extends Asked {
   refusal: Refusal | undefined;
   delays: boolean;
   plan: LimitPlan;
-  readonly calls: LimitCall[];
+  calls: readonly LimitCall[];
 }
 
 /** The plan without limiters, and the function that finds the plan with one more. */
@@ -47,16 +47,29 @@ export function addCall(
   const plan = next(asked.plan, limiter);
   const { counter, takes: bound } = plan.last!;
   const call: LimitCall = { limiter, counter, bound, key, argument: units };
-  const place = calls.length === 0 ? -1 : calls.findIndex((each) => isSameKey(each, call));
-  if (place === -1) {
-    calls.push(call);
+  const twin = twinOf(calls, call);
+  if (twin === undefined) {
+    // Lists are of the right length, because a list that grows takes place for many calls.
+    asked.calls = calls.length === 0
+      ? [call]
+      : calls.length === 1
+      ? [calls[0]!, call]
+      : [...calls, call];
     return follow(asked, plan);
   }
-  const twin = calls[place]!;
   twin.argument += units;
   if (twin.limiter.algorithm.capacity <= limiter.algorithm.capacity) return;
-  calls[place] = { ...call, argument: twin.argument };
-  follow(asked, calls.reduce((plan, each) => next(plan, each.limiter), empty));
+  const lower = { ...call, argument: twin.argument };
+  asked.calls = calls.map((each) => each === twin ? lower : each);
+  follow(asked, asked.calls.reduce((plan, each) => next(plan, each.limiter), empty));
+}
+
+/** The call on the same stored key, if there is one. */
+function twinOf(calls: readonly LimitCall[], call: LimitCall): LimitCall | undefined {
+  for (let index = 0; index < calls.length; index++) {
+    if (isSameKey(calls[index]!, call)) return calls[index];
+  }
+  return undefined;
 }
 
 function follow(asked: LimitsAsked, plan: LimitPlan): void {

@@ -75,7 +75,9 @@ export function limitCallReader(
 
   function readKey(asked: LimitsAsked, limiter: AnyLimiter): void | Promise<void> {
     const key = keyOf(asked.request, asked.info);
-    return within("key", key, (key) => readCost(asked, limiter, key));
+    return typeof key === "string"
+      ? readCost(asked, limiter, key)
+      : within("key", key, (key) => readCost(asked, limiter, key));
   }
 
   function readCost(
@@ -89,7 +91,9 @@ export function limitCallReader(
     if (fault !== undefined) return void (asked.refusal = fault);
     noticeFresh?.(limiter, key!);
     const units = typeof cost === "number" ? cost : cost(request, info);
-    return within("cost", units, (units) => addCall(asked, context, limiter, key!, units));
+    return typeof units === "number"
+      ? addCall(asked, context, limiter, key!, units)
+      : within("cost", units, (units) => addCall(asked, context, limiter, key!, units));
   }
 
   return typeof limiter === "function"
@@ -111,10 +115,7 @@ function within<Value>(
   answer: Awaitable<Value>,
   next: (value: Value) => void | Promise<void>,
 ): void | Promise<void> {
-  // Most answers are keys and costs, and looking for a `then` that is absent costs more than these tests.
-  return typeof answer !== "string" && typeof answer !== "number" && isPromise(answer)
-    ? answerInTime(option, answer).then(next)
-    : next(answer as Value);
+  return isPromise(answer) ? answerInTime(option, answer).then(next) : next(answer);
 }
 
 /** The limiter, or the function that chooses one for each request. */

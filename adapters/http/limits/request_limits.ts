@@ -53,6 +53,8 @@ export function requestLimits(
   );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
 
+  const only = readers.length === 1 ? readers[0] : undefined;
+
   /** Reads the calls of a request on its limits, from one limit on. */
   function readFrom(first: number, asked: LimitsAsked): void | Promise<void> {
     for (let index = first; index < readers.length; index++) {
@@ -71,9 +73,9 @@ export function requestLimits(
         refusal: undefined,
         delays: false,
         plan: empty,
-        calls: [],
+        calls: NO_CALLS,
       };
-      const reading = readFrom(0, asked);
+      const reading = only === undefined ? readFrom(0, asked) : only.read(asked);
       return reading === undefined ? limited(asked) : reading.then(() => limited(asked));
     },
     take(asked) {
@@ -108,6 +110,8 @@ export function requestLimits(
     },
   };
 }
+
+const NO_CALLS: LimitsAsked["calls"] = [];
 
 /** Several limits, of which those without a store share one. */
 function sharingStore(limits: readonly GivenLimit[]): readonly GivenLimit[] {

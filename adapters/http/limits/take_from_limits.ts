@@ -7,10 +7,11 @@ import type { Permit } from "../../../core/limiter/permit.ts";
 import type { AskedPermit } from "../../../core/limiter/permit_desk.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
-import { type Ask, askNothing } from "../../../core/together/ask.ts";
+import type { Ask } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { takenBy } from "../../../core/together/taken.ts";
 import type { Undo } from "../../../core/together/undo.ts";
+import { peek } from "../../../core/verbs/peek.ts";
 import type { LimitCall, LimitsAsked } from "./limit_call.ts";
 
 /** The decisions of a request's limits, and all that they gave. */
@@ -30,12 +31,19 @@ export function takeFromLimits({ calls }: LimitsAsked): LimitsTaken | PromiseLik
   for (let index = 0; index < calls.length; index++) checkCall(calls[index]!);
   const { limiter: { store }, counter } = calls[0]!;
   const answers = takeAll(store, calls, counter.now());
-  const taken = (answers: readonly unknown[]) => {
-    const decisions = answers as readonly Decision[];
-    report(calls, decisions);
-    return { decisions, undos: NOTHING, permits: NOTHING };
-  };
-  return Array.isArray(answers) ? taken(answers) : (answers as Promise<Decision[]>).then(taken);
+  return Array.isArray(answers)
+    ? consumed(calls, answers)
+    : (answers as Promise<Decision[]>).then((answers) => consumed(calls, answers));
+}
+
+function consumed(calls: readonly LimitCall[], decisions: readonly Decision[]): LimitsTaken {
+  for (let index = 0; index < calls.length; index++) report(calls[index]!, decisions[index]!);
+  return { decisions, undos: NOTHING, permits: NOTHING };
+}
+
+/** An ask, and the permit that it is for. */
+interface HoldingAsk extends Ask {
+  readonly permit: AskedPermit | undefined;
 }
 
 /**
@@ -50,43 +58,53 @@ export function holdFromLimits(
 ): LimitsTaken | PromiseLike<LimitsTaken> {
   const id = newPermitId();
   const maxDelay = shadowed ? undefined : longest;
-  const permits: (AskedPermit | undefined)[] = [];
-  const asks = calls.map((call, index): Ask => {
+  const asks: HoldingAsk[] = [];
+  for (let index = 0; index < calls.length; index++) {
+    const call = calls[index]!;
     checkCall(call);
     const { counter, key, argument: cost } = call;
+    const bound = cost === 0 ? counter.family.bind(peek) : limiters[index]!.keeps;
     const permit = cost === 0 ? undefined : counter.permits?.ask(key, cost);
-    permits.push(permit);
-    if (cost === 0) return askNothing(counter, key, 0);
-    const argument = permit?.argument ?? { cost, id, maxDelay };
-    return { bound: limiters[index]!.keeps, key, argument, counter };
-  });
-
-  function taken(answers: readonly unknown[]): LimitsTaken {
-    const decisions = asks.map(({ bound: { verb } }, index) => verb.decisionOf(answers[index]));
-    report(calls, decisions);
-    if (!decisions.every(({ allowed }) => allowed)) {
-      return { decisions, undos: NOTHING, permits: NOTHING };
-    }
-    return {
-      decisions,
-      undos: asks.flatMap((ask, index) =>
-        permits[index] === undefined ? takenBy(ask, answers[index]).undo ?? [] : []
-      ),
-      permits: permits.flatMap((permit, index) => permit?.open(decisions[index]!) ?? []),
-    };
+    const argument = cost === 0 ? 0 : permit?.argument ?? { cost, id, maxDelay };
+    asks.push({ counter, bound, key, argument, permit });
   }
-
   const { limiter: { store }, counter } = calls[0]!;
   const answers = takeAll(store, asks, counter.now());
-  return Array.isArray(answers) ? taken(answers) : (answers as Promise<unknown[]>).then(taken);
+  return Array.isArray(answers)
+    ? held(calls, asks, answers)
+    : (answers as Promise<unknown[]>).then((answers) => held(calls, asks, answers));
 }
 
-/** Reports each limit's decision to its own `onDecision`. */
-function report(calls: readonly LimitCall[], decisions: readonly Decision[]): void {
-  for (let index = 0; index < calls.length; index++) {
-    const { counter, key, argument } = calls[index]!;
-    counter.report(decisions[index]!, key, argument);
+function held(
+  calls: readonly LimitCall[],
+  asks: readonly HoldingAsk[],
+  answers: readonly unknown[],
+): LimitsTaken {
+  const decisions: Decision[] = [];
+  let isAllowed = true;
+  for (let index = 0; index < asks.length; index++) {
+    const decision = asks[index]!.bound.verb.decisionOf(answers[index]);
+    if (!decision.allowed) isAllowed = false;
+    decisions.push(decision);
+    report(calls[index]!, decision);
   }
+  if (!isAllowed) return { decisions, undos: NOTHING, permits: NOTHING };
+  const undos: Undo[] = [];
+  const permits: Permit[] = [];
+  for (let index = 0; index < asks.length; index++) {
+    const ask = asks[index]!;
+    if (ask.permit !== undefined) permits.push(ask.permit.open(decisions[index]!));
+    else {
+      const { undo } = takenBy(ask, answers[index]);
+      if (undo !== undefined) undos.push(undo);
+    }
+  }
+  return { decisions, undos, permits };
+}
+
+/** Reports a limit's decision to its own `onDecision`. */
+function report({ counter, key, argument }: LimitCall, decision: Decision): void {
+  counter.report(decision, key, argument);
 }
 
 function checkCall({ key, argument: units }: LimitCall): void {

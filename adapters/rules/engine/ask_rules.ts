@@ -26,12 +26,13 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import { type Ask, askBy, type AskFor } from "../../../core/together/ask.ts";
+import { type Ask, askBy, type AskFor, decisionIn } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
+import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
-import { type LimitUnits, mergedUnits } from "./merged_units.ts";
+import { mergedUnits } from "./merged_units.ts";
 import type { RuleWay } from "./rule_ways.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
 
@@ -72,11 +73,11 @@ export function askRules(
     if (verdict !== undefined) return verdict;
   }
   const isOneCall = mode !== "each" && areAllAlike(rules);
-  if (isOneCall && taken === undefined && on.store.slotOf === undefined) {
-    const verdicts = askTogether({ on, askFor: way.ask, taken: [] }, rules, false);
-    return isPromise(verdicts) ? verdicts.then(verdictOf) : verdictOf(verdicts);
+  if (isOneCall && taken === undefined && way.verb !== undefined) {
+    const verdict = askPlainly(on, rules, way.verb);
+    if (verdict !== undefined) return verdict;
   }
-  const asking: Asking = { on, askFor: way.askBackably(), taken: taken ?? [] };
+  const asking: Asking = { on, askFor: way.askFor(), taken: taken ?? [] };
   const verdicts = orGiveBack(
     asking.taken,
     () =>
@@ -110,9 +111,36 @@ export function askOne(
   if (verb === undefined || verdict.limits.length !== 1 || verdict.permits) return undefined;
   const bound = verdict.limits[0]!.family.bind(verb);
   const answer = bound.call(applied.key, applied.cost, on.now());
-  return isPromise(answer)
-    ? answer.then((decision) => verdictOf([ruleVerdictOf(applied, verdict, decision)]))
-    : verdictOf([ruleVerdictOf(applied, verdict, answer)]);
+  // A decision has no `then`, and looking for one costs more.
+  return (answer as Decision).allowed === undefined
+    ? (answer as Promise<Decision>).then((it) => verdictOf([ruleVerdictOf(applied, verdict, it)]))
+    : verdictOf([ruleVerdictOf(applied, verdict, answer as Decision)]);
+}
+
+/**
+ * Asks several limits by one call of the store, of which nothing may have to be given back; `undefined`
+ * if a limit is listed twice, or the store may need several calls.
+ */
+function askPlainly(
+  { store, now }: RuleStore,
+  rules: readonly RuleInForce[],
+  verb: DecisionVerb,
+): MaybePromise<Verdict> | undefined {
+  const asks: Ask[] = [];
+  for (let index = 0; index < rules.length; index++) {
+    const { applied: { key, cost }, verdict: { limits } } = rules[index]!;
+    for (let place = 0; place < limits.length; place++) {
+      const counter = limits[place]!;
+      asks.push({ bound: counter.family.bind(verb), key, argument: cost, counter });
+    }
+  }
+  const { maxOperations: most = Infinity, slotOf } = store;
+  const isPlain = asks.length > 0 && asks.length <= most && slotOf === undefined;
+  if (!isPlain || repeatedOperation(asks) !== undefined) return undefined;
+  const answers = takeAll(store, asks, now());
+  return Array.isArray(answers)
+    ? verdictOf(verdictsOf(rules, answers))
+    : (answers as Promise<Decision[]>).then((answers) => verdictOf(verdictsOf(rules, answers)));
 }
 
 /** A limit that came with its descriptor. */
@@ -202,45 +230,27 @@ function askEach(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
 /**
  * Asks the limits of several rules, all or none. A limit that is listed twice for a key is asked once,
  * for the sum of its units.
- *
- * @param keeps Whether what it takes may have to be given back.
  */
 function askTogether(
   { on: { store, now }, askFor, taken }: Asking,
   rules: readonly RuleInForce[],
-  keeps: boolean = true,
 ): Verdicts {
-  const given: Ask[] = [];
-  for (const { applied: { key, cost }, verdict: { limits } } of rules) {
-    for (let index = 0; index < limits.length; index++) {
-      given.push(askFor(limits[index]!, key, cost));
-    }
-  }
-  if (given.length === 0) return verdictsOf(rules, []);
-  const merged = repeatedOperation(given) === undefined ? undefined : mergedUnits(unitsOf(rules));
-  const asks = merged?.units.map(({ limit, key, units }) => askFor(limit, key, units)) ?? given;
+  const { units, places } = mergedUnits(
+    rules.flatMap(({ applied: { key, cost: units }, verdict: { limits } }) =>
+      limits.map((limit) => ({ limit, key, units }))
+    ),
+  );
+  if (units.length === 0) return verdictsOf(rules, []);
   const { maxOperations: most = Infinity } = store;
-  if (asks.length > most) throw tooManyLimits(most, asks.length);
-  const answers = takeAll(store, asks, now());
-  return Array.isArray(answers)
-    ? answered(answers)
-    : (answers as Promise<unknown[]>).then(answered);
-
-  function answered(answers: readonly unknown[]): readonly RuleVerdict[] {
-    if (!keeps && merged === undefined) return verdictsOf(rules, answers as readonly Decision[]);
-    const decisions = asks.map(({ bound: { verb } }, index) => verb.decisionOf(answers[index]));
-    if (keeps && decisions.every(({ allowed }) => allowed)) {
+  if (units.length > most) throw tooManyLimits(most, units.length);
+  const asks = units.map(({ limit, key, units }) => askFor(limit, key, units));
+  return andThen(takeAll(store, asks, now()), (answers) => {
+    const decisions = asks.map((ask, index) => decisionIn(ask, answers[index]));
+    if (decisions.every(({ allowed }) => allowed)) {
       asks.forEach((ask, index) => taken.push(takenBy(ask, answers[index])));
     }
-    return verdictsOf(rules, merged?.places.map((place) => decisions[place]!) ?? decisions);
-  }
-}
-
-/** The units of each limit of the rules, in order. */
-function unitsOf(rules: readonly RuleInForce[]): readonly LimitUnits[] {
-  return rules.flatMap(({ applied: { key, cost: units }, verdict: { limits } }) =>
-    limits.map((limit) => ({ limit, key, units }))
-  );
+    return verdictsOf(rules, places.map((place) => decisions[place]!));
+  });
 }
 
 /** The verdict of each rule, made from the decisions of all limits in order. */

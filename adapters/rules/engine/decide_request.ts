@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,
   type Domain,
@@ -82,9 +82,10 @@ function askAll(
 ): MaybePromise<Verdict> {
   if (applied.length === 0) return NO_RULE_VERDICT;
   const rules = rulesInForce(decider, domain, applied);
-  return isPromise(rules)
-    ? rules.then((known) => askRules(decider.on, domain.charge, known, way, taken))
-    : askRules(decider.on, domain.charge, rules, way, taken);
+  return Array.isArray(rules)
+    ? askRules(decider.on, domain.charge, rules, way, taken)
+    : (rules as Promise<readonly RuleInForce[]>)
+      .then((known) => askRules(decider.on, domain.charge, known, way, taken));
 }
 
 /** The rules in force for a request, whose limits are asked for no units. */

@@ -11,7 +11,7 @@ import { type Period, readPeriod } from "../../../core/options/period.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { failingOn, failOn } from "../../../core/limiter/fail_on.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
-import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Rule, Verdict } from "../../../core/rules/rules.ts";
 import type { Answered, Store, StoreMode, SyncStore } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
@@ -224,10 +224,10 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     store,
     consume(request) {
       try {
-        const verdict = shown(decideRequest(decider, request, "consume"));
-        if (report === undefined) return atOnceOrLater(verdict);
-        return atOnceOrLater(andThen(verdict, (known) => {
-          report(known, request);
+        const verdict = decideRequest(decider, request, "consume");
+        if (report === undefined && !decider.shadow) return atOnceOrLater(verdict);
+        return atOnceOrLater(andThen(shown(verdict), (known) => {
+          report?.(known, request);
           return known;
         }));
       } catch (error) {
@@ -291,7 +291,10 @@ function shadowing(): (verdict: Verdict) => Verdict {
   });
 }
 
-/** An answer, or a native promise of it, whatever kind of promise the store returns. */
-function atOnceOrLater<Answer>(answer: MaybePromise<Answer>): Answer | Promise<Answer> {
-  return isPromise(answer) ? Promise.resolve(answer) : answer;
+/** A verdict, or a native promise of it, whatever kind of promise the store returns. */
+function atOnceOrLater(verdict: MaybePromise<Verdict>): Verdict | Promise<Verdict> {
+  // A verdict has no `then`, and looking for one costs more.
+  return (verdict as Verdict).rules === undefined
+    ? Promise.resolve(verdict as PromiseLike<Verdict>)
+    : verdict as Verdict;
 }

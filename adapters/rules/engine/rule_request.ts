@@ -41,9 +41,13 @@ export function givenAs<Value>(check: () => Value): Value {
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    throw Object.assign(error, { name: MALFORMED });
+    throw asMalformed(error);
   }
+}
+
+function asMalformed(error: unknown): unknown {
+  const isChecked = error instanceof TypeError || error instanceof RangeError;
+  return isChecked ? Object.assign(error, { name: MALFORMED }) : error;
 }
 
 /** Whether an error is of a malformed request. */
@@ -59,7 +63,11 @@ export function isMalformedRequest(error: unknown): error is Error {
  * @throws {RangeError} By the same name: if a cost is not an integer of at least 0.
  */
 export function checkRuleRequest(request: RuleRequest): void {
-  givenAs(() => checkDescriptors(request));
+  try {
+    checkDescriptors(request);
+  } catch (error) {
+    throw asMalformed(error);
+  }
 }
 
 function checkDescriptors({ descriptors, cost }: RuleRequest): void {

@@ -14,12 +14,10 @@ import { reserve, takeBackable } from "../../../core/verbs/reserve.ts";
 
 /** How the limits of a request are asked. */
 export interface RuleWay {
-  /** The verb of a rule with one limit; `undefined` if what it takes is given back later. */
+  /** The verb in one call of the store; `undefined` if what it takes is given back later. */
   readonly verb: DecisionVerb | undefined;
-  /** Asks in one call of the store. */
-  readonly ask: AskFor;
-  /** Makes the way to ask in several calls: what they take may have to be given back. */
-  readonly askBackably: () => AskFor;
+  /** Makes the asks of several calls, of which what they take may have to be given back. */
+  readonly askFor: () => AskFor;
   /** Whether it may refuse. */
   readonly refuses: boolean;
   /** Whether it can also take permits. */
@@ -31,7 +29,7 @@ export type RuleAction = "consume" | "charge" | "peek" | "refund";
 
 /** Ways by one verb. */
 export const RULE_WAYS: Readonly<Record<RuleAction, RuleWay>> = {
-  consume: { ...byVerb(consume), askBackably: () => askBackably(newPermitId()), refuses: true },
+  consume: { ...byVerb(consume), askFor: () => askBackably(newPermitId()), refuses: true },
   charge: byVerb(charge),
   peek: { ...byVerb(peek), onPermits: true },
   refund: byVerb(refund),
@@ -48,10 +46,10 @@ export const CONSUME_BACKABLY: RuleWay = { ...RULE_WAYS.consume, verb: undefined
  */
 export function holding(id: number, reserves: boolean): RuleWay {
   const ask = askBackably(id, reserves ? reserve : takeBackable);
-  return { verb: undefined, ask, askBackably: () => ask, refuses: true, onPermits: true };
+  return { verb: undefined, askFor: () => ask, refuses: true, onPermits: true };
 }
 
 function byVerb(verb: DecisionVerb): RuleWay {
   const ask = askBy(verb);
-  return { verb, ask, askBackably: () => ask, refuses: false, onPermits: false };
+  return { verb, askFor: () => ask, refuses: false, onPermits: false };
 }
