@@ -9,7 +9,7 @@ export { mayDelay } from "./algorithms/may_delay.ts";
 export { setBounded } from "./bounded_map.ts";
 export { isStoreError } from "./errors.ts";
 export { firstPrinted, guarded } from "./guarded.ts";
-export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_promise.ts";
+export { isPromise } from "./maybe_promise.ts";
 export {
   checkChoice,
   checkInteger,

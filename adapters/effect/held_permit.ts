@@ -11,7 +11,6 @@ import type * as Scope from "effect/Scope";
 import type { AsyncLimiterBase, SyncLimiterBase } from "../../core/limiter/limiter_types.ts";
 import type { Held, Permit } from "../../core/limiter/permit.ts";
 import { hold } from "../../core/waiting/hold.ts";
-import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkOptions } from "../../core/options/checks.ts";
 import {
   type Binder,
@@ -62,7 +61,7 @@ export function holdPermit(
         const { limiter, attributes } = bound;
         const given = (held: Held) => givenPermit(fiber, bound, key, cost, held);
         if (maxWait === undefined) {
-          const held: MaybePromise<Held> = hold(limiter as never as PermitLimiter, key, { cost });
+          const held = hold(limiter as never as PermitLimiter, key, { cost });
           return whenSettled(held, given, "RateLimiter.hold", attributes);
         }
         const waiting = waitForPermit(bound, key, cost, Duration.fromInputUnsafe(maxWait));

@@ -10,13 +10,11 @@ import type { Decision } from "../../core/decision.ts";
 import { isOverload, isStoreError } from "../../core/errors.ts";
 import { checkPrefix } from "../../core/limiter/check_limiter.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
-import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import { warnOfProcesses } from "../../stores/memory/warn_of_processes.ts";
 import type { Awaitable } from "../http/gate/rate_limit_options.ts";
-import { nativePromise } from "../http/native_promise.ts";
 import { type HitBlock, type HitWindow, hitWindow } from "./hit_window.ts";
 
 /** Where the hits of another middleware are counted. */
@@ -109,14 +107,11 @@ export function hitStore(options: HitStoreOptions = {}): HitStore {
     prefix: options.prefix ?? "",
     localKeys: options.store === undefined,
     init: ({ windowMs }) => void (counter = windows(windowMs)),
-    get: (key) =>
-      nativePromise(
-        andThen(counter.read(key), (hits) => {
-          const isFresh = hits.count === 0 && hits.resetAfter === 0;
-          return isFresh ? undefined : infoOf(hits);
-        }),
-      ),
-    increment: (key) => nativePromise(andThen(counter.hit(key), infoOf)),
+    async get(key) {
+      const hits = await counter.read(key);
+      return hits.count === 0 && hits.resetAfter === 0 ? undefined : infoOf(hits);
+    },
+    increment: async (key) => infoOf(await counter.hit(key)),
     decrement: (key) => counter.takeBack(key),
     resetKey: (key) => counter.forget(key),
     resetAll: () => counter.forgetAll(),
@@ -201,25 +196,31 @@ function hitCounters(options: HitStoreOptions) {
     const limiter = limiterOn(window, store, prefix, { clock });
     return {
       /** Counts a hit, and answers how many hits there are. */
-      hit: (key: string): MaybePromise<Hits> =>
-        orElse(() => andThen(limiter.consume(storable(key)), hitsOf), (error) => {
+      async hit(key: string): Promise<Hits> {
+        try {
+          return hitsOf(await limiter.consume(storable(key)));
+        } catch (error) {
           // Some middlewares let requests pass on failures, so a crowd would pass just by being a
           // crowd.
           if (!isOverload(error)) throw error;
           return OVERLOADED;
-        }),
+        }
+      },
       /** Answers how many hits there are. */
-      read: (key: string): MaybePromise<Hits> => andThen(limiter.peek(storable(key), 0), hitsOf),
+      read: async (key: string): Promise<Hits> => hitsOf(await limiter.peek(storable(key), 0)),
       /**
        * Takes the newest hit of the window back, as the middlewares' own stores do. The call names
        * no hit, so there is no receipt. A hit that cannot be taken back stays counted, which is the
        * safe side. It does not throw, because the response is already made and some middlewares
        * would turn the error into another response.
        */
-      takeBack: (key: string): Awaitable<void> =>
-        nativePromise(orElse<unknown>(() => limiter.refund(storable(key)), (error) => {
+      async takeBack(key: string): Promise<void> {
+        try {
+          await limiter.refund(storable(key));
+        } catch (error) {
           if (!isStoreError(error)) throw error;
-        })) as Awaitable<void>,
+        }
+      },
       forget: (key: string): Awaitable<void> => limiter.reset(storable(key)),
       forgetAll: (): Awaitable<void> => limiter.resetPrefix(),
     };

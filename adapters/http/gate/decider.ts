@@ -5,7 +5,7 @@
 
 import type { Clock } from "../../../core/clock.ts";
 import type { Decision } from "../../../core/decision.ts";
-import type { MaybePromise } from "../../../core/maybe_promise.ts";
+import type { Awaitable } from "../limits/limit_options.ts";
 import type { HeaderWriter } from "../fields/header_writer.ts";
 import type { Charge } from "./counted_twice.ts";
 import type { Refusal } from "./refusal.ts";
@@ -64,12 +64,12 @@ export interface Decided {
  */
 export interface Decider<Call extends Asked, Answer extends Decided> {
   /** The charges of a request; `undefined` if it is not limited. */
-  ask(request: unknown, info: unknown, shadowed: boolean): MaybePromise<Call | undefined>;
+  ask(request: unknown, info: unknown, shadowed: boolean): Awaitable<Call | undefined>;
   /**
    * Decides, and takes the units. `undefined` if the request is not limited after all, a refusal if
    * nothing can be decided about it.
    */
-  take(call: Call): MaybePromise<Answer | Refusal | undefined>;
+  take(call: Call): Answer | Refusal | undefined | PromiseLike<Answer | Refusal | undefined>;
   /** The keys that a call takes units of; rules have none that can be told. */
   chargesOf?(call: Call): readonly Charge[];
   /** The clock of the limits that decided; `undefined` if they have none of their own. */

@@ -4,10 +4,9 @@
  */
 import type { Decision } from "../../../core/decision.ts";
 import { guarded } from "../../../core/guarded.ts";
-import { andThen, isPromise, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { type HeaderField, readHeaderForms, retryAfterField } from "../fields/header_writer.ts";
-import { nativePromise } from "../native_promise.ts";
 import type { AnyDecider, Asked, Decided } from "./decider.ts";
 import type { Awaitable, GateOptions, Outcome } from "./rate_limit_options.ts";
 import { refundRule, settlement } from "./refunds.ts";
@@ -95,18 +94,21 @@ export function verdictMaker(
     headers.push(retryAfterField(retryAfter + (jitter === 0 ? 0 : jitter * random())));
   }
 
-  function refusalFor({ request, info }: Asked, decided: Decided): MaybePromise<Refusal> {
-    const { decision } = decided;
-    const usual = refusalBy(decided);
-    if (respond === undefined) return usual;
-    return orElse(() => {
+  /** The refusal that `respond` makes of the usual one. */
+  async function respondedBy(
+    respond: NonNullable<Options["respond"]>,
+    { request, info }: Asked,
+    { decision }: Decided,
+    usual: Refusal,
+  ): Promise<Refusal> {
+    try {
       const answer = respond({ ...usual }, decision, request, info);
       const change = isPromise(answer) ? withTimeout(answer, RESPOND_WITHIN, respondLate) : answer;
-      return andThen(change, (change) => changedRefusal(usual, change));
-    }, (error) => {
+      return changedRefusal(usual, await change);
+    } catch (error) {
       report(error, request);
       return usual;
-    });
+    }
   }
 
   /** Settles an admitted request at its end; `undefined` if there is nothing to give back. */
@@ -154,12 +156,13 @@ export function verdictMaker(
   ): Awaitable<GateVerdict> {
     const { decision } = decided;
     headers.push(NO_STORE);
-    return nativePromise(
-      andThen(
-        refusalFor(call, decided),
-        (shared) => ({ decision, headers, refusal: { ...shared }, settle: undefined, release }),
-      ),
+    const usual = refusalBy(decided);
+    const refused = (shared: Refusal): GateVerdict => (
+      { decision, headers, refusal: { ...shared }, settle: undefined, release }
     );
+    return respond === undefined
+      ? refused(usual)
+      : respondedBy(respond, call, decided, usual).then(refused);
   }
 }
 

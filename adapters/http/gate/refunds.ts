@@ -4,8 +4,8 @@
  */
 
 import { guarded } from "../../../core/guarded.ts";
-import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
-import type { GateOptions, Outcome } from "./rate_limit_options.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
+import type { Awaitable, GateOptions, Outcome } from "./rate_limit_options.ts";
 
 /** The status of a request whose client went away before there was a response, as in nginx. */
 export const GONE_STATUS = 499;
@@ -33,15 +33,21 @@ export function refundRule(refund: Refund): Exclude<Refund, string> {
  */
 export function settlement(
   giveBack: () => unknown,
-  isRefunded: (outcome: Outcome) => MaybePromise<boolean>,
+  isRefunded: (outcome: Outcome) => Awaitable<boolean>,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
   // Units that could not be given back stay charged: the safe side.
   const giveBackQuietly = guarded(giveBack, () => {});
   const decide = guarded((outcome: Outcome) => {
     const answer = isRefunded(outcome);
-    return andThen(answer, (isRefunded) => void (isRefunded === true && giveBackQuietly()));
+    if (isPromise(answer)) return answer.then(endBy);
+    return endBy(answer);
   }, failed);
+
+  function endBy(isRefunded: boolean): void {
+    if (isRefunded === true) giveBackQuietly();
+  }
+
   let settled = false;
   return function settle(outcome) {
     if (settled) return;

@@ -4,7 +4,7 @@
 
 import { setBounded } from "../../../core/bounded_map.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction, typeError } from "../../../core/options/checks.ts";
 import { clientKeyReader, type RequestSource } from "../address/client_key.ts";
 import type { Asked, Decided, Decider, PolicyPlan } from "../gate/decider.ts";
@@ -70,7 +70,11 @@ export function rulesDecider(
     return plan;
   }
 
-  function decided(rules: RulesDecision): RulesDecided {
+  function decided(
+    rules: RulesDecision | "unreadable" | undefined,
+  ): RulesDecided | Refusal | undefined {
+    if (rules === undefined) return undefined;
+    if (rules === "unreadable") return BAD_KEY;
     const { decision, key, lefts, violated } = rules;
     const plan = planOf(rules);
     const refusal = decision.allowed ? undefined : refusalOf(decision, violated);
@@ -100,15 +104,8 @@ export function rulesDecider(
       return isPromise(more) ? answerInTime("descriptors", more).then(asked) : asked(more);
     },
     take({ call, more }) {
-      const answer: MaybePromise<RulesDecision | "unreadable" | undefined> = rules!.decide(
-        call,
-        more,
-        options.refund !== undefined,
-      );
-      return andThen(answer, (answer) => {
-        if (answer === "unreadable") return BAD_KEY;
-        return answer === undefined ? undefined : decided(answer);
-      });
+      const answer = rules!.decide(call, more, options.refund !== undefined);
+      return isPromise(answer) ? answer.then(decided) : decided(answer);
     },
     clockOf: () => rules!.clock,
     refundOf({ rules, decision }) {

@@ -3,7 +3,7 @@
  * file runs the handler and completes its response.
  */
 
-import { andThen, orElse } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
@@ -11,13 +11,13 @@ import {
   fetchSource,
   finishResponse,
   isResponse,
+  refusalResponse,
   refusedResponse,
   releaseAtEnd,
   releaseWhenGone,
 } from "./fetch_response.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
 import { clientKeyOf } from "../address/client_key.ts";
-import { nativePromise } from "../native_promise.ts";
 import { gate, type GateVerdict } from "../gate/gate.ts";
 import type { Awaitable, ClientKeyOptions, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
@@ -78,13 +78,17 @@ export function limitHandler<Info = unknown>(
     function answer(verdict: GateVerdict, request: Request, info: Info) {
       const { refusal, headers, settle, release } = verdict;
       if (refusal !== undefined) {
-        return nativePromise(refusedResponse(onRefused, refusal, headers, request, info));
+        return onRefused === undefined
+          ? refusalResponse(refusal, headers)
+          : refusedResponse(onRefused, refusal, headers, request, info);
       }
       if (settle ?? release) return settled(verdict, handler, request, info);
       const answer = handler(request, info, verdict.decision);
       // Most answers are responses, and this is the hot path.
       if (answer instanceof Response) return finishResponse(answer, headers);
-      return nativePromise(andThen(answer, (answer) => finish(answer, headers)));
+      return isPromise(answer)
+        ? Promise.resolve(answer).then((answer) => finish(answer, headers))
+        : finish(answer, headers);
     }
 
     return function limited(request, info) {
@@ -122,32 +126,28 @@ export function clientKey<Info = unknown>(
 }
 
 /** Calls the handler, and reports the outcome. */
-function settled<Info, Answers extends Answer>(
+async function settled<Info, Answers extends Answer>(
   { decision, headers, settle, release }: GateVerdict,
   handler: FetchHandler<Info, Answers>,
   request: Request,
   info: Info,
-): Awaitable<Answers | Response> {
+): Promise<Answers | Response> {
   // Some servers never abort a signal whose first reader comes after the client has gone away.
   const { signal } = request;
   releaseWhenGone(request, release);
-  const answered = orElse(
-    () =>
-      andThen<Answers, Answers | Response>(handler(request, info, decision), (answer) => {
-        const response = isResponse(answer) ? answer : undefined;
-        settle?.(fetchOutcome({ status: response?.status ?? 101, response }, signal));
-        const finished = finish(answer, headers);
-        if (isResponse(finished)) return releaseAtEnd(finished, request, release);
-        release?.();
-        return finished;
-      }),
-    (error) => {
-      settle?.(fetchOutcome({ status: 500, error }, signal));
-      release?.();
-      throw error;
-    },
-  );
-  return nativePromise(answered);
+  try {
+    const answer = await handler(request, info, decision);
+    const response = isResponse(answer) ? answer : undefined;
+    settle?.(fetchOutcome({ status: response?.status ?? 101, response }, signal));
+    const finished = finish(answer, headers);
+    if (isResponse(finished)) return releaseAtEnd(finished, request, release);
+    release?.();
+    return finished;
+  } catch (error) {
+    settle?.(fetchOutcome({ status: 500, error }, signal));
+    release?.();
+    throw error;
+  }
 }
 
 function finish<Answers extends Answer>(

@@ -1,7 +1,6 @@
 /*
  * How the adapters for fetch-style servers read requests and answer them.
  */
-import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { applyHeaders } from "../fields/apply_headers.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
@@ -57,17 +56,15 @@ export function refusalResponse(
 }
 
 /** The response of `onRefused`, with the fields; the usual one if there is none. */
-export function refusedResponse<Request, Info>(
+export async function refusedResponse<Request, Info>(
   onRefused: RateLimitOptions<Request, Info>["onRefused"],
   refusal: Refusal,
   headers: readonly HeaderField[],
   request: Request,
   info: Info,
-): MaybePromise<Response> {
-  return andThen(
-    onRefused?.(refusal, request, info),
-    (own) => isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers),
-  );
+): Promise<Response> {
+  const own = await onRefused?.(refusal, request, info);
+  return isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers);
 }
 
 /**

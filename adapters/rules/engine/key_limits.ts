@@ -20,7 +20,6 @@ import {
   type LimitOptions,
   type Rule,
 } from "../../../core/rules/rules.ts";
-import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import {
   bindLimits,
@@ -153,7 +152,7 @@ export function keyLimitsCache(
       rule: Rule,
       key: string,
       limits: readonly BoundLimit[],
-    ): MaybePromise<BoundVerdict | undefined> {
+    ): BoundVerdict | undefined | Promise<BoundVerdict | undefined> {
       const entry = entryOf(`${domain.name}\0${rule.label}\0${key}`);
       const isFirst = entry.staleAt === -Infinity;
       const waits = rule.lookup === "wait";
@@ -188,7 +187,7 @@ function knownOrFail(
   { failure, known }: Entry,
   key: string,
   onFailure: KeyLimitsOptions["onFailure"],
-): MaybePromise<BoundVerdict | undefined> {
+): BoundVerdict | undefined | Promise<BoundVerdict | undefined> {
   if (failure === undefined || onFailure === "default") return known;
   const reason = failure instanceof Error ? failure.message : String(failure);
   const message = `Cannot decide for ${key} as its own limits must be known: ${reason}`;

@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 
-import { isPromise, withTimeout } from "../../../core/application_support.ts";
+import { withTimeout } from "../../../core/application_support.ts";
 import { secureOptions, type TlsKeys } from "../tls_keys.ts";
 import { fetchCall, type IncomingCall } from "./incoming_call.ts";
 import { listenOn, type ListenOptions } from "./listen_on.ts";
@@ -85,16 +85,16 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
     idleTimeout: seconds(timeouts.idle),
     // The front step checks lengths after the token, like on other runtimes.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch(request, self) {
+    async fetch(request, self) {
       const call = fetchCall(request, () => self.requestIP(request)?.address);
-      const answer = handler({
+      const answer = await handler({
         ...call,
         body(most) {
           self.timeout(request, seconds(timeouts.body));
           return call.body(most).finally(() => self.timeout(request, seconds(timeouts.idle)));
         },
       });
-      return isPromise(answer) ? Promise.resolve(answer).then(responseOf) : responseOf(answer);
+      return responseOf(answer);
     },
   });
   return {
