@@ -32,6 +32,8 @@ export interface Table {
   /** The part that their stored keys have in common. */
   readonly family: string;
   readonly slots: Map<string, number>;
+  /** The algorithm of the first limiter; `undefined` while states are text of a snapshot. */
+  readonly algorithm?: Algorithm | undefined;
   /** Converts states to text, and back. */
   readonly codec: Pick<Codec<unknown>, "encode" | "decode">;
   /** The bytes of a state outside of its cell. */
@@ -132,7 +134,7 @@ export function tableOf({ tables }: Slots, family: string, algorithm: Algorithm)
 /** A table without keys. */
 export function emptyTable(family: string, algorithm: Algorithm): Table {
   const { codec } = algorithm;
-  return { family, slots: new Map(), codec, stateBytes: stateBytes(algorithm) };
+  return { family, slots: new Map(), algorithm, codec, stateBytes: stateBytes(algorithm) };
 }
 
 /** The state of a key that is held. */

@@ -7,6 +7,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import { checkNow, checkOptions, typeError } from "../../core/options/checks.ts";
 import { escapedKey, plainKey } from "../../core/stored_key.ts";
 import { processTime } from "../process_time.ts";
@@ -90,9 +91,10 @@ export function* dump(store: MemoryStore): Generator<string, void> {
 
 /**
  * Puts the keys of a snapshot into a memory store, before limiters are made on it or after. Lines of
- * another shape are skipped and counted. If a key is held already, the state that is fresh later stays,
- * so that an older snapshot takes no use back. A full store takes no more keys: it evicts nothing for a
- * snapshot.
+ * another shape are skipped and counted. A key that is held already is replaced only if the snapshot
+ * leaves strictly less of it, so that an older snapshot takes no use back; where no limiter has been
+ * made for it, the state that is fresh later stays. A full store takes no more keys: it evicts nothing
+ * for a snapshot.
  *
  * @param store The store.
  * @param lines The lines of a `dump`, in any order; from a stream as well.
@@ -175,23 +177,59 @@ function readTexts(slots: Slots, texts: Table, algorithm: Algorithm): Table {
 
 /** Puts the key of a line into the store, and says what became of it. */
 function outcomeOf(slots: Slots, line: string, now: number): keyof RestoredLines {
-  const read = readLine(line);
-  if (read === undefined) return "unreadable";
-  const { family, key, text, freshAt } = read;
+  const parts = readLine(line);
+  if (parts === undefined) return "unreadable";
+  const { family, key, text, freshAt } = parts;
   if (freshAt <= now) return "outdated";
   const table = slots.tables.get(family) ?? textTable(slots, family);
-  const state = table.codec.decode(text);
-  if (state === undefined) return "unreadable";
+  const read = table.codec.decode(text);
+  if (read === undefined) return "unreadable";
   const slot = table.slots.get(key);
-  // The state that is fresh later has more use in it, or later use.
-  if (slot !== undefined && freshAtOf(slots, slot) >= freshAt) return "outdated";
+  const { algorithm } = table;
+  let state: unknown = read;
+  if (slot !== undefined) {
+    const held = stateIn(slots, slot);
+    if (algorithm !== undefined) state = withLess(algorithm, held, read, now);
+    else if (freshAtOf(slots, slot) >= freshAt) state = held;
+    if (state === held) return "outdated";
+  }
   const bytes = keyBytes(key) + bytesOf(table, state);
   const held = slot === undefined ? 0 : slots.sizes[slot]!;
   if (bytes > slots.maxBytes / 2 || lacksRoom(slots, slot === undefined ? 1 : 0, bytes - held)) {
     return "full";
   }
-  keepState(slots, table, key, slot, state, freshAt, now);
+  const heldUntil = slot === undefined ? 0 : freshAtOf(slots, slot);
+  keepState(slots, table, key, slot, state, Math.max(freshAt, heldUntil), now);
   return "restored";
+}
+
+/**
+ * The state of a key with less left than either of two states: the held one, unless the other leaves
+ * less; of a combination, part by part.
+ */
+function withLess(algorithm: Algorithm, held: unknown, other: unknown, now: number): unknown {
+  const { parts } = algorithm.internals ?? {};
+  if (parts === undefined) {
+    const before = leftIn(algorithm, held, now);
+    const after = leftIn(algorithm, other, now);
+    const isLess = after.every((left, index) => left <= before[index]!) &&
+      after.some((left, index) => left < before[index]!);
+    return isLess ? other : held;
+  }
+  const [states, others] = [held, other] as [readonly unknown[], readonly unknown[]];
+  const chosen = parts.map((part, index) => withLess(part, states[index], others[index], now));
+  return chosen.every((state, index) => state === states[index]) ? held : chosen;
+}
+
+/** What states leave: of the key, and of each algorithm inside. Debt is below 0. */
+function leftIn(algorithm: Algorithm, state: unknown, now: number): readonly number[] {
+  const { parts, wraps } = algorithm.internals ?? {};
+  if (parts !== undefined) {
+    return parts.flatMap((part, index) => leftIn(part, (state as readonly unknown[])[index], now));
+  }
+  const { remaining, debt } = splitReducer(algorithm).decide(state, state, now, 0);
+  const inside = wraps === undefined ? [] : leftIn(wraps.inner, wraps.innerOf(state), now);
+  return [remaining - debt, ...inside];
 }
 
 /** The latest instant at which a key can be fresh, with room for debts. */

@@ -7,9 +7,11 @@ import { costOf, schedules, waitOf } from "../../../adapters/testing/arbitraries
 import { gridsOf } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
+  all,
   block,
   blockable,
   dump,
+  fixedWindow,
   gcra,
   type Limiter,
   limiter,
@@ -41,8 +43,8 @@ describe("a snapshot of a memoryStore", () => {
     on(store, log).consume("{%\n}");
     const lines = [...dump(store)].map((line) => JSON.parse(line));
     assert.deepEqual(lines.map(([name, text, freshAt]) => [name, text, Math.ceil(freshAt)]), [
-      ["a:{user:42}:gcra/10/3600000/10", "t1 720000", 720_000],
-      ["a:{%7B%25\n%7D}:slidingLog/10/3600000", "w1 0 1", 3_600_000],
+      ["a:{user:42}:gcra/10/3600000", "t1 720000", 720_000],
+      ["a:{%7B%25\n%7D}:slidingLog/3600000", "w1 0 1", 3_600_000],
     ]);
     assert.equal([...dump(store)].join("").includes("\n"), false);
   });
@@ -95,7 +97,45 @@ describe("a snapshot of a memoryStore", () => {
     assert.equal(store.statistics().keys, 0);
   });
 
-  test("a held key keeps the state that is fresh later", () => {
+  test("an older snapshot takes no use back, whatever it holds beside use", () => {
+    const daily = fixedWindow({ limit: 100, period: "1d" });
+    let now = 3_600_000;
+    const clock = () => now;
+    const made = (algorithm: Algorithm) => {
+      const store = memoryStore();
+      return { store, api: limiter(algorithm, { store, prefix: "a", clock }) };
+    };
+    const open = made(reservable(daily, { within: "2d" }));
+    const { receipt } = reserve(open.api, "ada", 1);
+    const lines = [...dump(open.store)];
+    settle(open.api, "ada", receipt!, 1);
+    open.api.consume("ada", 99);
+    assert.equal(restore(open.store, lines, { now }).restored, 0);
+    assert.equal(open.api.peek("ada", 0).remaining, 0);
+
+    const blocked = made(blockable(daily));
+    for (const units of [100, 40]) {
+      blocked.api.reset("ada");
+      block(blocked.api, "ada", "2d");
+      const old = [...dump(blocked.store)];
+      unblock(blocked.api, "ada");
+      blocked.api.consume("ada", units);
+      restore(blocked.store, old, { now });
+      unblock(blocked.api, "ada");
+      assert.equal(blocked.api.peek("ada", 0).remaining, 100 - units);
+    }
+
+    const both = made(all(hourly, daily));
+    now = 0;
+    both.api.charge("ada", 20);
+    now = 7_200_000;
+    const other = made(all(hourly, daily));
+    other.api.consume("ada", 10);
+    assert.equal(restore(both.store, dump(other.store), { now }).restored, 1);
+    assert.deepEqual(both.api.peek("ada", 0).parts?.map(({ remaining }) => remaining), [0, 80]);
+  });
+
+  test("a held key keeps the state with less left; before its limiter is made, that fresh later", () => {
     const store = memoryStore();
     const api = on(store);
     api.consume("ada", 3);
@@ -132,7 +172,7 @@ describe("a snapshot of a memoryStore", () => {
     const store = memoryStore();
     const api = on(store);
     api.consume("ada");
-    const unknown = '["a:{ada}:gcra/10/3600000/10","t9",900000]';
+    const unknown = '["a:{ada}:gcra/10/3600000","t9",900000]';
     const lines = [...bad, ...good, unknown, '["a:{old}:c","t1 5",1000]'];
     const expected = { restored: 2, outdated: 1, full: 0, unreadable: bad.length + 1 };
     assert.deepEqual(restore(store, lines, { now: 1_000 }), expected);
