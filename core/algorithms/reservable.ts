@@ -187,8 +187,9 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
       isOpen: (state: unknown) => isOpenState(state),
       issue(after: unknown, now: number, id: number) {
         const until = now + within;
-        if (!isOpenState(after)) {
-          return openState(after, id, 1, withReceipt([], width, 0, until, now));
+        // A list of receipts whose time is over ends, whether a store has forgotten it or not.
+        if (!isOpenState(after) || now >= endOf(after.open, width)) {
+          return openState(innerOf(after), id, 1, withReceipt([], width, 0, until, now));
         }
         const { inner, id: own, issued, open } = after;
         return openState(inner, own, issued + 1, withReceipt(open, width, issued, until, now));
