@@ -13,6 +13,8 @@ const OBJECT_BYTES = 24;
 const NUMBER_BYTES = 20;
 /** States of at most so many words are counted as if they always took them all. */
 const FEW_WORDS = 16;
+/** Words that are read to count them; writing past the end of an array does nothing. */
+const ROOM = 1_024;
 
 /** How many bytes the states of an algorithm take: a number if they all take about the same. */
 export function stateBytes({ codec, internals }: Algorithm): StateBytes {
@@ -21,7 +23,7 @@ export function stateBytes({ codec, internals }: Algorithm): StateBytes {
   const { maxWords } = codec;
   if (maxWords === 1) return NUMBER_BYTES;
   if (maxWords <= FEW_WORDS) return OBJECT_BYTES + NUMBER_BYTES * maxWords;
-  const words = new Float64Array(maxWords);
+  const words = new Float64Array(Math.min(maxWords, ROOM));
   return (state) => {
     try {
       return OBJECT_BYTES + NUMBER_BYTES * codec.write(state, words, 0);

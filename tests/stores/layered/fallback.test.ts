@@ -14,10 +14,12 @@ import {
   slidingLog,
   StoreFullError,
   StoreUnavailableError,
+  type SyncStore,
 } from "../../../mod.ts";
 import { internalsOf } from "../../../core/limiter/limiter_internals.ts";
 import { refund } from "../../../core/verbs/refund.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { atOnce, away, byPromise, hourly, probe } from "./probe.ts";
 
@@ -26,9 +28,13 @@ for (const law of storeLaws(() => fallback(memoryStore(), memoryStore(), { share
 }
 
 /** A limiter on a fallback to a share of its limit, and the first store. */
-function fallingBack(share: number, algorithm: Algorithm = hourly) {
+function fallingBack(
+  share: number,
+  algorithm: Algorithm = hourly,
+  other: SyncStore = memoryStore(),
+) {
   const first = probe();
-  const store = fallback(first.store, memoryStore(), { share });
+  const store = fallback(first.store, other, { share });
   return { first, store, api: limiter(algorithm, { store, prefix: "a", clock: () => 0 }) };
 }
 
@@ -79,6 +85,17 @@ describe("fallback", () => {
     const { first, api } = fallingBack(1 / 2, both);
     first.failure = away;
     assert.deepEqual(api.consume("k").parts?.map(({ remaining }) => remaining), [1, 4]);
+  });
+
+  test("shares a log of many instants on every store", async () => {
+    const log = slidingLog({ limit: 40, period: "365d" });
+    for (const other of [memoryStore(), sharedStore({ capacity: 100 })]) {
+      const { first, store, api } = fallingBack(1 / 4, log, other);
+      first.failure = away;
+      assert.equal(api.consume("k", 10).allowed, true);
+      assert.equal(api.consume("k").allowed, false);
+      await store.close();
+    }
   });
 
   test("gives back together what it lent, each key's to the store that holds its use", () => {
