@@ -61,7 +61,10 @@ export interface Policy {
 export interface Algorithm<State = unknown, Can extends Ability = never> {
   /** The name given, or one made of the numbers. */
   readonly name: string;
-  /** The canonical text of the options: part of every stored key. */
+  /**
+   * The canonical text of the options on which the meaning of a state depends: part of every stored
+   * key. Algorithms with one id read each other's states, whatever their limits.
+   */
   readonly id: string;
   /** The numbers of each limit inside: one policy, or one for each part of `all`. */
   readonly policies: readonly Policy[];
@@ -169,6 +172,8 @@ export interface AlgorithmInternals<State = unknown, Can extends Ability = never
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;
+  /** For `leakyQueue`: how many units may wait for their start. */
+  readonly queue?: number | undefined;
   /** For `concurrency`: how permits are held, renewed and released. */
   readonly permits?: Permits<State> | undefined;
   /**
@@ -180,15 +185,12 @@ export interface AlgorithmInternals<State = unknown, Can extends Ability = never
    * size by having the codec write the state, which takes longer the more words there are.
    */
   bytes?(state: State): number;
+  /** The state of a key that is used up at an instant, but no further ahead than `furthest`. */
+  full?(now: number): State;
   /**
-   * The use that a state holds, oldest first. Charging these units at their instants rebuilds the
-   * state, also under another limit. Absent if a charge at `now` ends when the use itself would
-   * end.
-   */
-  uses?(state: State, now: number): readonly UnitsAt[];
-  /**
-   * The state that is furthest from fresh among the states that calls for free units can lead to by
-   * an instant: the state of a key without free units. Absent if another state may be further.
+   * The state up to which no state at an instant counts as too far ahead; the same for all algorithms
+   * with this id. Stores mark states beyond it that come of a large burst or a debt. Absent if states
+   * are never too far ahead.
    */
   furthest?(now: number): State;
   /** How the units of one call are given back. */
@@ -312,18 +314,6 @@ export interface ShareMessage {
   readonly number: number;
   /** The units that it wants to have. */
   readonly units: number;
-}
-
-/** Units, and when they were taken. */
-export interface UnitsAt {
-  /** The instant, in milliseconds since the Unix epoch. */
-  readonly at: number;
-  /** The units. */
-  readonly units: number;
-  /** Whether no unit is free until all use ends, however few units are in use: a lock. */
-  readonly locks?: boolean;
-  /** For use that fades, the part of the units that still counts: above 0; default 1. */
-  readonly part?: number;
 }
 
 /**

@@ -14,8 +14,8 @@ import { splitReducer } from "./algorithms/split_reducer.ts";
 export const MOST_AHEAD = 5_000;
 
 /**
- * The most milliseconds until a state without debt is fresh; `Infinity` if that is not known. A
- * state that is fresh sooner does not need the functions below.
+ * The most milliseconds until a state is fresh that is not too far ahead; `Infinity` if that is not
+ * known. A state that is fresh sooner does not need the functions below.
  */
 export function longestReset(algorithm: Algorithm): number {
   const { parts, wraps, furthest } = algorithm.internals ?? {};
@@ -28,8 +28,8 @@ export function longestReset(algorithm: Algorithm): number {
 }
 
 /**
- * Whether a state, or a part of it, is further ahead than taking free units can bring it: because
- * it is in debt, or because its clock was set back.
+ * Whether a state, or a part of it, is further ahead than the furthest state: because of a large
+ * burst or a debt, or because its clock was set back.
  *
  * @param by Ignores leads of at most so many milliseconds.
  */
@@ -47,17 +47,17 @@ export function isAhead(algorithm: Algorithm, state: unknown, now: number, by: n
 }
 
 /**
- * Bounds a state without debt to the states that calls can have led to by now. A state that is too
+ * Bounds a state without a mark to the states that calls can have led to by now. A state that is too
  * far ahead becomes the furthest of these: the state of a key without free units. Any other state
  * is returned as it is.
  */
 export function boundedState(algorithm: Algorithm, state: unknown, now: number): unknown {
   if (!isAhead(algorithm, state, now, MOST_AHEAD)) return state;
-  const { parts, wraps, furthest } = algorithm.internals!;
+  const { parts, wraps, full } = algorithm.internals!;
   if (wraps !== undefined) {
     return wraps.withInner(state, boundedState(wraps.inner, wraps.innerOf(state), now));
   }
-  if (parts === undefined) return furthest!(now);
+  if (parts === undefined) return full!(now);
   return parts.map((part, index) => boundedState(part, (state as readonly unknown[])[index], now));
 }
 

@@ -1,10 +1,12 @@
 /*
- * How a changed limit takes over the use of a key under older options. Each part of an `all` takes
- * over from the part in its place. If only the limit of a log, a window, a counter or a lockout has
- * changed, use keeps its instants: it ends when it would have ended before the change.
+ * How a key takes over its use under older options, whose states no limiter with the new ones can
+ * read: those of another algorithm, rate or period. Each part of an `all` takes over from the part in
+ * its place. The use is copied, and counts from then on. What lies under the older options stays there
+ * until it ends by itself, because processes with the older options may still count by it.
  */
 
-import type { Algorithm, UnitsAt } from "./algorithm.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { fieldsOf } from "./algorithms/fields_of.ts";
 import { partsOf } from "./algorithms/parts_of.ts";
 import { holdsPermits } from "./algorithms/holds_permits.ts";
 import { splitReducer } from "./algorithms/split_reducer.ts";
@@ -23,17 +25,36 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
     parts.every((part, index) => haveLikeParts(part, others[index]!));
 }
 
-/** A state that a key takes over, and the older options that it comes from. */
-export interface TakenOver {
-  /** The state under the new options. */
-  readonly state: unknown;
-  /** The index of the older options. */
-  readonly index: number;
+/**
+ * The family, with keys that its store keeps for at least as long as use under the older options can
+ * last. Otherwise a key that is soon fresh again would take the same use over once more.
+ */
+export function takingOverOnce(spec: FamilySpec): FamilySpec {
+  const { algorithm, older } = spec;
+  if (older.length === 0 || holdsPermits(algorithm)) return spec;
+  const longest = Math.max(...older.map(({ algorithm }) => longestUse(algorithm)));
+  const internals = Object.freeze({
+    ...algorithm.internals,
+    // What has a short way for these keeps a key only until it is fresh.
+    arrival: undefined,
+    formula: undefined,
+    keptFor: (state: unknown, now: number, resetAfter: number) =>
+      Math.max(longest, keptFor(algorithm, state, now, { resetAfter })),
+  });
+  return { ...spec, algorithm: Object.freeze({ ...fieldsOf(algorithm), internals }) };
+}
+
+/** The longest that a key can hold use. */
+export function longestUse(algorithm: Algorithm): number {
+  const { take, decide } = splitReducer(algorithm);
+  const full = take(algorithm.initial, 0, algorithm.capacity);
+  const { resetAfter } = decide(algorithm.initial, full, 0, algorithm.capacity);
+  return Math.max(resetAfter, ...algorithm.policies.map(({ period }) => 2 * period));
 }
 
 /**
- * The state that a key without a state takes over from older options: from the first older options
- * under which the key holds use. Algorithms with permits neither take use over nor pass it on.
+ * The state of a key that holds none: a copy of its use under the first older options under which it
+ * has any; `initial` without such use. Algorithms with permits neither take use over nor pass it on.
  *
  * @param heldUnder Finds the key's state under the older options with an index; `undefined` if it
  * has none there.
@@ -42,7 +63,7 @@ export function takeOver(
   { algorithm, older }: FamilySpec,
   heldUnder: (index: number) => unknown,
   now: number,
-): TakenOver | undefined {
+): unknown {
   for (let index = 0; index < older.length; index++) {
     const held = heldUnder(index);
     if (held === undefined) continue;
@@ -51,9 +72,9 @@ export function takeOver(
     if (holdsPermits(old) || holdsPermits(algorithm)) continue;
     if (keptFor(old, held, now, splitReducer(old).decide(held, held, now, 0)) === 0) continue;
     const state = carryOver(old, held, algorithm, mode, now);
-    if (state !== algorithm.initial) return { state, index };
+    if (state !== algorithm.initial) return state;
   }
-  return undefined;
+  return algorithm.initial;
 }
 
 /**
@@ -90,55 +111,8 @@ export function carryOver(
   const { remaining, debt } = splitReducer(older).decide(old, old, now, 0);
   const carried = (units: number) =>
     mode === "keep" ? units : sameShare(units, older.capacity, capacity);
-  const uses = keepInstants(older, algorithm) ? older.internals!.uses!(old, now) : NO_USES;
-  const isLocked = uses.some(({ locks }) => locks);
-  const used = isLocked ? capacity : Math.min(carried(older.capacity - remaining), capacity);
-  const { charge } = splitReducer(algorithm);
-  let state = initial;
-  for (const { at, units } of divide(uses, used + carried(debt), now, carried)) {
-    state = charge(state, at, units);
-  }
-  return state;
-}
-
-const NO_USES: readonly UnitsAt[] = [];
-
-/**
- * Whether use ends at the same instants under both algorithms, because they differ only in their
- * limits.
- */
-function keepInstants(older: Algorithm, algorithm: Algorithm): boolean {
-  const besideLimit = ({ id }: Algorithm) => id.split("/").toSpliced(1, 1).join("/");
-  return older.internals?.uses !== undefined && besideLimit(older) === besideLimit(algorithm);
-}
-
-/**
- * Spreads units over the instants of earlier use, starting with the newest, because the oldest use
- * ends first.
- */
-function divide(
-  uses: readonly UnitsAt[],
-  total: number,
-  now: number,
-  carried: (units: number) => number,
-): readonly UnitsAt[] {
-  const divided: { at: number; units: number }[] = [];
-  let seen = 0;
-  let taken = 0;
-  let given = 0;
-  for (const { at, units, part = 1 } of uses.toReversed()) {
-    seen += units;
-    // Rounding of the quotient must not lose a unit.
-    const room = Math.floor((total - given) / part + 1e-9);
-    const share = Math.max(0, Math.min(carried(seen) - taken, room));
-    if (share > 0) divided.push({ at, units: share });
-    taken += share;
-    given += Math.ceil(share * part - 1e-9);
-  }
-  // Units may remain because of a longer lock, or because of rounding up.
-  if (divided.length === 0) return [{ at: now, units: total }];
-  divided[0]!.units += Math.max(0, total - given);
-  return divided.reverse();
+  const used = Math.min(carried(older.capacity - remaining), capacity);
+  return splitReducer(algorithm).charge(initial, now, used + carried(debt));
 }
 
 /** used * capacity / oldCapacity, rounded up. The product may exceed what floats hold exactly. */

@@ -11,6 +11,5 @@ export function keptFor(
   now: number,
   { resetAfter }: Pick<Decision, "resetAfter">,
 ): number {
-  if (typeof state !== "object") return resetAfter;
   return internals?.keptFor?.(state, now, resetAfter) ?? resetAfter;
 }

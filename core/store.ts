@@ -126,7 +126,7 @@ export interface Inverse {
 }
 
 /**
- * How a changed limit treats the earlier use of a key: `"keep"` carries it over unit by unit,
+ * How changed options treat the earlier use of a key: `"keep"` carries it over unit by unit,
  * `"proportional"` as the same share of the new capacity, rounded up.
  */
 export type ReplaceMode = "keep" | "proportional";

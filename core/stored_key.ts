@@ -14,8 +14,8 @@
  * import { storedKey } from "tidegate";
  * import assert from "node:assert/strict";
  *
- * assert.equal(storedKey("api", "gcra/10/1000/10", "user:42"), "api:{user:42}:gcra/10/1000/10");
- * assert.equal(storedKey("api", "gcra/10/1000/10", "a}b"), "api:{a%7Db}:gcra/10/1000/10");
+ * assert.equal(storedKey("api", "gcra/10/1000", "user:42"), "api:{user:42}:gcra/10/1000");
+ * assert.equal(storedKey("api", "gcra/10/1000", "a}b"), "api:{a%7Db}:gcra/10/1000");
  * ```
  */
 export function storedKey(prefix: string, id: string, key: string): string {

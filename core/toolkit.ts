@@ -28,10 +28,9 @@ export type {
   ShareMessage,
   Shares,
   SplitReducer,
-  UnitsAt,
   Wraps,
 } from "./algorithm.ts";
-export { type TakenOver, takeOver } from "./carry_over.ts";
+export { takeOver } from "./carry_over.ts";
 export { namesOf, plainFamily, type PlainStore } from "./plain_family.ts";
 export type {
   Answered,

@@ -279,7 +279,7 @@ export function algorithmOf(policy: Policy): Algorithm {
  * const provider = ConfigProvider.constantCase(ConfigProvider.fromEnv({ env }));
  *
  * const api = await Effect.runPromise(limitConfig("api").parse(provider));
- * assert.equal(api.algorithm.id, "tokenBucket/100/60000/20");
+ * assert.equal(api.algorithm.id, "tokenBucket/100/60000");
  * ```
  */
 export function limitConfig(

@@ -23,8 +23,7 @@ export type ArrivalState = number | FineInstant;
 
 /** The options that the algorithms which drain continuously at `limit` per `period` have in common. */
 export interface ArrivalTimeOptions extends Rate {
-  /** The factory's name and its options. */
-  readonly id: readonly [factory: string, ...options: readonly number[]];
+  readonly factory: string;
   /** Units that a fresh key admits at one instant. */
   readonly capacity: number;
   /**
@@ -38,7 +37,7 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
   const { burst, ...rate } = readBurst(factory, options);
   return arrivalTimeAlgorithm({
     ...rate,
-    id: [factory, rate.limit, rate.period, burst],
+    factory,
     capacity: burst,
     queue: 0,
   });
@@ -51,29 +50,47 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
  * takes so long to drain that the instant is past 2^53.
  */
 export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<ArrivalState> {
-  const { limit, period, capacity, queue, id } = bucket;
+  const { factory, limit, period, capacity, queue } = bucket;
+  const id = [factory, limit, period] as const;
   if (limit === 0) return refuseAll<ArrivalState>(bucket, id, 0);
   const divisor = greatestCommonDivisor(limit, period);
   const perMillisecond = limit / divisor;
   const interval = period / divisor;
   const furthest = capacity * interval;
-  const action = `create ${bucket.id[0]}`;
+  const action = `create ${factory}`;
   const burstText = queue > 0 ? "(queue + burst)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
-  const isWhole = ticksFitOneNumber(perMillisecond, furthest);
+  // Nearly always the burst does not matter. Where it does, its states are of another kind.
+  const isWholeByRate = ticksFitOneNumber(perMillisecond, limit * interval);
+  const isWhole = isWholeByRate && ticksFitOneNumber(perMillisecond, furthest);
   const scale = (isWhole ? wholeTicks : fineTicks)(perMillisecond) as Ticks<ArrivalState>;
   const arithmetic = arrivalArithmetic(scale, interval, capacity, queue > 0);
   const { accounting, mostUse } = arithmetic;
+  const mostAhead = unitsAhead(scale, limit, interval);
   return buildAlgorithm({
     ...arithmetic,
     accounting: queue > 0 ? startTime(accounting, queue) : accounting,
     ...bucket,
+    id: isWholeByRate && !isWhole ? [...id, "fine"] : id,
+    mostAhead,
     formula: isWhole
-      ? ["ticks", perMillisecond, 1, interval, capacity]
-      : ["fine", perMillisecond, interval, capacity],
+      ? ["ticks", perMillisecond, 1, interval, capacity, mostAhead]
+      : ["fine", perMillisecond, interval, capacity, mostAhead],
     arrival: isWhole ? { limit, perMillisecond, interval, capacity, mostUse, queue } : undefined,
   });
+}
+
+/**
+ * Units in use, whatever the burst, that no store takes for a clock that was set back: those of one
+ * period. A store marks a state with more, which has a larger burst or a debt.
+ */
+export function unitsAhead(
+  { furthest }: Pick<Ticks<unknown>, "furthest">,
+  limit: number,
+  interval: number,
+): number {
+  return Math.min(limit, Math.floor(furthest / interval));
 }
 
 /** The arithmetic of arrival times on a scale of instants. */

@@ -79,7 +79,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
     return all(blockable(first!), ...others);
   }
   const halves = blockableReducer(algorithm);
-  const { uses, permits, returns } = internals ?? {};
+  const { permits, returns } = internals ?? {};
   const bytes = stateBytes(algorithm);
   return Object.freeze({
     ...fieldsOf(algorithm),
@@ -106,9 +106,6 @@ export function blockable(algorithm: Algorithm): Algorithm {
       ...(typeof bytes !== "number" && {
         bytes: (state: unknown) =>
           isBlocked(state) ? BLOCK_BYTES + bytes(state.covered) : bytes(state),
-      }),
-      ...(uses && {
-        uses: (state: unknown, now: number) => uses(coveredBy(state), now),
       }),
     }),
   });

@@ -27,7 +27,6 @@ import type {
   Permits,
   Policy,
   SplitReducer,
-  UnitsAt,
 } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Rate } from "../options/rate_options.ts";
@@ -80,12 +79,22 @@ export interface Arithmetic<State> {
 
 /** The parts of an algorithm. */
 export interface Parts<State> extends Arithmetic<State>, Rate {
-  /** The factory's name and all of its options: `["gcra", 100, 60_000, 20]`. */
+  /**
+   * The factory's name and the options on which the meaning of a state depends. Algorithms with one
+   * id read each other's states: `["gcra", 100, 60_000]`, whatever the burst.
+   */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
   /** The numbers that define the arithmetic, if numbers alone define it. */
   readonly formula?: Formula;
   /** For windows that differ in length: the length of the window at an instant. */
   readonly periodAt?: (now: number) => number;
+  /**
+   * Units in use in the state that counts as the furthest one, if its distance depends on them; by
+   * default the capacity. It must be the same for all algorithms with this id.
+   */
+  readonly mostAhead?: number;
+  /** How many units may wait for their start after they were admitted. */
+  readonly queue?: number;
   /** For a window over a timeline: how many sub-buckets it covers. */
   readonly span?: number;
   /**
@@ -97,8 +106,6 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
    * Roughly how many bytes a state takes in the engine's memory, for states that differ in size.
    */
   bytes?(state: State): number;
-  /** The use that a state holds, oldest first, for algorithms where the instants of use matter. */
-  uses?(state: State, now: number): readonly UnitsAt[];
   /**
    * How permits are held, for algorithms whose units are given back by the caller that took them.
    */
@@ -124,6 +131,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   });
   fixDecisionShape();
   const maxDebt = (parts.mostUse ?? capacity) - capacity;
+  const ahead = parts.mostAhead ?? capacity;
   const { take, decide, charge } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
@@ -145,13 +153,13 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     internals: Object.freeze({
       halves,
       slots: parts.span,
+      queue: parts.queue,
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),
-      ...(parts.uses && { uses: parts.uses }),
-      // Taking all units leads to the furthest state, except with locks, permits and calendar
-      // windows, which may last longer.
+      // Locks, permits and calendar windows may last longer than taking all units leads to.
       ...((parts.formula ?? parts.span) !== undefined && periodAt === undefined && {
-        furthest: (now: number) => accounting.add(initial, now, capacity),
+        full: (now: number) => accounting.add(initial, now, Math.min(capacity, ahead) || 1),
+        furthest: (now: number) => accounting.add(initial, now, ahead || 1),
       }),
       ...(parts.permits && { permits: parts.permits }),
       ...(parts.abilities && { abilities: Object.freeze(parts.abilities) }),

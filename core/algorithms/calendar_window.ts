@@ -4,15 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { refuseAll } from "./refuse_all.ts";
 import { type Calendar, calendarOf, type CalendarUnit } from "../arithmetic/calendar.ts";
-import {
-  packedUse,
-  useFitsOneNumber,
-  type UseForm,
-  type WideUse,
-  wideUse,
-} from "../arithmetic/window_use.ts";
 import { zoneTime } from "../arithmetic/zone_time.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
 import {
@@ -23,9 +15,6 @@ import {
   rangeError,
 } from "../options/checks.ts";
 import { windowArithmetic, type Windows } from "./fixed_window.ts";
-
-/** The state of `calendarWindow`: the window's end and its use, as one number where that is exact. */
-export type CalendarWindowState = number | WideUse;
 
 /** The options of `calendarWindow`. */
 export interface CalendarWindowOptions {
@@ -93,12 +82,8 @@ export function calendarWindow(options: CalendarWindowOptions): Algorithm {
   const period = PERIODS[every];
   const name = options.name ?? `${limit}-per-${every}`;
   const week = weekStart === 1 ? [] : [weekStart];
-  const id = ["calendarWindow", limit, every, zone, ...week] as const;
-  if (limit === 0) return refuseAll<CalendarWindowState>({ limit, period, name }, id, 0);
-  const formOf = useFitsOneNumber(limit, LAST_END) ? packedUse : wideUse;
-  const form = formOf(limit, LAST_END) as UseForm<CalendarWindowState>;
   return buildAlgorithm({
-    ...windowArithmetic(limit, windowsBy(calendar), form),
+    ...windowArithmetic(limit, windowsBy(calendar)),
     limit,
     period,
     periodAt(now) {
@@ -106,7 +91,7 @@ export function calendarWindow(options: CalendarWindowOptions): Algorithm {
       return end - start;
     },
     name,
-    id,
+    id: ["calendarWindow", every, zone, ...week],
   });
 }
 

@@ -4,21 +4,12 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { refuseAll } from "./refuse_all.ts";
+import { mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { byPlace } from "../arithmetic/returns.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
-import {
-  packedUse,
-  useFitsOneNumber,
-  type UseForm,
-  type WideUse,
-  wideUse,
-} from "../arithmetic/window_use.ts";
-
-/** The state of `fixedWindow`: the window and its use, as one number where that is exact. */
-export type FixedWindowState = number | WideUse;
+import { NO_USE, type UseForm, type WindowUse, windowUse } from "../arithmetic/window_use.ts";
 
 /** The options of `fixedWindow`. */
 export interface FixedWindowOptions extends RateOptions {
@@ -78,49 +69,41 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm {
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
-  const id = ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor] as const;
-  if (limit === 0) return refuseAll<FixedWindowState>(rate, id, 0);
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
-  const formOf = useFitsOneNumber(limit, windows.last) ? packedUse : wideUse;
-  const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
-  const { place, used } = form;
-  return buildAlgorithm<FixedWindowState>({
-    ...windowArithmetic(limit, windows, form),
-    // Windows at fixed places end at the same instant, whenever they were first used.
-    ...(anchor === "first" && {
-      uses: (use) => [{ at: place(use), units: used(use, place(use)) }],
-    }),
+  return buildAlgorithm<WindowUse>({
+    ...windowArithmetic(limit, windows),
     ...rate,
-    formula: ["window", limit, period, anchor === "first" ? -1 : anchor, form.most],
-    id,
+    formula: ["window", limit, period, anchor === "first" ? -1 : anchor],
+    id: ["fixedWindow", period, anchor === 0 ? "epoch" : anchor],
   });
 }
 
-/** The arithmetic of windows: where they lie, and how the use of a window is kept. */
-export function windowArithmetic<Use>(
-  limit: number,
-  windows: Windows,
-  form: UseForm<Use>,
-): Arithmetic<Use> {
-  const accounting = windowAccounting(limit, windows, form);
-  const { initial, most, codec } = form;
-  return { capacity: limit, mostUse: most, initial, accounting, codec };
+/** The arithmetic of windows. */
+export function windowArithmetic(limit: number, windows: Windows): Arithmetic<WindowUse> {
+  const form = windowUse(windows.last);
+  return {
+    capacity: limit,
+    mostUse: mostUnits(limit, 2 ** 53),
+    initial: NO_USE,
+    accounting: windowAccounting(limit, windows, form),
+    codec: form.codec,
+  };
 }
 
-function windowAccounting<Use>(
+function windowAccounting(
   limit: number,
   windows: Windows,
-  { initial, of, place, used }: UseForm<Use>,
-): Accounting<Use> {
+  { of, place, used }: UseForm,
+): Accounting<WindowUse> {
   /** Units used in the window that a call at `now` falls in. */
-  function usedNow(use: Use, now: number): number {
+  function usedNow(use: WindowUse, now: number): number {
     const held = place(use);
     return windows.current(now, held) === held ? used(use, held) : 0;
   }
 
-  function giveBack(use: Use, now: number, units: number): Use {
+  function giveBack(use: WindowUse, now: number, units: number): WindowUse {
     const count = usedNow(use, now);
-    return units < count ? of(place(use), count - units) : initial;
+    return units < count ? of(place(use), count - units) : NO_USE;
   }
 
   return {

@@ -1,19 +1,21 @@
 /*
  * The accounting of a lockout whose locks grow: a lock that begins soon after the last lock is
  * longer than it. After a lock, the key's state keeps the number of its locks, its strikes.
+ *
+ * A lock ends after the try that opened its window, and the last lock before a window ended no later
+ * than that. So a state shows whether its key is locked, whatever the limit that locked it.
  */
 
 import { countsAfter, isCount } from "../arithmetic/counts.ts";
 import { byPlace } from "../arithmetic/returns.ts";
 import type { Accounting } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
-import { LAST_INSTANT } from "../options/checks.ts";
 
 /** The state of a key under a `lockout` with several locks. */
 export interface GrowingLockState {
   /** The instant of the first try; 0 without tries. */
   readonly opened: number;
-  /** Tries since then. The key was locked when they reached the limit. */
+  /** Tries since then. */
   readonly tries: number;
   /** Locks that are remembered, the current one included. */
   readonly strikes: number;
@@ -33,8 +35,6 @@ export interface GrowingLocks {
   readonly locks: readonly number[];
   /** How long a lock still counts after its end. */
   readonly forget: number;
-  /** The most tries that a key is charged with. */
-  readonly most: number;
 }
 
 /** A key never used. */
@@ -46,6 +46,11 @@ export const NO_STRIKES: GrowingLockState = Object.freeze({
   before: 0,
 });
 
+/** Whether the key is locked, or was until the lock ended. */
+function isLocked({ opened, tries, until }: GrowingLockState): boolean {
+  return tries > 0 && until > opened;
+}
+
 /** The accounting of growing locks. */
 export function growingAccounting(
   { limit, period, locks, forget }: GrowingLocks,
@@ -56,19 +61,20 @@ export function growingAccounting(
     return { opened: 0, tries: 0, strikes, until, before: 0 };
   }
 
-  /** The state that a call at `now` finds. */
+  /** The state that a call at `now` finds. A lock of a lower limit stays: all tries are used. */
   function current(state: GrowingLockState, now: number): GrowingLockState {
     const { opened, tries, strikes, until } = state;
-    const isLocked = tries >= limit;
-    const end = isLocked ? until : opened + period;
+    const locked = isLocked(state);
+    const end = locked ? until : opened + period;
     if (tries === 0 || now >= end) return idle(strikes, until, now);
-    if (isLocked || strikes === 0 || now < until + forget) return state;
+    if (locked && tries < limit) return { ...state, tries: limit };
+    if (locked || strikes === 0 || now < until + forget) return state;
     return { opened, tries, strikes: 0, until: 0, before: 0 };
   }
 
   /** The state without the lock that its tries caused. */
   function unlocked(state: GrowingLockState): GrowingLockState {
-    if (state.tries < limit) return state;
+    if (!isLocked(state)) return state;
     return { ...state, strikes: state.strikes - 1, until: state.before, before: 0 };
   }
 
@@ -86,9 +92,10 @@ export function growingAccounting(
   return {
     add(state, now, units) {
       const held = current(state, now);
-      const opened = held.tries === 0 ? now : held.opened;
-      const tries = held.tries + units;
       const { strikes, until, before } = held;
+      const opened = held.tries === 0 ? Math.max(now, until) : held.opened;
+      const tries = held.tries + units;
+      // Under a higher limit, tries may have reached this one without a lock.
       if (held.tries >= limit || tries < limit) return { opened, tries, strikes, until, before };
       const lock = locks[Math.min(strikes, locks.length - 1)]!;
       const end = Math.max(now, opened) + lock;
@@ -97,12 +104,13 @@ export function growingAccounting(
     giveBack,
     free: (state, now) => limit - current(state, now).tries,
     wait(state, now) {
-      const { tries, opened, until } = current(state, now);
-      return (tries >= limit ? until : opened + period) - now;
+      const held = current(state, now);
+      return (isLocked(held) ? held.until : held.opened + period) - now;
     },
     reset(state, now) {
-      const { tries, opened, strikes, until } = current(state, now);
-      const open = tries === 0 || tries >= limit ? 0 : opened + period - now;
+      const held = current(state, now);
+      const { tries, opened, strikes, until } = held;
+      const open = tries === 0 || isLocked(held) ? 0 : opened + period - now;
       return Math.max(open, strikes === 0 ? 0 : until + forget - now);
     },
     // The place of a try is the first try of its window.
@@ -117,31 +125,28 @@ export function growingAccounting(
   };
 }
 
+/** Later than any instant, with room for locks. */
+const LAST = 2 ** 52;
+
 /**
  * Text: `l2`, the first try's instant, the tries, the strikes, when the last lock ends and when the
  * lock before it ended.
  */
 export function growingCodec(
-  { limit, period, locks, most }: GrowingLocks,
+  { period, locks }: GrowingLocks,
 ): Codec<GrowingLockState> {
   const longest = Math.max(...locks);
-  const lastEnd = LAST_INSTANT + period + longest;
 
   /** The state made of five numbers; `undefined` if no step can have made it. */
   function stateOf(numbers: readonly number[]): GrowingLockState | undefined {
     const [opened = 0, tries = 0, strikes = 0, until = 0, before = 0] = numbers;
-    if (!numbers.every(isCount) || numbers.length > 5 || tries > most) return undefined;
-    if (opened > LAST_INSTANT || until > lastEnd || before > lastEnd) return undefined;
-    if ((strikes === 0) !== (until === 0)) return undefined;
-    if (tries === 0 && opened > 0) return undefined;
-    if (tries < limit) {
-      if (before > 0) return undefined;
-      return tries === 0 && strikes === 0 ? NO_STRIKES : { opened, tries, strikes, until, before };
-    }
-    const isLocked = strikes > 0 && until > opened && until < opened + period + longest;
-    return isLocked && (strikes > 1) === (before > 0)
-      ? { opened, tries, strikes, until, before }
-      : undefined;
+    if (!numbers.every(isCount) || numbers.length > 5 || opened > LAST) return undefined;
+    if ((strikes === 0) !== (until === 0) || until > LAST) return undefined;
+    if (tries === 0 && strikes === 0) return opened + before === 0 ? NO_STRIKES : undefined;
+    const state = { opened, tries, strikes, until, before };
+    if (!isLocked(state)) return before > 0 || tries === 0 && opened > 0 ? undefined : state;
+    const lasts = until < opened + period + longest && before <= opened;
+    return lasts && (strikes > 1) === (before > 0) ? state : undefined;
   }
   const numbersOf = ({ opened, tries, strikes, until, before }: GrowingLockState) => [
     opened,

@@ -58,7 +58,7 @@ export function leakyQueue(options: LeakyQueueOptions): Algorithm {
   checkReachable("create leakyQueue", "queue + burst", rate, queue + burst);
   return arrivalTimeAlgorithm({
     ...rate,
-    id: ["leakyQueue", rate.limit, rate.period, queue, ...(burst === 1 ? [] : [burst])],
+    factory: "leakyQueue",
     capacity: queue + burst,
     queue,
   });

@@ -4,7 +4,6 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { refuseAll } from "./refuse_all.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { byPlace } from "../arithmetic/returns.ts";
@@ -26,7 +25,7 @@ export interface LockoutState {
   readonly opened: number;
   /** Tries since then: at least 1, except for a fresh key. */
   readonly tries: number;
-  /** When the limit was reached; -1 while tries are left. */
+  /** When the key was locked, by the try that reached the limit; -1 if it is not. */
   readonly locked: number;
 }
 
@@ -119,23 +118,14 @@ export function lockout(
   }
   const { limit, period } = rate;
   const lock = readPeriod(action, "lock", options.lock as Period);
-  const id = ["lockout", limit, period, lock] as const;
-  if (limit === 0) return refuseAll(rate, id, FRESH);
-  const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
     ...rate,
-    id,
+    id: ["lockout", period, lock],
     capacity: limit,
-    mostUse: most,
+    mostUse: mostUnits(limit, Infinity),
     initial: FRESH,
     accounting: lockoutAccounting(rate, lock),
-    codec: lockoutCodec(rate, most),
-    uses({ opened, tries, locked }, now) {
-      // The newest try locks the key.
-      const newest = { at: locked < 0 ? now : locked, units: 1, locks: locked >= 0 };
-      if (tries > 1) return [{ at: opened, units: tries - 1 }, newest];
-      return [{ ...newest, at: opened }];
-    },
+    codec: lockoutCodec(period),
   });
 }
 
@@ -154,15 +144,12 @@ function growingLockout(
   }
   const forget = readPeriod(action, "forget", forgetAfter);
   const { limit, period } = rate;
-  const id = ["lockout", limit, period, locks.join("-"), forget] as const;
-  if (limit === 0) return refuseAll(rate, id, NO_STRIKES);
-  const most = mostUnits(limit, Infinity);
-  const numbers = { limit, period, locks, forget, most };
+  const numbers = { limit, period, locks, forget };
   return buildAlgorithm({
     ...rate,
-    id,
+    id: ["lockout", period, locks.join("-"), forget],
     capacity: limit,
-    mostUse: most,
+    mostUse: mostUnits(limit, Infinity),
     initial: NO_STRIKES,
     accounting: growingAccounting(numbers),
     codec: growingCodec(numbers),
@@ -178,9 +165,11 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
   /** When the key is fresh again. */
   const end = ({ opened, locked }: LockoutState) => locked < 0 ? opened + period : locked + lock;
 
-  /** The state that a call at `now` finds. */
+  /** The state that a call at `now` finds. A lock of a lower limit stays: all tries are used. */
   function current(state: LockoutState, now: number): LockoutState {
-    return state.tries > 0 && now < end(state) ? state : FRESH;
+    const { opened, tries, locked } = state;
+    if (tries === 0 || now >= end(state)) return FRESH;
+    return locked < 0 || tries >= limit ? state : { opened, tries: limit, locked };
   }
 
   function giveBack(state: LockoutState, now: number, units: number): LockoutState {
@@ -195,7 +184,8 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
       const held = current(state, now);
       const opened = held.tries === 0 ? now : held.opened;
       const tries = held.tries + units;
-      const fills = held.locked < 0 && tries >= limit;
+      // Under a higher limit, tries may have reached this one without a lock.
+      const fills = held.tries < limit && tries >= limit;
       return { opened, tries, locked: fills ? Math.max(now, opened) : held.locked };
     },
     giveBack,
@@ -216,16 +206,14 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
 /**
  * Text: `l1`, the first try's instant, the tries, and when they locked the key, if they locked it.
  */
-function lockoutCodec({ limit, period }: Rate, most: number): Codec<LockoutState> {
+function lockoutCodec(period: number): Codec<LockoutState> {
   /** The state made of three numbers; `undefined` if no step can have made it. */
   function stateOf(opened: number, tries: number, locked: number): LockoutState | undefined {
     if (tries === 0) return opened === 0 && locked === -1 ? FRESH : undefined;
-    if (!isCount(opened) || opened > LAST_INSTANT || !isCount(tries) || tries > most) {
-      return undefined;
-    }
+    if (!isCount(opened) || opened > LAST_INSTANT || !isCount(tries)) return undefined;
     const isLocked = isCount(locked) && locked >= opened && locked < opened + period &&
       locked <= LAST_INSTANT;
-    return (tries < limit ? locked === -1 : isLocked) ? { opened, tries, locked } : undefined;
+    return locked === -1 || isLocked ? { opened, tries, locked } : undefined;
   }
   function encode({ opened, tries, locked }: LockoutState): string {
     if (tries === 0) return "l1";

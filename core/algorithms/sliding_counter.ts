@@ -4,7 +4,6 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { refuseAll } from "./refuse_all.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
@@ -56,30 +55,22 @@ export interface SlidingCounterState {
 export function slidingCounter(options: RateOptions): Algorithm {
   const rate = readRate("slidingCounter", options, {});
   const { limit, period } = rate;
-  if (limit === 0) return refuseAll(rate, ["slidingCounter", limit, period], FRESH);
   checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
   return buildAlgorithm({
     ...counterArithmetic(limit, period),
     ...rate,
     formula: ["counter", limit, period],
-    uses(state, now) {
-      const { window, previous, current } = countsAt(state, now, period);
-      const fading = {
-        at: (window - 1) * period,
-        units: previous,
-        part: left(window, now, period) / period,
-      };
-      return [fading, { at: window * period, units: current }].filter(({ units }) => units > 0);
-    },
-    id: ["slidingCounter", limit, period],
+    id: ["slidingCounter", period],
   });
 }
 
 /** Windows at multiples of the period. */
 export function counterArithmetic(limit: number, period: number): Arithmetic<SlidingCounterState> {
-  const mostUse = mostUnits(limit, (2 ** 53 - 1) / period);
+  // Whatever the limit of the call that counted them, these fade exactly.
+  const most = Math.floor((2 ** 53 - 1) / period);
   const accounting = counterAccounting(limit, period);
-  return { capacity: limit, mostUse, initial: FRESH, accounting, codec: counterCodec(mostUse) };
+  const codec = counterCodec(most);
+  return { capacity: limit, mostUse: mostUnits(limit, most), initial: FRESH, accounting, codec };
 }
 
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });

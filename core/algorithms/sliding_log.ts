@@ -36,5 +36,5 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
  */
 export function slidingLog(options: RateOptions): Algorithm {
   const rate = readRate("slidingLog", options, {});
-  return timelineAlgorithm({ ...rate, id: ["slidingLog", rate.limit, rate.period], precision: 1 });
+  return timelineAlgorithm({ ...rate, id: ["slidingLog", rate.period], precision: 1 });
 }

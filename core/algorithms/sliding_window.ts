@@ -51,7 +51,7 @@ const MAX_BUCKETS = 65_536;
 export function slidingWindow(options: SlidingWindowOptions): Algorithm {
   const action = "create slidingWindow";
   const rate = readRate("slidingWindow", options, { precision: true });
-  const { limit, period } = rate;
+  const { period } = rate;
   const precision = readPeriod(action, "precision", options.precision);
   const span = period / precision;
   if (!Number.isInteger(span) || span > MAX_BUCKETS) {
@@ -59,5 +59,5 @@ export function slidingWindow(options: SlidingWindowOptions): Algorithm {
       `precision must divide the period of ${period} ms into at most ${MAX_BUCKETS} sub-buckets`;
     throw rangeError(action, rule, options.precision);
   }
-  return timelineAlgorithm({ ...rate, id: ["slidingWindow", limit, period, precision], precision });
+  return timelineAlgorithm({ ...rate, id: ["slidingWindow", period, precision], precision });
 }

@@ -3,8 +3,7 @@
  * a history is written as words and text.
  */
 
-import type { Algorithm, UnitsAt } from "../algorithm.ts";
-import { refuseAll } from "./refuse_all.ts";
+import type { Algorithm } from "../algorithm.ts";
 import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import { byPlace } from "../arithmetic/returns.ts";
@@ -31,27 +30,16 @@ export interface TimelineOptions extends Rate {
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
   const { limit, period, precision } = window;
-  if (limit === 0) return refuseAll(window, window.id, EMPTY_TIMELINE);
   const span = period / precision;
-  const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
     ...window,
     capacity: limit,
-    mostUse: most,
+    mostUse: mostUnits(limit, Infinity),
     initial: EMPTY_TIMELINE,
     accounting: bucketAccounting(limit, precision, span),
-    codec: timelineCodec(most, mostEntries(span, limit), span),
+    codec: timelineCodec(span),
     span,
     bytes: (timeline) => timeline.bytes ?? 0,
-    uses(timeline, now) {
-      const newest = Math.max(Math.floor(now / precision), timeline.newest);
-      const buckets = bucketsOf(timeline, newest - span + 1);
-      const uses: UnitsAt[] = [];
-      for (let index = buckets.length - 2; index >= 0; index -= 2) {
-        uses.push({ at: buckets[index]! * precision, units: buckets[index + 1]! });
-      }
-      return uses;
-    },
     detach: (timeline) => detachedTimeline(timeline, timeline.newest - span + 1),
   });
 }
@@ -151,8 +139,8 @@ const NO_BUCKETS = -1;
  * newest bucket, then for each older bucket the difference between its number and the number of the
  * next newer bucket, and its units.
  */
-function timelineCodec(most: number, entries: number, span: number): Codec<Timeline> {
-  const maxWords = 2 * entries;
+function timelineCodec(span: number): Codec<Timeline> {
+  const maxWords = 2 * span;
   return {
     maxWords,
     write(timeline, words, offset) {
@@ -164,13 +152,13 @@ function timelineCodec(most: number, entries: number, span: number): Codec<Timel
     read(words, offset, count) {
       if (count === 1 && words[offset] === NO_BUCKETS) return EMPTY_TIMELINE;
       if (count === 0 || count % 2 !== 0 || count > maxWords) return undefined;
-      return fromGaps(Array.from(words.subarray(offset, offset + count)), most, span);
+      return fromGaps(Array.from(words.subarray(offset, offset + count)), span);
     },
     encode: (timeline) => gapsText(gapsOf(timeline, span)),
     decode(text) {
       const gaps = gapsOfText(text);
       if (gaps === undefined || gaps.length > maxWords) return undefined;
-      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, most, span);
+      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, span);
     },
   };
 }
@@ -185,7 +173,7 @@ function gapsOf(timeline: Timeline, span: number): number[] {
 }
 
 /** The timeline of buckets by gaps; `undefined` if no step can have made it. */
-function fromGaps(gaps: readonly number[], most: number, span: number): Timeline | undefined {
+function fromGaps(gaps: readonly number[], span: number): Timeline | undefined {
   const buckets: number[] = [];
   let bucket = gaps[0]!;
   let total = 0;
@@ -200,7 +188,7 @@ function fromGaps(gaps: readonly number[], most: number, span: number): Timeline
     total += units;
     buckets.push(units, bucket);
   }
-  const isLive = bucket >= 0 && gaps[0]! - bucket < span && total <= most;
+  const isLive = bucket >= 0 && gaps[0]! - bucket < span && isCount(total);
   return isLive ? timelineOf(buckets.reverse()) : undefined;
 }
 

@@ -13,7 +13,12 @@ import {
   checkRange,
   LAST_INSTANT,
 } from "../options/checks.ts";
-import { arrivalArithmetic, type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import {
+  arrivalArithmetic,
+  type ArrivalState,
+  burstAlgorithm,
+  unitsAhead,
+} from "./arrival_time_algorithm.ts";
 import { wholeTicks } from "../arithmetic/ticks.ts";
 import { type BurstOptions, RATE_OPTIONS, readBurst } from "../options/rate_options.ts";
 
@@ -72,7 +77,7 @@ export function tokenBucket(options: TokenBucketOptions): Algorithm {
 function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
   const rate = readBurst("tokenBucket", options);
   const { limit, period, burst } = rate;
-  const id = ["tokenBucket", limit, period, burst, "interval"] as const;
+  const id = ["tokenBucket", limit, period, "interval"] as const;
   if (limit === 0) return refuseAll<ArrivalState>(rate, id, 0);
   checkExact(
     ACTION,
@@ -84,10 +89,13 @@ function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
     "2^42 + ceil(burst / limit) * period",
     Math.ceil(burst / limit) * period,
   );
+  const scale = wholeTicks(limit, period);
+  const mostAhead = unitsAhead(scale, limit, 1);
   return buildAlgorithm<number>({
-    ...arrivalArithmetic(wholeTicks(limit, period), 1, burst),
+    ...arrivalArithmetic(scale, 1, burst),
     ...rate,
-    formula: ["steps", limit, period, 1, burst],
+    mostAhead,
+    formula: ["steps", limit, period, 1, burst, mostAhead],
     id,
   }) as Algorithm<ArrivalState>;
 }

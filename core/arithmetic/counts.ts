@@ -8,10 +8,10 @@ const MAX_USE = 1_000_000_000;
 
 /**
  * The most units in use after charges: a billion, or as many as are exact, but never fewer than the
- * capacity.
+ * capacity. A limit of 0 takes no charges.
  */
 export function mostUnits(capacity: number, exact: number): number {
-  return Math.max(capacity, Math.min(MAX_USE, Math.floor(exact)));
+  return capacity === 0 ? 0 : Math.max(capacity, Math.min(MAX_USE, Math.floor(exact)));
 }
 
 /** A place in a text that is read. */

@@ -9,6 +9,7 @@
 import type { Algorithm } from "../algorithm.ts";
 import type { Abilities } from "../algorithms/can.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
+import { takingOverOnce } from "../carry_over.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import { andFinally, andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
@@ -37,7 +38,7 @@ export function limiterOn(
 ): Limiter | AsyncLimiter {
   const { clock, replaces, maxWaiting = 10_000, onDecision, onBlock } = options;
   const older = olderOptions(replaces).filter((it) => it.algorithm.id !== algorithm.id);
-  const family = (store as StoreBase).open({ prefix, algorithm, older });
+  const family = (store as StoreBase).open(takingOverOnce({ prefix, algorithm, older }));
   const listeners = listenersOf(store);
   const openPermits = (algorithm.internals?.abilities as Abilities | undefined)?.permits as
     | OpenPermits

@@ -36,9 +36,9 @@ export interface LimiterOptions {
    */
   readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
   /**
-   * The older options that this limiter's options replace, so that a changed limit forgets nothing;
-   * or a list of older options, the newest first. Options that equal the limiter's own are left
-   * out.
+   * The older options that this limiter's options replace, so that a changed rate, period or
+   * algorithm forgets nothing; or a list of older options, the newest first. Options that equal the
+   * limiter's own, or differ only in the limit of a window or a burst, are left out: they share keys.
    */
   readonly replaces?: OlderOptions | readonly OlderOptions[] | undefined;
   /** The most callers that may wait in `acquire` or `hold`; a positive integer; default 10,000. */

@@ -20,7 +20,7 @@ import { type Period, readPeriod } from "./period.ts";
  *
  * const configuration: Record<string, string> = { LIMIT: "100", PERIOD: "1m" };
  * const period = parsePeriod(configuration.PERIOD ?? "10s");
- * assert.equal(gcra({ limit: Number(configuration.LIMIT), period, burst: Number(configuration.LIMIT) }).id, "gcra/100/60000/100");
+ * assert.equal(gcra({ limit: Number(configuration.LIMIT), period, burst: Number(configuration.LIMIT) }).id, "gcra/100/60000");
  * ```
  */
 export function parsePeriod(text: string | number): number {

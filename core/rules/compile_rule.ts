@@ -78,7 +78,7 @@ export function compileRule(
   };
 }
 
-/** The limits that can be made of the options; two equal ones would share a counter. */
+/** The limits that can be made of the options; two of one id would share a counter. */
 function compileLimits(
   written: readonly LimitOptions[],
   path: RuleFault["path"],
@@ -91,7 +91,8 @@ function compileLimits(
     try {
       const limit = makeLimit(options);
       if (limits.some(({ id }) => id === limit.id)) {
-        const message = "this rule has the same limit twice";
+        const message =
+          "this rule has the same limit twice, in one size or in two: only the lower counts";
         faults.push({ path: here, message });
       }
       limits.push(limit);

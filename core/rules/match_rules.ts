@@ -9,6 +9,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { sizesOf } from "../algorithms/sizes_of.ts";
 import type { Domain, KeyRules, RuleNode } from "./compile_domain.ts";
 import type { Rule } from "./compile_rule.ts";
 import { entryText } from "./entry_text.ts";
@@ -168,8 +169,9 @@ function sameCounter(one: AppliedRule, other: AppliedRule): boolean {
   return one.rule.label === other.rule.label && one.key === other.key && idOf(one) === idOf(other);
 }
 
+/** What a limit of the request's own must share with another one to decide like it. */
 function idOf({ limit }: AppliedRule): string | undefined {
-  return typeof limit === "object" ? limit.id : limit;
+  return typeof limit === "object" ? `${limit.id} ${sizesOf(limit)}` : limit;
 }
 
 /** Whether a rule is already charged for another reading of the same thing. */

@@ -3,6 +3,7 @@
  * lookup uses the limiter's key unchanged. The bound is on all maps together.
  */
 
+import { sizesOf } from "../../core/algorithms/sizes_of.ts";
 import type { Family, FamilySpec } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 
@@ -14,7 +15,10 @@ export interface FamilyCache<Value> {
 
 /** The values of all keys. When there are too many, a new value replaces the oldest. */
 export interface KeyedCache<Value> {
-  /** The keys of a family, and of every other family with its prefix and algorithm. */
+  /**
+   * The values of a family. Every other family with its prefix and algorithm finds the same values,
+   * unless its limits differ: a key has a value for the limits of its last one.
+   */
   of(family: Family): FamilyCache<Value>;
   /** Forgets a key, also under its older options. */
   delete(spec: FamilySpec, key: string): void;
@@ -31,6 +35,8 @@ interface Shelf<Value> {
 interface Entry<Value> {
   readonly shelf: Shelf<Value>;
   readonly key: string;
+  /** The limits of the family that set the value. */
+  sizes: string;
   value: Value;
 }
 
@@ -56,16 +62,21 @@ export function keyedCache<Value>(maxKeys: number): KeyedCache<Value> {
   return {
     of({ spec: { prefix, algorithm } }) {
       const name = keyFamily(prefix, algorithm.id);
+      const sizes = sizesOf(algorithm);
       return {
-        get: (key) => shelves.get(name)?.entries.get(key)?.value,
+        get(key) {
+          const known = shelves.get(name)?.entries.get(key);
+          return known?.sizes === sizes ? known.value : undefined;
+        },
         set(key, value) {
           const shelf = shelfOf(name);
           const known = shelf.entries.get(key);
           if (known !== undefined) {
             known.value = value;
+            known.sizes = sizes;
             return;
           }
-          const entry = { shelf, key, value };
+          const entry = { shelf, key, sizes, value };
           shelf.entries.set(key, entry);
           oldestFirst.add(entry);
           if (oldestFirst.size <= maxKeys) return;

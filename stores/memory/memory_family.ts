@@ -119,21 +119,11 @@ export function stateWithoutSlot(
   key: string,
   now: number,
 ): unknown {
-  const { initial } = spec.algorithm;
-  if (older.length === 0) return initial;
-  const taken = takeOver(spec, (index) => {
+  if (older.length === 0) return spec.algorithm.initial;
+  return takeOver(spec, (index) => {
     const slot = slotOf(slots, older[index]!, key);
     return slot === undefined ? undefined : stateIn(slots, slot);
   }, now);
-  return taken === undefined ? initial : taken.state;
-}
-
-/** Forgets a key under older options, after it was taken over. */
-export function dropOlder(slots: Slots, { older }: MemoryKeys, key: string): void {
-  for (const place of older) {
-    const slot = slotOf(slots, place, key);
-    if (slot !== undefined) dropSlot(slots, slot);
-  }
 }
 
 /** The instant at which a key is fresh after a call that left it in a state. */
@@ -173,7 +163,6 @@ function callOf<Argument, Answer>(
     const answer = answerOf(state, next, now, argument);
     // Use that a key takes over is kept, even if the call is refused.
     if (next !== held && writes) keep(slot, key, next, answer, now);
-    if (state !== held && writes) dropOlder(slots, keys, key);
     if (--slots.rest < 0) move(now);
     return answer;
   }
@@ -227,6 +216,8 @@ function callOf<Argument, Answer>(
     return answer;
   }
 
+  // Such keys are kept for longer than until they are fresh.
+  if (keys.older.length > 0) return callAny;
   const rate = algorithm.internals?.arrival;
   const inPlace = rate && callInPlace(slots, own, rate, verb, other as unknown as UnitsCall);
   return inPlace as unknown as typeof callAny | undefined ?? callKnown;

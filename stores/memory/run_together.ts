@@ -9,13 +9,7 @@ import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
 import { keyBytes } from "./key_bytes.ts";
 import { type Addition, keepState, makeRoom, requireFit, sweep } from "./make_room.ts";
-import {
-  dropOlder,
-  freshAfter,
-  type MemoryBoundVerb,
-  slotOf,
-  stateWithoutSlot,
-} from "./memory_family.ts";
+import { freshAfter, type MemoryBoundVerb, slotOf, stateWithoutSlot } from "./memory_family.ts";
 import {
   bytesOf,
   dropSlot,
@@ -117,7 +111,6 @@ function runAny(slots: Slots, operations: readonly MemoryOperation[], now: numbe
       slots.cells[2 * slot] = next;
       putInstant(slots, slot, freshAt);
     } else keepState(slots, own.table, key, place, next, freshAt, now);
-    dropOlder(slots, keys, key);
   }
   return answers;
 }

@@ -270,7 +270,7 @@ function stepSeveral(
   isBounded: boolean,
   counters: ReadCounters,
 ): Answer {
-  const moves: (() => void)[] = [];
+  const copies: (() => void)[] = [];
   const states = parts.map((part) => {
     const { bound: { verb, family: { spec } }, older } = part;
     const cell = cellOf(cells, part)!;
@@ -284,22 +284,20 @@ function stepSeveral(
     const cellsOfOlder = older.map((key) => cellOf(cells, key)!);
     const stateUnder = (index: number) =>
       stateOf(cellsOfOlder[index]!, spec.older[index]!.algorithm, counters);
-    const taken = older.length === 0 ? undefined : takeOver(spec, stateUnder, instant);
-    if (taken === undefined) return spec.algorithm.initial;
-    // A look writes nothing. Any other call writes the state that it took over; otherwise the next
-    // call would take it over again, as if no time had passed.
-    if (verb.kind !== "look") {
-      moves.push(() => {
-        const { decide } = splitReducer(spec.algorithm);
-        const { resetAfter } = decide(taken.state, taken.state, instant, 0);
-        put(cell, spec.algorithm, taken.state, resetAfter);
-        forget(cellsOfOlder[taken.index]!);
+    if (older.length === 0) return spec.algorithm.initial;
+    const state = takeOver(spec, stateUnder, instant);
+    // A look writes nothing. Any other call writes the state that it took over, even if it is
+    // refused; otherwise the next call would take it over again, as if no time had passed.
+    if (verb.kind !== "look" && state !== spec.algorithm.initial) {
+      copies.push(() => {
+        const decision = splitReducer(spec.algorithm).decide(state, state, instant, 0);
+        put(cell, spec.algorithm, state, keptFor(spec.algorithm, state, instant, decision));
       });
     }
-    return taken.state;
+    return state;
   });
   const { answers, nexts } = transact(parts, states, instant);
-  for (const move of moves) move();
+  for (const copy of copies) copy();
   for (const [index, part] of parts.entries()) {
     if (nexts[index] === states[index]) continue;
     const { verb, family: { spec: { algorithm } } } = part.bound;

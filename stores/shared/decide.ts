@@ -214,7 +214,7 @@ export function singleCall<Argument, Answer>(
             floats[(to >> 1) + 2] = next as number;
           } else {
             const kind = layout.save(next, spare, block);
-            if (kind !== 0) noteHolder(memory, spare, low, block);
+            if ((kind & 1) !== 0) noteHolder(memory, spare, low, block);
             ints[to] = low | kind;
             thread.isChanging = true;
           }

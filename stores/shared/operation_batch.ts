@@ -123,7 +123,7 @@ function batchOf(
   const { memory, thread, nodes, spares, found, protectedSlots, find, scan } = view;
   const seen = new Map<Target, SeenKey>();
   /** States that keys take over from older options. They are written even if the batch is refused. */
-  const conversions = new Map<Target, Write>();
+  const copies = new Map<Target, Write>();
 
   /** One try; `undefined` if another thread was faster, or if the try had to insert keys. */
   function attempt(): readonly unknown[] | undefined {
@@ -148,15 +148,12 @@ function batchOf(
     const { family: { spec }, verb } = bound;
     const held = look(target);
     if (held !== undefined) return held;
-    const taken = takeOver(spec, (index) => look(older[index]!), now);
-    if (taken === undefined) return spec.algorithm.initial;
-    if (verb.kind !== "look") {
-      const decision = consume.on(spec.algorithm).uncharged(taken.state, now, 0);
-      const from = older[taken.index]!;
-      conversions.set(target, { state: taken.state, decision });
-      conversions.set(from, { state: from.keys.algorithm.initial, decision: undefined });
+    const state = takeOver(spec, (index) => look(older[index]!), now);
+    if (verb.kind !== "look" && state !== spec.algorithm.initial) {
+      const decision = consume.on(spec.algorithm).uncharged(state, now, 0);
+      copies.set(target, { state, decision });
     }
-    return taken.state;
+    return state;
   }
 
   /** Looks a key up: its state, `undefined` if it has none. */
@@ -187,7 +184,7 @@ function batchOf(
     states: readonly unknown[],
     nexts: readonly unknown[],
   ): ReadonlyMap<Target, Write> {
-    const writes = new Map(conversions);
+    const writes = new Map(copies);
     placed.forEach(({ operation: { bound: { verb } }, target }, index) => {
       const state = nexts[index];
       if (state === states[index]) return;
@@ -203,7 +200,7 @@ function batchOf(
   /** Forgets what the last try saw, so that keys may be dropped and blocks reused. */
   function letGo(): void {
     seen.clear();
-    conversions.clear();
+    copies.clear();
     clearMore(thread);
     protectedSlots.length = 0;
   }

@@ -4,7 +4,6 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { setBounded } from "../../core/bounded_map.ts";
 import { type EvictionReport, evictionReport, type OnEvict } from "./eviction_report.ts";
 import type { Memory } from "./layout.ts";
 import { threadNodes } from "./allocator/nodes.ts";
@@ -21,17 +20,13 @@ import { newestTime } from "./newest_time.ts";
 import { threadTime } from "../process_time.ts";
 import type { SteadyTime } from "../../core/steady_time.ts";
 
-/** The most algorithms whose layout a thread remembers. */
-const MAX_REMEMBERED = 1_000;
-
 /** The store as one thread sees it. */
 export interface ThreadView extends Table, KeyDropping, KeyInsertion {
   readonly signals: RefundSignals;
   readonly evictions: EvictionReport;
   /** The time of calls that are given none. */
   readonly time: SteadyTime;
-  /** The layouts, by the id of the algorithm. */
-  readonly layouts: Map<string, StateLayout>;
+  readonly layouts: WeakMap<Algorithm, StateLayout>;
 }
 
 /**
@@ -55,15 +50,13 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
     signals: refundSignals(memory),
     evictions,
     time: threadTime(newestTime(memory)),
-    layouts: new Map(),
+    layouts: new WeakMap(),
   };
 }
 
 /** The layout of an algorithm's states in the store. */
 export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm): StateLayout {
-  const known = layouts.get(algorithm.id);
-  if (known !== undefined) return known;
-  const made = stateLayout(nodes, algorithm);
-  setBounded(layouts, algorithm.id, made, MAX_REMEMBERED);
-  return made;
+  let layout = layouts.get(algorithm);
+  if (layout === undefined) layouts.set(algorithm, layout = stateLayout(nodes, algorithm));
+  return layout;
 }

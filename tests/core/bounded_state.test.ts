@@ -30,6 +30,8 @@ for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof s
         fc.property(subject(), schedules(), back, (made, schedule, back) => {
           const { algorithm } = made;
           if (algorithm.internals?.furthest === undefined) return;
+          // Beyond the units of a period a state is marked, as a debt is.
+          if (algorithm.policies.some(({ burst, limit }) => burst > limit)) return;
           let state = algorithm.initial;
           let latest = 0;
           follow(schedule, { capacity: algorithm.capacity, grids: gridsOf(made) }, (now, cost) => {

@@ -35,7 +35,7 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
     /^ada comes in$/,
     /^ada may come again in \d+ ms$/,
     /^bob may come again in \d+ ms$/,
-    /^user:\{bob\}:gcra\/3\/60000\/3 holds t1 \d+$/,
+    /^user:\{bob\}:gcra\/3\/60000 holds t1 \d+$/,
   ],
   sqlite: [/^first start: ok, 2 left$/, /^second start: ok, 0 left$/, /^second start: refused$/],
   tenant_limits: [

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { sharedStore } from "../../stores/shared/shared_store.ts";
 import { inFolder } from "../support/in_folder.ts";
 import { settledTogether } from "../support/receipts/settled_together.ts";
-import type { Place } from "../support/receipts/settler.ts";
+import type { Place } from "../support/open_store.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import { inShare } from "../support/seed.ts";
 

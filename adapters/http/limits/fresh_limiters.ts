@@ -3,6 +3,7 @@
  * knows nothing of earlier requests, and limits nothing.
  */
 
+import { sizesOf } from "../../../core/algorithms/sizes_of.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
 import type { Store } from "../../../core/store.ts";
 import type { AnyLimiter } from "./limit_options.ts";
@@ -36,7 +37,7 @@ export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void
     seen.add(limiter);
     const { store, algorithm } = limiter;
     if (typeof store !== "object" || store === null) return;
-    const name = `${algorithm.id}\0${key}`;
+    const name = [algorithm.id, sizesOf(algorithm), key].join("\0");
     const last = lasts.get(name);
     const isNew = last !== undefined && last.store.deref() !== store;
     const times = isNew ? last.times + 1 : 1;

@@ -6,6 +6,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { sizesOf } from "../../../core/algorithms/sizes_of.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import type { AnyLimiter, Awaitable, LimitByPolicy } from "./limit_options.ts";
@@ -31,8 +32,8 @@ export function policyLimiter(
       return algorithm as "unlimited";
     }
     const { id, name } = algorithm as Algorithm;
-    // The name is not part of the id, but header fields show it.
-    const key = `${id}\0${name}`;
+    // Neither the name nor the sizes are part of the id.
+    const key = [id, sizesOf(algorithm as Algorithm), name].join("\0");
     let known = limiters.get(key);
     if (known === undefined) {
       known = limiterOf(algorithm as Algorithm);

@@ -2,15 +2,15 @@
  * Limits bound to a store: each limit with its keys there, and the earlier versions from which keys
  * take over use.
  *
- * A stored key contains the options of its limit, so a changed limit starts with keys of its own.
- * The use of a key lies under the older options, and is carried over on the key's first call
+ * A stored key contains a limit's rate, period and algorithm, so a limit that changes in these starts
+ * with keys of its own. The use of a key lies under the older options, and is copied on the first call
  * (`FamilySpec.older`). A key that stays idle over two changes has its use under the version before
  * the last, so a limit remembers several versions, each until no use under it can still count.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
-import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
+import { longestUse, takingOverOnce } from "../../../core/carry_over.ts";
 import type { Domain, RuleKind } from "../../../core/rules/rules.ts";
 import type { OlderOptions, Store, StoreBase } from "../../../core/store.ts";
 import type { Counter } from "../../../core/together/ask.ts";
@@ -112,7 +112,7 @@ export function bindLimit(
   older: readonly OlderLimit[],
 ): BoundLimit {
   const open = (older: readonly OlderLimit[]) =>
-    (store as StoreBase).open({ prefix: `${prefix}/${domain}`, algorithm, older });
+    (store as StoreBase).open(takingOverOnce({ prefix: `${prefix}/${domain}`, algorithm, older }));
   let family = open(older);
   let changesUntil = Math.max(-Infinity, ...older.map(({ until }) => until));
   const limit: BoundLimit = {
@@ -128,12 +128,4 @@ export function bindLimit(
     call: (verb, key, argument) => limit.family.bind(verb).call(key, argument, now()),
   };
   return limit;
-}
-
-/** The longest that a key can hold use. */
-function longestUse(algorithm: Algorithm): number {
-  const { take, decide } = splitReducer(algorithm);
-  const full = take(algorithm.initial, 0, algorithm.capacity);
-  const { resetAfter } = decide(algorithm.initial, full, 0, algorithm.capacity);
-  return Math.max(resetAfter, ...algorithm.policies.map(({ period }) => 2 * period));
 }

@@ -40,7 +40,7 @@ export function bindRules(
   before: BoundRules | undefined,
 ): BoundRules {
   const distinct = new Map(
-    set.rules.flatMap(({ limits }) => limits).map((each) => [each.id, each]),
+    set.rules.flatMap(({ limits }) => limits).map((each) => [`${each.id} ${each.capacity}`, each]),
   );
   for (const algorithm of distinct.values()) store.open({ prefix, algorithm, older: [] });
   const rules = new Array<BoundVerdict | undefined>(set.rules.length).fill(undefined);

@@ -103,7 +103,7 @@ function explainRule(
   const parts = limits.length === 1 ? [decision] : decision.parts ?? [decision];
   const lines = limits.map((limit, index) => {
     const { limit: units, period, burst } = limit.policies[0]!;
-    const [own, , every, zone] = limit.id.split("/");
+    const [own, every, zone] = limit.id.split("/");
     const span = own === "calendarWindow" ? `${every} in ${zone}` : durationText(period);
     const what = `${own} ${units} per ${span}${burst === units ? "" : `, burst ${burst}`}`;
     return `  ${limit.name} (${what}): ${stateText(parts[index]!, cost, burst)}`;

@@ -198,7 +198,7 @@ export const ruleSchema: Schema = {
         { default: "together" },
       ),
       changes: choice(
-        "What a changed limit does with what a key had used: carries it over (keep), or its share of the capacity (proportional), or forgets it (reset).",
+        "What a changed rate, period or algorithm does with what a key had used: carries it over (keep), or its share of the capacity (proportional), or forgets it (reset).",
         ["keep", "proportional", "reset"],
         { default: "keep" },
       ),

@@ -32,7 +32,7 @@ import {
 } from "../models/rate_rules.ts";
 import type { AlgorithmRule } from "../models/algorithm_rule.ts";
 import { fixedWindowRule, slidingCounterRule } from "../models/window_rules.ts";
-import { calendarDebt, EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
+import { EXACT, maxDebt, rateDebt, refillDebt } from "./max_debt.ts";
 import {
   calendarOptions,
   counterOptions,
@@ -227,7 +227,7 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "fixedWindow",
     options: windowOptions,
     rule: fixedWindowRule,
-    maxDebt: windowDebt,
+    maxDebt: ({ limit }) => maxDebt(limit),
     bounds: ({ limit, period }) => [spanBound(2 * limit, period)],
     grids: ({ period }) => [period],
   }),
@@ -235,7 +235,7 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "calendarWindow",
     options: calendarOptions,
     rule: calendarWindowRule,
-    maxDebt: calendarDebt,
+    maxDebt: ({ limit }) => maxDebt(limit),
     bounds: ({ limit, every }) => [spanBound(2 * limit, SHORTEST[every])],
     grids: () => [1_800_000, 86_400_000],
   }),

@@ -87,6 +87,7 @@ export const unitLaws: readonly VisitLaw[] = [
   },
   {
     name: "giving back everything leaves a fresh key, if the clock never stepped back",
+    fromFresh: true,
     check: ({ algorithm: { initial, step } }) => {
       let latest = 0;
       return ({ now, after }, expect) => {

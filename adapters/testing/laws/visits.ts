@@ -33,17 +33,25 @@ export type VisitCheck = (visit: Visit, expect: Expect) => void;
 /** A law of an algorithm; `check` is called once for each schedule. */
 export interface VisitLaw {
   readonly name: string;
+  /** Whether it holds only if the schedule begins on a fresh key. */
+  readonly fromFresh?: boolean;
   check(subject: Subject): VisitCheck;
 }
 
 /**
- * Plays a schedule on a fresh key, and checks each visit: what fails prints all up to that one. Where
- * the algorithm changes its states in place, this is what it says, because any law may fail then.
+ * Plays a schedule on a fresh key, or on a key with that state, and checks each visit: what fails
+ * prints all up to that one. Where the algorithm changes its states in place, this is what it says,
+ * because any law may fail then.
  */
-export function checkVisits(subject: Subject, schedule: Schedule, check: VisitCheck): void {
+export function checkVisits(
+  subject: Subject,
+  schedule: Schedule,
+  check: VisitCheck,
+  from: unknown = subject.algorithm.initial,
+): void {
   rememberFresh(subject.algorithm);
   try {
-    checkEach(subject, schedule, check);
+    checkEach(subject, schedule, check, from);
   } catch (error) {
     const changed = changedInPlace(subject, schedule);
     if (changed === undefined) throw error;
@@ -51,9 +59,14 @@ export function checkVisits(subject: Subject, schedule: Schedule, check: VisitCh
   }
 }
 
-function checkEach(subject: Subject, schedule: Schedule, check: VisitCheck): void {
+function checkEach(
+  subject: Subject,
+  schedule: Schedule,
+  check: VisitCheck,
+  from: unknown,
+): void {
   const rows: Row[] = [];
-  for (const visit of visitsOf(subject, schedule)) {
+  for (const visit of visitsOf(subject, schedule, from)) {
     const { now, cost, decision } = visit;
     const failure = (expected: string, cause?: unknown) => {
       const calls = table([...rows, { now, cost, decision, expected }]);
@@ -76,10 +89,11 @@ function nameOf({ label, algorithm }: Subject): string {
   return label ?? algorithm.id;
 }
 
-function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
-  const { initial, step, charge, capacity } = subject.algorithm;
+/** The visits of a schedule on a key with that state. */
+export function visitsOf(subject: Subject, schedule: Schedule, from: unknown): readonly Visit[] {
+  const { step, charge, capacity } = subject.algorithm;
   const visits: Visit[] = [];
-  let state = initial;
+  let state = from;
   follow(schedule, { capacity, grids: gridsOf(subject) }, (now, cost, charges) => {
     try {
       const reducer = charges ? charge : step;

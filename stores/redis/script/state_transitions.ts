@@ -59,19 +59,25 @@ end
 local steps
 if ARGV[3] then
   local cost, per, interval, capacity = ARGV[2] + 0, ARGV[5] + 0, ARGV[7] + 0, ARGV[8] + 0
+  local ahead = ARGV[9] + 0
   local times = { byte(ARGV[3], 1, -1) }
   local tick, tolerance, taken = now * per, capacity * interval, cost * interval
   local isTaken = cost > 0 and cost <= capacity
-  local furthest = isBounded and min(tick + tolerance + MOST_AHEAD * per, SAFE) or SAFE
+  local furthest = isBounded and now + ceil(ahead * interval / per) + MOST_AHEAD or SAFE
   -- The texts of all keys as one text, which clients read faster than many.
   local lines = {}
   for place = 1, count do
     local left = (times[place * 2 - 1] - 32) * 90 + times[place * 2] - 32
-    local text, state, before = texts[place], 0, nil
+    local text, state, before, isMarked = texts[place], 0, nil, false
     lines[place] = text or ''
     if text then
       local one, two = match(text, '^t1 ([1-9]%d*) ([1-9]%d*)$')
       if not one then one, two = match(text, '^t1 ([1-9]%d*)$'), 0 end
+      if not one then
+        isMarked = true
+        one, two = match(text, '^t1 ([1-9]%d*) ([1-9]%d*) %+$')
+        if not one then one, two = match(text, '^t1 ([1-9]%d*) %+$'), 0 end
+      end
       if one then
         before, two = one + 0, two + 0
         state = two < per and before * per + two
@@ -80,8 +86,8 @@ if ARGV[3] then
         state = false
       end
     end
-    if not state or state > furthest or not isTaken then
-      steps = steps or { { { 'ticks', per, 1, interval, capacity } } }
+    if not state or state > SAFE or before and before > furthest and not isMarked or not isTaken then
+      steps = steps or { { { 'ticks', per, 1, interval, capacity, ahead } } }
       if left > 0 then
         local size = #steps
         steps[size + 1], steps[size + 2], steps[size + 3] = 0, place - 1, 0
@@ -93,11 +99,12 @@ if ARGV[3] then
       local room, asked = tolerance - (from - tick), left * taken
       if asked > room then asked = room - room % taken end
       if asked > 0 then
-        local next = from + asked
-        local rest = next % per
-        local millisecond = (next - rest) / per
-        write(place, encodeTime(millisecond, rest),
-          lifetimeOf(before, rest > 0 and millisecond + 1 or millisecond, now))
+        local time = from + asked
+        local rest = time % per
+        local millisecond = (time - rest) / per
+        local fresh, next = rest > 0 and millisecond + 1 or millisecond, encodeTime(millisecond, rest)
+        if fresh > furthest then next = next .. DEBT end
+        write(place, next, lifetimeOf(before, fresh, now))
       end
     end
   end
@@ -146,19 +153,21 @@ local function decodeTime(text)
   return numbers[1], numbers[2] or 0
 end
 
-local function mostUnits(capacity, exact) return max(capacity, min(1000000000, floor(exact))) end
+local function mostUnits(capacity, exact)
+  return capacity == 0 and 0 or max(capacity, min(1000000000, floor(exact)))
+end
 
 -- Each makes the accounting of a formula: see the algorithms in core. fresh(state) is the instant
 -- at which a state is fresh.
 local accountings = {}
 
 -- Arrival times in ticks, on a clock that moves by perStep at each multiple of step ms.
-function accountings.steps(perStep, step, interval, capacity)
+function accountings.steps(perStep, step, interval, capacity, ahead)
   local tolerance = capacity * interval
   local furthest = min(SAFE - ceil(LAST_INSTANT / step) * perStep, floor(FURTHEST / step) * perStep)
   local most = mostUnits(capacity, furthest / interval)
   return {
-    capacity = capacity, most = most, initial = 0,
+    capacity = capacity, most = most, ahead = ahead, initial = 0,
     add = function(at, now, units) return max(at, floor(now / step) * perStep) + units * interval end,
     giveBack = function(at, now, units)
       local earlier = at - min(units, most) * interval
@@ -183,12 +192,12 @@ end
 accountings.ticks = accountings.steps
 
 -- The same in two numbers: milliseconds, and the ticks beyond them.
-function accountings.fine(perMillisecond, interval, capacity)
+function accountings.fine(perMillisecond, interval, capacity, mostAhead)
   local tolerance, initial = capacity * interval, { 0, 0 }
   local most = mostUnits(capacity, min(SAFE, FURTHEST * perMillisecond) / interval)
   local function ahead(at, now) return max((at[1] - now) * perMillisecond + at[2], 0) end
   return {
-    capacity = capacity, most = most, initial = initial,
+    capacity = capacity, most = most, ahead = mostAhead, initial = initial,
     add = function(at, now, units)
       local ticks = units * interval
       local whole = floor(ticks / perMillisecond)
@@ -222,7 +231,7 @@ end
 
 -- Two windows, of which the one before fades.
 function accountings.counter(limit, period)
-  local initial, most = { 0, 0, 0 }, mostUnits(limit, SAFE / period)
+  local initial, exact = { 0, 0, 0 }, floor(SAFE / period)
   local function at(state, now)
     local window = floor(now / period)
     if window <= state[1] then return state[1], state[2], state[3] end
@@ -233,7 +242,7 @@ function accountings.counter(limit, period)
     return (window + 1) * period - floor(room * period / previous)
   end
   return {
-    capacity = limit, most = most, initial = initial,
+    capacity = limit, most = mostUnits(limit, exact), initial = initial,
     add = function(state, now, units)
       local window, previous, current = at(state, now)
       return { window, previous, current + units }
@@ -259,7 +268,7 @@ function accountings.counter(limit, period)
     encode = function(state) return format('c1 %d %d %d', state[1], state[2], state[3]) end,
     decode = function(text)
       local numbers = numbersAfter('c1', text, 3)
-      if not numbers or #numbers ~= 3 or numbers[2] > most or numbers[3] > most then return nil end
+      if not numbers or #numbers ~= 3 or numbers[2] > exact or numbers[3] > exact then return nil end
       if numbers[3] > 0 then return numbers end
       return numbers[1] == 0 and numbers[2] == 0 and initial or nil
     end,
@@ -267,7 +276,7 @@ function accountings.counter(limit, period)
 end
 
 -- Windows in a row, or opened by a call if the shift is below 0.
-function accountings.window(limit, period, shift, most)
+function accountings.window(limit, period, shift)
   local initial, isOpened, offset = { -1 / 0, 0 }, shift < 0, (period - shift) % period
   local last = isOpened and LAST_INSTANT or floor((LAST_INSTANT + offset) / period)
   local function current(now, place)
@@ -276,7 +285,7 @@ function accountings.window(limit, period, shift, most)
   end
   local function used(use, now) return current(now, use[1]) == use[1] and use[2] or 0 end
   return {
-    capacity = limit, most = most, initial = initial,
+    capacity = limit, most = mostUnits(limit, SAFE), initial = initial,
     add = function(use, now, units) return { current(now, use[1]), used(use, now) + units } end,
     giveBack = function(use, now, units)
       local left = used(use, now) - units
@@ -294,7 +303,7 @@ function accountings.window(limit, period, shift, most)
       if text == 'f1' then return initial end
       local numbers = numbersAfter('f1', text, 2)
       if not numbers or #numbers ~= 2 or numbers[1] > last then return nil end
-      return numbers[2] >= 1 and numbers[2] <= most and numbers or nil
+      return numbers[2] >= 1 and numbers or nil
     end,
   }
 end
@@ -314,11 +323,13 @@ local function taking(own, charges)
     end
     return cost <= free and own.add(state, now, cost) or state
   end
-  local function full(now) return own.add(own.initial, now, own.capacity) end
-  local ends = own.fresh(full(0))
-  own.longest = max(ends, own.fresh(full(ends)) - ends)
+  local ahead = own.ahead or own.capacity
+  local function full(now) return own.add(own.initial, now, max(1, min(own.capacity, ahead))) end
+  local function furthest(now) return own.add(own.initial, now, max(1, ahead)) end
+  local ends = own.fresh(furthest(0))
+  own.longest = max(ends, own.fresh(furthest(ends)) - ends)
   function own.isAhead(state, now, by)
-    return own.fresh(state) - now > max(own.longest, own.fresh(full(now)) - now) + by
+    return own.fresh(state) - now > max(own.longest, own.fresh(furthest(now)) - now) + by
   end
   function own.bounded(state, now)
     return own.isAhead(state, now, MOST_AHEAD) and full(now) or state
@@ -396,7 +407,7 @@ function transitionOf(formula, charges)
   local name = formula[1]
   if name == 'charge' then return transitionOf(formula[2], true) end
   if name == 'all' then return all(formula, charges) end
-  return taking(accountings[name](formula[2], formula[3], formula[4], formula[5]), charges)
+  return taking(accountings[name](formula[2], formula[3], formula[4], formula[5], formula[6]), charges)
 end
 
 -- Steps in their order: see words.ts.
@@ -501,4 +512,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "72942ebafedd289b1d607549a803d7c4112c1e45";
+export const STATE_TRANSITIONS_SHA = "b44acf23e88570f84a39d087079c67e1acba0ff6";

@@ -10,10 +10,10 @@ import { type CellType, type NodeShape, rootIn } from "../allocator/node_shape.t
 import type { Nodes } from "../allocator/nodes.ts";
 
 /**
- * Whether the second cell of a block names a root: the low bits of its fingerprint. If both bits are
- * set, the root is the text of the state.
+ * What the second cell of a block is, in the low bits of its fingerprint: 1 if it names a root, 3 if
+ * that is the text of the state. 2 sets a state of two words apart from a number.
  */
-export type HasRoot = 0 | 1 | 3;
+export type BlockKind = 0 | 1 | 2 | 3;
 
 /** Where the cells of a block begin, in 32-bit words. */
 export const CELLS = 4;
@@ -34,7 +34,7 @@ export interface CellLayout {
 
 /** The layout of one algorithm's states in blocks. */
 export interface StateLayout {
-  /** Whether the states are one number each, in the first cell. */
+  /** Whether the states are numbers in the first cell, except for rare states of another kind. */
   readonly isNumber: boolean;
   /**
    * The state that `load` reads for a key without use: the fresh state of the first algorithm of
@@ -46,19 +46,19 @@ export interface StateLayout {
   /**
    * Writes a state into a block; `old` is the block that it replaces, 0 for a new key.
    *
-   * @returns Whether its second cell names a root.
+   * @returns What its second cell is.
    */
-  save(state: unknown, block: number, old: number): HasRoot;
+  save(state: unknown, block: number, old: number): BlockKind;
 }
 
 /** Whether the second cell of a block names a root. */
 export function hasRoot({ ints, blocks }: Memory, block: number): boolean {
-  return (ints[blocks + block * BLOCK]! & 3) !== 0;
+  return (ints[blocks + block * BLOCK]! & 1) !== 0;
 }
 
-/** Whether a block's state is kept as text. */
-export function isText({ ints, blocks }: Memory, block: number): boolean {
-  return (ints[blocks + block * BLOCK]! & 3) === 3;
+/** What the second cell of a block is. */
+export function kindOf({ ints, blocks }: Memory, block: number): BlockKind {
+  return (ints[blocks + block * BLOCK]! & 3) as BlockKind;
 }
 
 /** Calls `visit` with the topmost node of a block's state, if it has one. */
@@ -110,7 +110,7 @@ export function writeBlock(
   const { ints, floats, blocks } = memory;
   const at = blocks + block * BLOCK;
   const kind = layout.save(state, block, old);
-  if (kind !== 0) noteHolder(memory, block, low, old);
+  if ((kind & 1) !== 0) noteHolder(memory, block, low, old);
   ints[at] = low | kind;
   ints[at + 1] = high;
   floats[at / 2 + 1] = freshAt;

@@ -16,7 +16,15 @@
 import { EMPTY_TIMELINE } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
 import type { Nodes } from "../allocator/nodes.ts";
-import { addTo, dropOutside, leafOf, nodesOfTree, type RingTree, ringTree } from "./ring_tree.ts";
+import {
+  addTo,
+  dropOutside,
+  leafOf,
+  nodesOfTree,
+  RING,
+  type RingTree,
+  ringTree,
+} from "./ring_tree.ts";
 import {
   edited,
   type EditedTimeline,
@@ -44,6 +52,8 @@ export function runningTotals(nodes: Nodes, entries: number): TimelineForm {
   const tree = ringTree(nodes, entries, FORM);
   return {
     tree,
+    mostEntries: (RING - 1) * tree.span + 1,
+    mostUnits: Number.MAX_SAFE_INTEGER,
     Loaded: TotalsTimeline,
     edit: editTotals,
     build(held) {

@@ -33,6 +33,11 @@ const LEAF_BUCKETS = NODE;
 const FORM = { ofLeaf: LEAF_BUCKETS, isWide: false };
 /** A number before all buckets. Windows near the epoch reach back to buckets below 0. */
 const NO_BUCKET = -(2 ** 30);
+/**
+ * The most units: the sums cover up to twice the window, and have 31 bits, less than the bit pattern of
+ * a NaN.
+ */
+export const MOST_UNITS: number = 2 ** 30 - 2 ** 20;
 /** The most units beside the root, and the bits there that say how far the floor is behind. */
 const MAX_PENDING = 8_191;
 const FLOOR_BITS = 16;
@@ -52,6 +57,8 @@ export function segmentTree(nodes: Nodes, buckets: number): TimelineForm {
   const tree = ringTree(nodes, buckets, FORM);
   return {
     tree,
+    mostEntries: buckets,
+    mostUnits: MOST_UNITS,
     Loaded: TreeTimeline,
     edit: editTree,
     build(held) {

@@ -2,35 +2,44 @@
  * How the states of an algorithm lie in the store, in cells of 64 bits:
  *
  *   a number                        1 cell
+ *   a number or two words           1 cell, or 2
  *   an object that a codec writes   2 cells for up to three words if they fit; otherwise 1 cell for
  *                                   the number of its words, and 1 for each word that it may take
  *   a window or a log               2 cells (`segment_tree.ts`, `running_totals.ts`)
  *   `all`                           the cells of its parts
+ *   what a combinator adds          text (`text_layout.ts`)
  *
  * Up to two cells are in the block itself, more are in a chain of nodes. Windows and logs have forms
  * of their own, in which a call writes only the parts that change.
+ *
+ * Limiters with one id and different limits read each other's states, so nothing that is read depends
+ * on a limit.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { mostEntries } from "../../../core/algorithms/timeline_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../../../core/options/checks.ts";
+import type { Timeline } from "../../../core/timeline/timeline.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
-import { type CellLayout, CELLS, hasRoot, type StateLayout } from "./block_layout.ts";
+import { type CellLayout, CELLS, hasRoot, kindOf, type StateLayout } from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
 import { nodesOfTotals, runningTotals } from "./running_totals.ts";
-import { nodesOfSums, segmentTree } from "./segment_tree.ts";
-import { textLayout } from "./text_layout.ts";
-import { MAX_ENTRIES, timelineCells, TORN } from "./stored_timeline.ts";
+import { MOST_UNITS, nodesOfSums, segmentTree } from "./segment_tree.ts";
+import { textLayout, UNITS_PER_NODE } from "./text_layout.ts";
+import {
+  bucketsFrom,
+  MAX_ENTRIES,
+  timelineCells,
+  type TimelineForm,
+  TORN,
+} from "./stored_timeline.ts";
 
 /** The most cells of a state: 8 KB. */
 const MAX_CELLS = 1_024;
-/**
- * The sums of a tree cover up to twice the window. They have 31 bits, less than the bit pattern of
- * a NaN.
- */
-const TREE_LIMIT = 2 ** 30 - 2 ** 20;
+/** Letters of text for a word, about. */
+const LETTERS = 17;
 
 /**
  * The most nodes that a state of the algorithm takes.
@@ -38,29 +47,39 @@ const TREE_LIMIT = 2 ** 30 - 2 ** 20;
  * @throws {RangeError} If it fits neither a block, nor a tree, nor a chain.
  */
 export function nodesOfState(algorithm: Algorithm): number {
-  const { receipts, wraps } = algorithm.internals ?? {};
-  if (receipts !== undefined) return nodesOfState(wraps!.inner);
+  const { wraps } = algorithm.internals ?? {};
+  if (wraps !== undefined) return nodesOfState(wraps.inner);
+  if (isVast(algorithm)) {
+    const words = 1 + mostWords(algorithm);
+    if (words <= MAX_CELLS) return Math.ceil(LETTERS * words / UNITS_PER_NODE);
+    throw refusal(`${algorithm.id} must take at most ${MAX_CELLS} words`, words);
+  }
   const { types, nodes } = sizeOfState(algorithm);
   const cells = types.length;
-  if (cells > MAX_CELLS) {
-    throw refusal(`${algorithm.id} must take at most ${MAX_CELLS} words`, cells);
-  }
-  const isInBlock = isPacked(algorithm) ? fitsBlock(algorithm) : kindOfBlock(types) !== undefined;
+  if (isUse(algorithm)) return 0;
+  const isInBlock = isPacked(algorithm)
+    ? fitsBlock(algorithm)
+    : kindOfBlock(types) !== undefined || areFewNumbers(algorithm);
   return nodes + (isInBlock ? 0 : Math.ceil(cells / CELLS_PER_NODE));
 }
 
 /** The layout of an algorithm's states in blocks. */
 export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
-  const { receipts, wraps } = algorithm.internals ?? {};
-  if (receipts !== undefined) {
-    return textLayout(nodes, algorithm, stateLayout(nodes, wraps!.inner));
-  }
+  const { wraps, parts } = algorithm.internals ?? {};
+  if (wraps !== undefined) return textLayout(nodes, algorithm, stateLayout(nodes, wraps.inner));
+  if (isVast(algorithm)) return textLayout(nodes, algorithm, undefined);
+  if (isUse(algorithm)) return useLayout(nodes, algorithm);
   const { ints, floats, blocks } = nodes.memory;
   const { initial, codec, codec: { maxWords } } = algorithm;
-  const cells = cellLayout(nodes, algorithm);
+  const cells = cellLayout(nodes, algorithm, false);
   const kind = kindOfBlock(cells.types);
   if (isPacked(algorithm)) return packedLayout(chainLayout(nodes, cells, initial));
-  if (kind === undefined) return chainLayout(nodes, cells, initial);
+  if (kind === undefined) {
+    const chain = chainLayout(nodes, cells, initial);
+    const numbers = parts && cellLayout(nodes, algorithm, true);
+    const isShort = numbers !== undefined && kindOfBlock(numbers.types) === 0;
+    return isShort ? shortLayout(numbers, chain) : chain;
+  }
   return {
     isNumber: isNumber(algorithm),
     initial,
@@ -73,6 +92,25 @@ export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
 
   function cellsAt(block: number): number {
     return (blocks + block * BLOCK + CELLS) >> 1;
+  }
+
+  /** Keeps the parts of an `all` in the block while each of them is a number. */
+  function shortLayout(numbers: CellLayout, chain: ChainLayout): StateLayout {
+    return {
+      isNumber: false,
+      initial,
+      load: (block) =>
+        hasRoot(nodes.memory, block)
+          ? chain.load(block)
+          : numbers.load(ints, floats, cellsAt(block)),
+      save(state, block, old) {
+        const isChain = old !== 0 && hasRoot(nodes.memory, old);
+        if (!isNumbers(state)) return chain.save(state, block, isChain ? old : 0);
+        numbers.save(state, ints, floats, cellsAt(block), -1);
+        if (isChain) chain.drop(old);
+        return 0;
+      },
+    };
   }
 
   /**
@@ -122,18 +160,89 @@ export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
   }
 }
 
-function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
+/** The states of windows: a number, or the two words of the codec. */
+function useLayout({ memory }: Nodes, { initial, codec, capacity, step }: Algorithm): StateLayout {
+  const { floats, blocks } = memory;
+  const cellsAt = (block: number) => (blocks + block * BLOCK + CELLS) >> 1;
+  return {
+    // Calls with this limit mostly leave such states as a full key has.
+    isNumber: typeof step(initial, 0, capacity)[1] === "number",
+    initial,
+    load: (block) =>
+      kindOf(memory, block) === 2 ? codec.read(floats, cellsAt(block), 2) : floats[cellsAt(block)],
+    save(state, block) {
+      if (typeof state !== "number") {
+        codec.write(state, floats, cellsAt(block));
+        return 2;
+      }
+      floats[cellsAt(block)] = state;
+      return 0;
+    },
+  };
+}
+
+/** @param short Whether windows take one cell each, for states that are numbers. */
+function cellLayout(nodes: Nodes, algorithm: Algorithm, short: boolean): CellLayout {
   const { slots: span, parts } = algorithm.internals ?? {};
   if (span !== undefined) {
-    const form = isTree(algorithm)
-      ? segmentTree(nodes, span)
-      : runningTotals(nodes, mostEntries(span, algorithm.capacity));
-    return timelineCells(form, span);
+    const forms = timelineForms(nodes, span, algorithm);
+    const entries = mostEntries(span, algorithm.capacity);
+    return timelineCells({ forms, entries, units: mostUnits(algorithm) }, span);
   }
   if (parts !== undefined) {
-    return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part)));
+    return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part, short)));
   }
+  if (isUse(algorithm)) return short ? numberCells : useCells(algorithm);
   return isNumber(algorithm) ? numberCells : codecCells(algorithm);
+}
+
+/** The forms that a window's timelines may have; first the one for the algorithm's limit. */
+function timelineForms(
+  nodes: Nodes,
+  span: number,
+  algorithm: Algorithm,
+): readonly [TimelineForm, ...TimelineForm[]] {
+  const totals: TimelineForm[] = [];
+  for (let entries = 1; (totals.at(-1)?.mostEntries ?? 0) < Math.min(span, MOST_TOTALS);) {
+    const form = runningTotals(nodes, entries);
+    totals.push(form);
+    entries = form.mostEntries + 1;
+  }
+  const sums = span <= MAX_ENTRIES ? [segmentTree(nodes, span)] : [];
+  const most = mostEntries(span, algorithm.capacity);
+  const own = isTree(algorithm) ? sums[0]! : totals.find((form) => most <= form.mostEntries)!;
+  return [own, ...totals, ...sums];
+}
+
+/** The most buckets that hold units under any limit. */
+const MOST_TOTALS = mostEntries(Infinity, MAX_ENTRIES);
+
+/** A state of a window, among the cells of others: its second word is `NaN` for a number. */
+function useCells({ codec }: Algorithm): CellLayout {
+  return {
+    types: [0, 0],
+    load(_ints, floats, at) {
+      const isOne = floats[at + 1] !== floats[at + 1];
+      return isOne ? floats[at] : codec.read(floats, at, 2);
+    },
+    save(state, _ints, floats, at) {
+      floats[at + 1] = NaN;
+      if (typeof state === "number") floats[at] = state;
+      else codec.write(state, floats, at);
+    },
+  };
+}
+
+/** Whether an `all` has at most two parts whose states are numbers, in the deepest debt too. */
+function areFewNumbers({ initial, charge, internals }: Algorithm): boolean {
+  if (internals?.parts === undefined) return false;
+  const [, owing] = charge(initial, 0, Number.MAX_SAFE_INTEGER);
+  return isNumbers(owing) && (owing as readonly unknown[]).flat(Infinity).length <= 2;
+}
+
+/** Whether all parts of a state of `all` are numbers. */
+function isNumbers(state: unknown): boolean {
+  return Array.isArray(state) ? state.every(isNumbers) : typeof state === "number";
 }
 
 /** A state that is one number. */
@@ -205,7 +314,8 @@ function sizeOfState(
     throw refusal(rule, entries);
   }
   if (parts === undefined) {
-    return { types: new Array(isNumber(algorithm) ? 1 : 1 + maxWords).fill(0), nodes: 0 };
+    const cells = isNumber(algorithm) ? 1 : isUse(algorithm) ? 2 : 1 + maxWords;
+    return { types: new Array(cells).fill(0), nodes: 0 };
   }
   const sizes = parts.map(sizeOfState);
   return {
@@ -232,10 +342,34 @@ function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
   return words.subarray(1).every((word) => word >>> 0 === word);
 }
 
+/** Whether the states of a combination have so many words that all of them are kept as text. */
+function isVast(algorithm: Algorithm): boolean {
+  return cellsOf(algorithm) > MAX_CELLS;
+}
+
+function cellsOf({ internals, codec }: Algorithm): number {
+  const { slots, parts } = internals ?? {};
+  if (slots !== undefined) return 2;
+  return parts === undefined
+    ? 1 + codec.maxWords
+    : parts.reduce((cells, part) => cells + cellsOf(part), 0);
+}
+
+/** The most words of states that calls with the algorithm's own limits make. */
+function mostWords({ internals, codec, capacity }: Algorithm): number {
+  const { wraps, slots, parts } = internals ?? {};
+  if (wraps !== undefined) return 2 + mostWords(wraps.inner);
+  if (slots !== undefined) return 2 * mostEntries(slots, capacity);
+  return parts === undefined
+    ? codec.maxWords
+    : parts.reduce((words, part) => words + mostWords(part), 0);
+}
+
 /** Whether states are words, which stay in the block as long as they fit. */
 function isPacked(algorithm: Algorithm): boolean {
   const { internals: { parts, slots: span } = {}, codec: { maxWords } } = algorithm;
-  return parts === undefined && span === undefined && !isNumber(algorithm) && maxWords <= 3;
+  return parts === undefined && span === undefined && maxWords <= 3 &&
+    !isNumber(algorithm) && !isUse(algorithm);
 }
 
 function isNumber({ initial, codec, internals: { parts, slots: span } = {} }: Algorithm): boolean {
@@ -243,10 +377,24 @@ function isNumber({ initial, codec, internals: { parts, slots: span } = {} }: Al
     span === undefined;
 }
 
+/** Whether states are numbers, or two words where one number has no room. */
+function isUse({ initial, codec, internals }: Algorithm): boolean {
+  return typeof initial === "number" && codec.maxWords === 2 && internals?.halves !== undefined &&
+    internals.parts === undefined && internals.slots === undefined;
+}
+
+/** The units in the timeline of a full key. Where a cost is scaled, they are not the capacity. */
+function mostUnits({ initial, capacity, step }: Algorithm): number {
+  const [, full] = step(initial, 0, capacity);
+  const [, units = 0] = bucketsFrom(full as Timeline, 0);
+  return units;
+}
+
 /** Whether a window takes no more nodes as a tree than as running totals. */
-function isTree({ internals: { slots: span = 0 } = {}, capacity }: Algorithm): boolean {
+function isTree(algorithm: Algorithm): boolean {
+  const { internals: { slots: span = 0 } = {}, capacity } = algorithm;
   const most = mostEntries(span, capacity);
-  return span <= MAX_ENTRIES && capacity < TREE_LIMIT &&
+  return span <= MAX_ENTRIES && mostUnits(algorithm) < MOST_UNITS &&
     nodesOfSums(span, most) <= nodesOfTotals(most);
 }
 

@@ -1,6 +1,8 @@
 /*
  * Timelines in the arena, in two cells. The first is the newest bucket. The second is the root of a
- * tree, its shape in three bits, and the bits that the form keeps beside it. A loaded timeline reads
+ * tree, its shape in three bits, and the bits that the form keeps beside it. The shape says the form,
+ * so limiters that choose other forms, because their limits differ, read it as well. They go on with
+ * it as long as it has room for their limit. A loaded timeline reads
  * its nodes when it is asked. A reducer only describes an edit, which is written when the call is
  * committed. Every question to the description goes to the loaded timeline:
  *
@@ -32,9 +34,12 @@ export interface TimelineRoot {
   readonly rest: number;
 }
 
-/** The form in which the timelines of one algorithm are kept. */
+/** A form in which timelines are kept. */
 export interface TimelineForm {
   readonly tree: RingTree;
+  /** The most buckets that hold units, and the most units, for which it has room. */
+  readonly mostEntries: number;
+  readonly mostUnits: number;
   readonly Loaded: new (
     tree: RingTree,
     root: number,
@@ -133,21 +138,39 @@ export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
   return held.reverse();
 }
 
-/** The timelines of windows of that many buckets, as two cells. */
-export function timelineCells(form: TimelineForm, buckets: number): CellLayout {
-  const { tree, Loaded } = form;
-  const { shape, nodes } = tree;
+/** The forms that a timeline may have. */
+export interface TimelineForms {
+  /** The form for calls with one limit first. */
+  readonly forms: readonly [TimelineForm, ...TimelineForm[]];
+  /** How many buckets hold units at most, and how many units, by calls with that limit. */
+  readonly entries: number;
+  readonly units: number;
+}
 
-  /** The root for the cells of the version that is being made. */
-  function rootOf(timeline: Timeline, oldRoot: number): TimelineRoot | undefined {
-    if (timeline instanceof Loaded) return timeline;
-    if (timeline instanceof Edited && timeline.base.newest >= timeline.floor) {
-      const edited = form.edit(timeline);
-      if (edited !== undefined) return edited;
-    }
+/** The timelines of windows of that many buckets, as two cells. */
+export function timelineCells(
+  { forms, entries, units }: TimelineForms,
+  buckets: number,
+): CellLayout {
+  const [own] = forms;
+  const { nodes } = own.tree;
+  const byShape = new Array<TimelineForm | undefined>(SHAPE + 1).fill(undefined);
+  for (const form of forms) byShape[form.tree.shape & SHAPE] = form;
+
+  /** The form for these buckets, and for what calls with the limit add. */
+  function formFor(held: readonly number[]): TimelineForm {
+    let [mostEntries, mostUnits] = [Math.max(entries, held.length / 2), 0];
+    for (let index = 1; index < held.length; index += 2) mostUnits += held[index]!;
+    mostUnits = Math.max(units, mostUnits);
+    return forms.find((form) => hasRoom(form, mostEntries, mostUnits)) ?? own;
+  }
+
+  /** Builds the timeline anew. The old root is in the cell at `old`, or nowhere (-1). */
+  function rebuilt(timeline: Timeline, ints: Int32Array, old: number) {
     const held = bucketsFrom(timeline, timeline.newest - buckets + 1);
-    if (oldRoot !== 0) nodes.drop(oldRoot, shape);
-    return held.length === 0 ? undefined : form.build(held);
+    if (old !== -1 && ints[old] !== 0) nodes.drop(ints[old]!, (ints[old + 1]! & SHAPE) | ROOT);
+    const form = formFor(held);
+    return { form, made: held.length === 0 ? undefined : form.build(held) };
   }
 
   return {
@@ -155,15 +178,40 @@ export function timelineCells(form: TimelineForm, buckets: number): CellLayout {
     load(ints, floats, at) {
       const root = ints[2 * at + 2]!;
       if (root === 0) return EMPTY_TIMELINE;
-      return new Loaded(tree, root, ints[2 * at + 3]! >>> 3, floats[at]!);
+      const rest = ints[2 * at + 3]!;
+      const form = byShape[rest & SHAPE];
+      if (form === undefined) throw TORN;
+      return new form.Loaded(form.tree, root, rest >>> 3, floats[at]!);
     },
     save(state, ints, floats, at, old) {
       const timeline = state as Timeline;
-      const made = rootOf(timeline, old === -1 ? 0 : ints[2 * old + 2]!);
+      let form = formOf(timeline);
+      let made: TimelineRoot | undefined;
+      if (timeline instanceof Edited) {
+        const isLive = timeline.base.newest >= timeline.floor;
+        if (isLive && hasRoom(form!, entries, units)) made = form!.edit(timeline);
+      } else if (form !== undefined) made = timeline as StoredTimeline;
+      if (made === undefined) {
+        ({ form, made } = rebuilt(timeline, ints, old === -1 ? -1 : 2 * old + 2));
+      }
       if (made === undefined) return void ints.fill(0, 2 * at, 2 * at + 4);
       floats[at] = timeline.newest;
       ints[2 * at + 2] = made.root;
-      ints[2 * at + 3] = (made.rest << 3) | (shape & ~ROOT);
+      ints[2 * at + 3] = (made.rest << 3) | (form!.tree.shape & SHAPE);
     },
   };
+
+  /** The form of a timeline in the arena; `undefined` if it is elsewhere. */
+  function formOf(timeline: Timeline): TimelineForm | undefined {
+    const stored = timeline instanceof Edited ? timeline.base : timeline;
+    const { tree } = stored as { readonly tree?: RingTree };
+    return tree && byShape[tree.shape & SHAPE];
+  }
 }
+
+function hasRoom(form: TimelineForm, entries: number, units: number): boolean {
+  return entries <= form.mostEntries && units <= form.mostUnits;
+}
+
+/** The bits of a root's shape that its cell keeps. */
+const SHAPE = 7;

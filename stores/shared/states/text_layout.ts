@@ -1,6 +1,7 @@
 /*
- * States to which a combinator has added something of any length, such as open receipts. They are kept
- * as text, in a chain of nodes. States without the addition lie as those of the algorithm inside.
+ * States to which a combinator has added something, such as a block or open receipts. They are kept as
+ * text, in a chain of nodes. States without the addition lie as those of the algorithm inside. An `all`
+ * of parts whose words have no bound is always text.
  *
  * The first cell of the block is the length of the text, and the second names the chain. The first
  * word of a node is the next node, and the second says that no cell names another node. Each further
@@ -11,18 +12,26 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { CHAIN } from "../allocator/node_shape.ts";
 import type { Nodes } from "../allocator/nodes.ts";
 import { BLOCK, NODE } from "../layout.ts";
-import { CELLS, isText, ROOT_CELL, type StateLayout, visitNodes } from "./block_layout.ts";
+import { CELLS, kindOf, ROOT_CELL, type StateLayout, visitNodes } from "./block_layout.ts";
 import { TORN } from "./stored_timeline.ts";
 
 /** Units of UTF-16 in a node. */
-const UNITS_PER_NODE = 2 * (NODE - 2);
+export const UNITS_PER_NODE: number = 2 * (NODE - 2);
 
-/** The layout of an algorithm's states; `plain` is that of the algorithm inside. */
-export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayout): StateLayout {
+/**
+ * The layout of an algorithm's states.
+ *
+ * @param plain The layout of states without the addition; `undefined` if all states are text.
+ */
+export function textLayout(
+  nodes: Nodes,
+  algorithm: Algorithm,
+  plain: StateLayout | undefined,
+): StateLayout {
   const { memory } = nodes;
   const { ints, blocks, lastNode } = memory;
-  const { codec, internals } = algorithm;
-  const { innerOf } = internals!.wraps!;
+  const { codec, initial, internals } = algorithm;
+  const isPlain = (state: unknown) => internals!.wraps!.innerOf(state) === state;
   // A text may fill all nodes. A greater length was read while another thread overwrote the block.
   const longest = UNITS_PER_NODE * lastNode;
   const firstAt = (block: number) => blocks + block * BLOCK + ROOT_CELL;
@@ -73,16 +82,21 @@ export function textLayout(nodes: Nodes, algorithm: Algorithm, plain: StateLayou
   }
 
   return {
-    isNumber: plain.isNumber,
-    initial: plain.initial,
-    load: (block) => isText(memory, block) ? codec.decode(read(block)) : plain.load(block),
+    isNumber: plain !== undefined && plain.isNumber,
+    initial: plain === undefined ? initial : plain.initial,
+    load: (block) =>
+      plain === undefined || kindOf(memory, block) === 3
+        ? codec.decode(read(block))
+        : plain.load(block),
     save(state, block, old) {
-      const wasText = old !== 0 && isText(memory, old);
-      if (wasText) nodes.drop(ints[firstAt(old)]!, CHAIN);
-      if (innerOf(state) === state) return plain.save(state, block, wasText ? 0 : old);
+      const wasText = old !== 0 && kindOf(memory, old) === 3;
+      if (plain !== undefined && isPlain(state)) {
+        if (wasText) nodes.drop(ints[firstAt(old)]!, CHAIN);
+        return plain.save(state, block, wasText ? 0 : old);
+      }
       // Make the text before nodes are released, because the state may still read from them.
       write(block, codec.encode(state));
-      if (old !== 0 && !wasText) visitNodes(memory, old, nodes.drop);
+      if (old !== 0) visitNodes(memory, old, nodes.drop);
       return 3;
     },
   };

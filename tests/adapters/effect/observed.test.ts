@@ -92,7 +92,7 @@ describe("spans", () => {
     ]);
   });
 
-  const named = { "tidegate.prefix": "api", "tidegate.algorithm": "gcra/2/10000/2" };
+  const named = { "tidegate.prefix": "api", "tidegate.algorithm": "gcra/2/10000" };
 
   test("are made of waits", async () => {
     const [request, wait] = await spansOf(Effect.gen(function* () {

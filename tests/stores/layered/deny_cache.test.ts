@@ -106,7 +106,7 @@ describe("denyCache", () => {
   test("keeps limiters apart, and holds no more refusals of all than it may", () => {
     const inner = probe(atOnce);
     const store = denyCache(inner.store, { maxKeys: 3 });
-    const other = gcra({ limit: 1, period: "1h", burst: 2 });
+    const other = gcra({ limit: 2, period: "2h", burst: 2 });
     const limiters = [["a", hourly], ["b", hourly], ["a", other], ["a", hourly]] as const;
     const [a, b, c, again] = limiters.map(([prefix, algorithm]) =>
       limiter(algorithm, { store, prefix, clock: () => 0 })

@@ -404,7 +404,7 @@ describe("lease", () => {
       name: "RangeError",
       message:
         "Cannot create limiter on lease as its algorithm must start calls at once, without " +
-        'a delay: current value is "leakyQueue/1/1000/9"',
+        'a delay: current value is "leakyQueue/1/1000"',
     });
   });
 

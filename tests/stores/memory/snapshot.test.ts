@@ -22,6 +22,7 @@ import {
   restore,
   settle,
   slidingLog,
+  unblock,
 } from "../../../mod.ts";
 import { denyCache } from "../../../stores/layered/layered.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
@@ -116,12 +117,12 @@ describe("a snapshot of a memoryStore", () => {
     const blocked = made(blockable(daily));
     for (const units of [100, 40]) {
       blocked.api.reset("ada");
-      block(blocked.api, "ada", "2d");
+      block(blocked.api as never, "ada", "2d");
       const old = [...dump(blocked.store)];
-      unblock(blocked.api, "ada");
+      unblock(blocked.api as never, "ada");
       blocked.api.consume("ada", units);
       restore(blocked.store, old, { now });
-      unblock(blocked.api, "ada");
+      unblock(blocked.api as never, "ada");
       assert.equal(blocked.api.peek("ada", 0).remaining, 100 - units);
     }
 

@@ -23,7 +23,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
       const client = await clientOf();
       const store = storeOf({ commit });
       const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: commit });
-      const stored = (key: string) => `${commit}:{${key}}:gcra/1/86400000/10`;
+      const stored = (key: string) => `${commit}:{${key}}:gcra/1/86400000`;
       await client.lPush(stored("list"), ["a", "b"]);
       await client.set(stored("bytes"), Buffer.from([0xff, 0xfe, 0x00, 0xff]));
       await client.hSet(stored("hash"), "a", "b");

@@ -4,6 +4,7 @@ import {
   type Algorithm,
   gcra,
   type Limiter,
+  lockout,
   slidingLog,
   slidingWindow,
   StoreFullError,
@@ -174,8 +175,8 @@ describe("a full store", () => {
 describe("a reducer that throws", () => {
   test("leaves nothing behind, alone and among several", () => {
     const store = sharedStore({ capacity: 100, maxBytes: 2 ** 16, threads: 2 });
-    const algorithms: readonly Algorithm[] = [five, slidingLog({ limit: 5, period: 1_000 })];
-    for (const base of algorithms) {
+    const locking = lockout({ limit: 5, period: "1s", lock: ["1s", "2s"], forget: "1s" });
+    for (const base of [five, locking]) {
       let throws = false;
       const step: Algorithm["step"] = (state, now, cost) => {
         if (throws) throw new Error("none of the store's business");

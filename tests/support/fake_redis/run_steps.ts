@@ -27,7 +27,7 @@ export type Write = (key: number, text: string | undefined, lifetime: string) =>
  * @param times How often the cost is taken from each key, as `encodeCounts` encodes it.
  */
 export function takeTicks(
-  [_name, perMillisecond, _1, interval, capacity]: Formula,
+  [_name, perMillisecond, _1, interval, capacity, ahead]: Formula,
   cost: number,
   times: string,
   texts: readonly Held[],
@@ -39,6 +39,7 @@ export function takeTicks(
     perMillisecond as number,
     interval as number,
     capacity as number,
+    ahead as number,
   );
   takeCost(transition, cost, times, texts, now, write);
 }

@@ -10,9 +10,10 @@ import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
 import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
 import { wholeTake } from "../../../core/arithmetic/whole_arrival_time.ts";
-import { wideUse } from "../../../core/arithmetic/window_use.ts";
 import { MOST_AHEAD } from "../../../core/bounded_state.ts";
 import type { Codec } from "../../../core/codec.ts";
+
+type Five = readonly [number, number, number, number, number];
 
 /** The part of an algorithm that replaces a state. It makes no decisions. */
 export interface Transition<State = unknown> {
@@ -24,6 +25,7 @@ export interface Transition<State = unknown> {
   readonly decode: Codec<State>["decode"];
   /** The states of `core/bounded_state.ts`. */
   readonly furthest?: (now: number) => State;
+  readonly full?: (now: number) => State;
   readonly parts?: readonly Transition[];
 }
 
@@ -41,9 +43,9 @@ export function isAhead(transition: Transition, state: unknown, now: number, by:
 
 /** A state that is too far ahead at its bound. */
 export function bounded(transition: Transition, state: unknown, now: number): unknown {
-  const { parts, furthest } = transition;
+  const { parts, full } = transition;
   if (!isAhead(transition, state, now, MOST_AHEAD)) return state;
-  if (parts === undefined) return furthest!(now);
+  if (parts === undefined) return full!(now);
   return parts.map((part, index) => bounded(part, (state as unknown[])[index], now));
 }
 
@@ -53,18 +55,22 @@ export function bounded(transition: Transition, state: unknown, now: number): un
  * @param charges Whether a cost is charged where it would be taken.
  */
 export function transitionBy(formula: Formula, charges: boolean): Transition {
-  const [name, a, b, c, d] = formula as readonly [string, number, number, number, number];
+  const [name, a, b, c, d, e] = formula as readonly [string, ...Five];
   if (name === "ticks" || name === "steps") {
-    return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d), charges);
+    return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d), charges, e);
   }
-  if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c), charges);
+  if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c), charges, d);
   if (name === "counter") return transitionOf(counterArithmetic(a, b), charges);
-  if (name === "window") return windowTransition(a, b, c, d, charges);
+  if (name === "window") return windowTransition(a, b, c, charges);
   if (name === "charge") return transitionBy(formula[1] as Formula, true);
   return allTransition(formula as readonly Formula[], charges);
 }
 
-function transitionOf<State>(arithmetic: Arithmetic<State>, charges: boolean): Transition {
+function transitionOf<State>(
+  arithmetic: Arithmetic<State>,
+  charges: boolean,
+  ahead: number = arithmetic.capacity || 1,
+): Transition {
   const { capacity, mostUse = capacity, initial, accounting, codec } = arithmetic;
   const own = takeBy(accounting);
   const charge = chargeBy(mostUse - capacity, accounting);
@@ -75,7 +81,8 @@ function transitionOf<State>(arithmetic: Arithmetic<State>, charges: boolean): T
     reset: accounting.reset,
     encode: codec.encode,
     decode: codec.decode,
-    furthest: (now) => accounting.add(initial, now, capacity),
+    furthest: (now) => accounting.add(initial, now, ahead),
+    full: (now) => accounting.add(initial, now, Math.min(capacity, ahead) || 1),
   };
   return transition as unknown as Transition;
 }
@@ -85,21 +92,18 @@ export function wholeTransition(
   perMillisecond: number,
   interval: number,
   capacity: number,
+  ahead: number,
 ): Transition {
   const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, capacity);
   const take = wholeTake(perMillisecond, interval, capacity, arithmetic.mostUse);
-  return { ...transitionOf(arithmetic, false), take: take as Transition["take"] };
+  return { ...transitionOf(arithmetic, false, ahead), take: take as Transition["take"] };
 }
 
-/**
- * Windows in a row, or opened by a call if the shift is below 0. Their use is two numbers here, of
- * which both forms make the same text.
- */
+/** Windows in a row, or opened by a call if the shift is below 0. */
 function windowTransition(
   limit: number,
   period: number,
   shift: number,
-  most: number,
   charges: boolean,
 ): Transition {
   const row = inRow(period, shift);
@@ -111,8 +115,7 @@ function windowTransition(
     end: (place: number) => isOpened ? own.end(place) : row.end(place),
     last: isOpened ? own.last : row.last,
   };
-  const use = wideUse(limit, windows.last, most);
-  return transitionOf(windowArithmetic(limit, windows, use), charges);
+  return transitionOf(windowArithmetic(limit, windows), charges);
 }
 
 function allTransition(formula: readonly Formula[], charges: boolean): Transition {

@@ -24,7 +24,7 @@ export interface OnFake {
 
 /** The stored key of a key of that limiter. */
 export function storedKeyOf(key: string): string {
-  return `api:{${key}}:gcra/1/86400000/10`;
+  return `api:{${key}}:gcra/1/86400000`;
 }
 
 /**

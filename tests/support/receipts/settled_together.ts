@@ -6,16 +6,9 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { type AsyncLimiter, reserve } from "../../../mod.ts";
+import { openStore, type Place } from "../open_store.ts";
 import { isLong } from "../seed.ts";
-import {
-  type Claimed,
-  LIMIT,
-  openStore,
-  type Place,
-  type Round,
-  type RoundReport,
-  settledLimiters,
-} from "./settler.ts";
+import { type Claimed, LIMIT, type Round, type RoundReport, settledLimiters } from "./settler.ts";
 
 const SETTLER = new URL("./settler.ts", import.meta.url);
 /** The settlers of a place. */

@@ -6,7 +6,6 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
-import pg from "pg";
 
 import {
   type Algorithm,
@@ -23,20 +22,7 @@ import {
   slidingLog,
   type Store,
 } from "../../../mod.ts";
-import { postgresStore } from "../../../stores/postgres/postgres_store.ts";
-import { redisStore } from "../../../stores/redis/redis_store.ts";
-import { type Place as PermitPlace, storeAt } from "../permits/jobs.ts";
-import { newClient } from "../redis/new_client.ts";
-
-/** Where receipts are. */
-export type Place =
-  | Extract<PermitPlace, { readonly kind: "sqlite" | "shared" }>
-  | {
-    readonly kind: "redis";
-    readonly url: string;
-    readonly commit: "script" | "cas" | "watch";
-  }
-  | { readonly kind: "postgres"; readonly url: string };
+import { openStore, type Place } from "../open_store.ts";
 
 /** A receipt, and the units that its call used. */
 export type Claimed = readonly [receipt: Receipt, used: number];
@@ -67,20 +53,6 @@ export function settledLimiters(store: Store): readonly AsyncLimiter[] {
   return ALGORITHMS.map((algorithm, index) =>
     limiter(reservable(algorithm), { store: store as never, prefix: `settled${index}` })
   ) as readonly unknown[] as readonly AsyncLimiter[];
-}
-
-/** A store at a place, with limits that a slow machine does not reach, and a way to close it. */
-export function openStore(place: Place): { store: Store; close(): Promise<unknown> } {
-  const patience = { deadline: 30_000, timeout: 60_000 };
-  if (place.kind === "postgres") {
-    const pool = new pg.Pool({ connectionString: place.url, max: 4 });
-    const store = postgresStore(pool, patience);
-    return { store, close: async () => void (await store.close(), await pool.end()) };
-  }
-  const store = place.kind === "redis"
-    ? redisStore(newClient(place.url), { ...patience, commit: place.commit })
-    : storeAt(place);
-  return { store, close: async () => await store.close() };
 }
 
 /** Settles all receipts of a round at once, and each twice. */

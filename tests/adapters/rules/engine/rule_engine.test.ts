@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
 
+import type { Period } from "../../../../core/options/period.ts";
 import type { Verdict } from "../../../../core/rules/rules.ts";
 import type { AsyncStore, SyncStore } from "../../../../core/store.ts";
 import { gcra } from "../../../../core/algorithms/gcra.ts";
@@ -242,10 +243,8 @@ for (const [name, storeOf] of Object.entries(STORES)) {
 function changedLimits(storeOf: () => SyncStore): void {
   const open = (file: RuleFile) => engineOf(file, { store: storeOf() });
 
-  const per = (limit: number, changes?: RuleFile["changes"]) =>
-    shop([{ key: "user", limits: [{ algorithm: "slidingLog", limit, period: "1m" }] }], {
-      changes,
-    });
+  const per = (limit: number, changes?: RuleFile["changes"], period: Period = "1m") =>
+    shop([{ key: "user", limits: [{ algorithm: "slidingLog", limit, period }] }], { changes });
   const left = (peek: (request: RuleRequest) => Verdict) =>
     peek({ ...asking(USER), cost: 0 }).decision?.remaining;
 
@@ -264,14 +263,14 @@ function changedLimits(storeOf: () => SyncStore): void {
       { change: per(20), left: 15 },
     ],
     [
-      "keeps its share where the domain says so",
+      "keeps its share under another period where the domain says so",
       { use: 5, left: 5 },
-      { change: per(100, "proportional"), left: 50 },
+      { change: per(100, "proportional", "2m"), left: 50 },
     ],
     [
-      "keeps nothing where the domain says so",
+      "keeps nothing under another period where the domain says so",
       { use: 5, left: 5 },
-      { change: per(100, "reset"), left: 100 },
+      { change: per(100, "reset", "2m"), left: 100 },
     ],
     [
       "and changed back again counts on",
@@ -304,7 +303,7 @@ function changedLimits(storeOf: () => SyncStore): void {
   test("keeps the use from before the last two changes", () => {
     const { consume, peek, change } = open(per(10));
     consume({ ...asking(USER), cost: 4 });
-    for (const limit of [11, 12, 13]) change(per(limit));
+    for (const period of ["2m", "3m", "4m"] as const) change(per(13, "keep", period));
     assert.equal(left(peek), 9);
   });
 
@@ -514,7 +513,7 @@ describe("limits of a key's own", () => {
     [
       "are the same twice",
       () => Promise.resolve([five, five]),
-      /gcra\/5\/60000\/5 is listed twice$/,
+      /gcra\/5\/60000 is listed twice$/,
     ],
     ["cannot be had", () => Promise.reject(new Error("source is down")), /^source is down$/],
     ["have a source that throws", () => {

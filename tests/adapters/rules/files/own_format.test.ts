@@ -90,7 +90,7 @@ routes:
     "path=/v1/*,user limited",
     "address=192.0.2.7 blocked",
   ]);
-  assert.equal(rules?.rules[0]?.limits[1]?.id, "slidingWindow/1000/3600000/60000");
+  assert.equal(rules?.rules[0]?.limits[1]?.id, "slidingWindow/3600000/60000");
 });
 
 test("JSON needs no package: it is read alike without a parser of YAML", () => {

@@ -242,7 +242,7 @@ async function settlesAll(
 /** The units that the server knows of: a day each. */
 function usedBy({ keyspace }: ServerState): number {
   const days = keyspace.keys().map((key) =>
-    Math.round((Number(keyspace.get(key)!.slice(3)) - Date.now()) / 86_400_000)
+    Math.round((parseInt(keyspace.get(key)!.slice(3)) - Date.now()) / 86_400_000)
   );
   return days.reduce((sum, units) => sum + units, 0);
 }

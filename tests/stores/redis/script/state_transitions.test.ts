@@ -7,6 +7,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import type { Algorithm, Formula } from "../../../../core/algorithm.ts";
+import { gcra } from "../../../../core/algorithms/gcra.ts";
 import {
   algorithms,
   follow,
@@ -183,6 +184,41 @@ withRedis("state transitions inside Redis", (_redis, { clientOf }) => {
         },
       ),
       fcOptions({ numRuns: 100 }),
+    );
+  });
+
+  test("take costs the short way as in steps, by the server's time, whatever the burst", async () => {
+    const client = await clientOf();
+    let run = 0;
+    const takes = fc.array(
+      fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 99 }),
+        fc.boolean(),
+        takes,
+        async (limit, burst, isOwing, takes) => {
+          const { internals, capacity } = gcra({ limit, period: "3650d", burst });
+          const formula = internals!.formula!;
+          const keys = [`short ${run}`, `steps ${run++}`] as const;
+          // So far ahead that it does not matter when the server runs the scripts.
+          const start = `t1 ${Date.now() + 86_400_000}${isOwing ? " +" : ""}`;
+          await client.mSet(keys.flatMap((key) => [key, start]));
+          for (const [cost, times] of takes) {
+            if (cost > capacity) continue;
+            const short = programOf(formula, -1, cost, [times]);
+            const steps = ["-1", JSON.stringify([[formula], TAKE, 0, 0, cost, times])];
+            for (const [index, given] of [short, steps].entries()) {
+              await client.eval(STATE_TRANSITIONS, { keys: [keys[index]!], arguments: given });
+            }
+            const [one, other] = await client.mGet([...keys]);
+            assert.equal(one, other);
+          }
+        },
+      ),
+      fcOptions({ numRuns: 50 }),
     );
   });
 

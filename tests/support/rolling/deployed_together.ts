@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+
+import { openStore, type Place } from "../open_store.ts";
+import { isLong } from "../seed.ts";
+import { type Admitted, deployed, deployedLimiters, type Deployment } from "./deployed.ts";
+
+const DEPLOYED = new URL("./deployed.ts", import.meta.url);
+/** The limits of the processes: two are old, and one is new. */
+const LIMITS = [20, 40, 20] as const;
+const LARGEST = Math.max(...LIMITS);
+const KEYS = isLong() ? 20 : 2;
+
+async function inProcess(deployment: Deployment): Promise<Admitted> {
+  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
+  const args = [...before, fileURLToPath(DEPLOYED), JSON.stringify(deployment)];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  return JSON.parse(await text(child.stdout)) as Admitted;
+}
+
+async function inThread(deployment: Deployment): Promise<Admitted> {
+  const worker = new Worker(DEPLOYED, { workerData: deployment });
+  try {
+    return await new Promise<Admitted>((resolve, reject) => {
+      worker.once("error", reject);
+      worker.once("message", resolve);
+    });
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** Lets three processes with two limits use up the same keys at once. */
+export async function deployedTogether(place: Place): Promise<void> {
+  const keys = Array.from({ length: KEYS }, (_, index) => `key ${index}`);
+  const start = place.kind === "shared" ? inThread : inProcess;
+  const reports = await Promise.all(LIMITS.map((limit) => start({ place, limit, keys })));
+  expectShared(reports);
+  const { store, close } = openStore(place);
+  try {
+    for (const api of deployedLimiters(store, LARGEST)) {
+      for (const key of keys) assert.equal((await api.peek(key, 0)).remaining, 0);
+    }
+  } finally {
+    await close();
+  }
+}
+
+/** Together they admit the largest limit, and those with the smaller one no more than that. */
+export function expectShared(reports: readonly Admitted[]): void {
+  for (const [at, { id }] of deployed(LARGEST).entries()) {
+    for (const key of reports[0]![at]!.keys()) {
+      const each = reports.map((report) => report[at]![key]!);
+      const sum = each.reduce((one, other) => one + other);
+      const seen = `${id}: ${each} of ${LIMITS}`;
+      // A lockout is locked by the first limit that its tries reach.
+      assert.ok(id.startsWith("lockout") ? sum >= LIMITS[0] : sum === LARGEST, seen);
+      assert.ok(sum <= LARGEST && each[0]! + each[2]! <= LIMITS[0], seen);
+    }
+  }
+}
