@@ -8,7 +8,7 @@ import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 
 /** Options that switch off everything but code: a run of its own emits the types. */
-const CODE_ONLY = ["declaration", "declarationMap", "isolatedDeclarations"]
+const CODE_ONLY = ["declaration", "isolatedDeclarations"]
   .flatMap((option) => [`--${option}`, "false"]);
 
 /**
@@ -38,7 +38,7 @@ export async function build(options = [], home = root) {
 
 /**
  * Lets a declaration file bring a library of the compiler with it, which a consumer's settings may
- * lack. The source cannot: JSR takes no such line. The file's map counts one line more.
+ * lack. The source cannot: JSR takes no such line.
  *
  * @param {string} file
  * @param {string} library
@@ -46,11 +46,9 @@ export async function build(options = [], home = root) {
 function nameLibrary(file, library) {
   const path = join(root, "dist", file);
   writeFileSync(path, `/// <reference lib="${library}" />\n${readFileSync(path, "utf8")}`);
-  const map = JSON.parse(readFileSync(`${path}.map`, "utf8"));
-  writeFileSync(`${path}.map`, JSON.stringify({ ...map, mappings: `;${map.mappings}` }));
 }
 
-/** Drops the declaration files that no entry point leads to, half of them, and their maps. */
+/** Drops the declaration files that no entry point leads to, half of them. */
 function dropInnerTypes() {
   /** @type {{ exports: Record<string, { types?: string }> }} */
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -65,8 +63,7 @@ function dropInnerTypes() {
   }
   const dist = join(root, "dist");
   for (const name of readdirSync(dist, { encoding: "utf8", recursive: true })) {
-    const [types = ""] = /^.*\.d\.ts(?=(\.map)?$)/.exec(name) ?? [];
-    if (types !== "" && !found.has(join(dist, types))) rmSync(join(dist, name));
+    if (name.endsWith(".d.ts") && !found.has(join(dist, name))) rmSync(join(dist, name));
   }
 }
 

@@ -59,13 +59,6 @@ const MANAGERS = [
   {
     name: "bun",
     command: ["bun"],
-    add: ["add"],
-    needs: "nothing to run the sources, without types and the command",
-    runners: [ON_BUN],
-  },
-  {
-    name: "bun",
-    command: ["bun"],
     add: ["add", "--trust"],
     needs: "`--trust`",
     runners: [ON_BUN, ON_NODE],
@@ -73,8 +66,8 @@ const MANAGERS = [
 ];
 
 /**
- * Installs by Bun without the registry: first as a package that the project does not trust, whose
- * sources Bun runs, and then with what `prepare` builds, which Node runs.
+ * Installs by Bun without the registry, and trusts the package, so that `prepare` builds it for Bun and
+ * for Node.
  *
  * @returns {Promise<import("./child.mjs").Ended>}
  */
@@ -85,9 +78,9 @@ export function checkGitInstall() {
     const env = { BUN_INSTALL_CACHE_DIR: join(top, "cache") };
     await must(project, ["bun", "add", address], env);
     for (const name of PEERS) link(name, project);
-    await must(project, ON_BUN);
     link("typescript", join(project, "node_modules/tidegate"));
     await must(project, ["bun", "pm", "trust", "tidegate"], env);
+    await must(project, ON_BUN);
     return await must(project, [systemNode().command, "--test", TEST]);
   });
 }

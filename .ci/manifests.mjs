@@ -92,14 +92,10 @@ function nameOf(name, path) {
   return path === "." ? name : `${name}/${path.slice(2)}`;
 }
 
-/**
- * Where a module stands in the npm package. Bun runs its source: Bun builds no package that it gets
- * from a git address unless the project trusts that package.
- * @param {string} file
- */
+/** Where a module stands in the npm package. @param {string} file */
 function built(file) {
   const stem = file.replace(/^\.\//, "./dist/").replace(/\.ts$/, "");
-  return { types: `${stem}.d.ts`, bun: file, default: `${stem}.js` };
+  return { types: `${stem}.d.ts`, default: `${stem}.js` };
 }
 
 /** @param {string} name */

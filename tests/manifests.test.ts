@@ -18,7 +18,6 @@ describe("the manifests", () => {
     assert.notDeepEqual(other, npm);
     assert.deepEqual(other.exports["./more"], {
       types: "./dist/adapters/more.d.ts",
-      bun: "./adapters/more.ts",
       default: "./dist/adapters/more.js",
     });
   });

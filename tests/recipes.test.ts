@@ -18,6 +18,8 @@ const PAGE = "docs/recipes.md";
 const page = readText(PAGE);
 const entries: Readonly<Record<string, string>> = entryPoints(readManifests().deno);
 const recipes = snippetsOf(PAGE, page);
+const README = "README.md";
+const readme = snippetsOf(README, readText(README));
 
 /** A recipe as a module outside the project, which finds the entry points and packages all the same. */
 function moduleOf(code: string): string {
@@ -94,6 +96,24 @@ type Send = (path: string, headers?: Record<string, string>, body?: unknown) => 
 
 withRedis("a recipe keeps what it promises:", (redis) => {
   const onRedis = { "redis://127.0.0.1:6379": () => redis().url };
+
+  test("README's program refuses as README shows", () =>
+    serving(README, { ...onRedis, '"api"': () => '"readme"' }, "", async (send) => {
+      const headers = { "x-api-key": "key-1" };
+      let response = await send("/", headers);
+      for (let more = 0; more < 60 && response.status === 200; more++) {
+        response = await send("/", headers);
+      }
+      const [shown = ""] = /(?<=^```\n)HTTP[^]*?(?=^```$)/m.exec(readText(README)) ?? [];
+      const [fields = "", body = ""] = shown.split("\n\n");
+      assert.equal(`HTTP/1.1 ${response.status} Too Many Requests`, fields.split("\n")[0]);
+      for (const field of fields.split("\n").slice(1)) {
+        const [name = "", value] = field.split(": ");
+        assert.equal(response.headers.get(name)?.split(";charset")[0], value, name);
+      }
+      assert.deepEqual(await response.json(), JSON.parse(body));
+      assert.equal((await send("/", { "x-api-key": "key-2" })).status, 200);
+    }));
 
   test("plans give each customer what they pay for, and nobody else anything", () =>
     serving("Limits by plan", onRedis, "", async (send) => {
@@ -176,7 +196,8 @@ async function serving(
   use: (send: Send, recipe: Recipe) => unknown,
 ): Promise<void> {
   const start = page.slice(0, page.indexOf(`## ${title}\n`)).split("\n").length;
-  let code = recipes.find(({ line }) => line > start)!.code
+  const found = title === README ? readme[0] : recipes.find(({ line }) => line > start);
+  let code = found!.code
     .replace("new pg.Pool()", "new PGlite()")
     .replace("app.listen(8080);", 'export const server = app.listen(0, "127.0.0.1");');
   for (const [text, edit] of Object.entries(edits)) {

@@ -72,22 +72,12 @@ const CHAPTERS: readonly Chapter[] = [
   },
 ];
 
-/** The rows for README: one of each section, and its label there. */
+/** The rows for README, and their labels there. */
 const HEADLINES:
   readonly (readonly [section: Section, column: number, row: string, label: string])[] = [
     ["memory", 0, "rate-limiter-flexible, RateLimiterMemory", "in memory: rate-limiter-flexible"],
-    ["memory", 0, "express-rate-limit, MemoryStore", "in memory: express-rate-limit's store"],
-    ["memory", 0, "limiter, one for each key in a Map", "in memory: limiter"],
-    ["memory", 0, "GCRA by hand", "in memory: GCRA by hand"],
-    ["shared", 1, "locked table by hand", "two threads: a locked table by hand"],
-    ["redis", 1, "rate-limiter-flexible", "Redis, one key: rate-limiter-flexible"],
     ["redis", 0, "rate-limiter-flexible", "Redis, 10,000 keys: rate-limiter-flexible"],
-    ["redis", 0, "GCRA in Lua by hand", "Redis, 10,000 keys: GCRA in Lua by hand"],
     ["http", 0, "express: express-rate-limit", "Express: express-rate-limit"],
-    ["http", 0, "express: by hand", "Express: two fields by hand, and no limit"],
-    ["http", 0, "fastify: @fastify/rate-limit", "Fastify: @fastify/rate-limit"],
-    ["http", 0, "hono: hono-rate-limiter", "Hono: hono-rate-limiter"],
-    ["http", 0, "elysia: elysia-rate-limit", "Elysia: elysia-rate-limit"],
   ];
 
 /** Writes all plots, from the results that exist. */
