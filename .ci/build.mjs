@@ -32,6 +32,7 @@ export async function build(options = [], home = root) {
   if (ended.status === 0) {
     nameLibrary("core/store.d.ts", "esnext.disposable");
     dropInnerTypes();
+    dropEmptyModules();
   }
   return ended;
 }
@@ -64,6 +65,22 @@ function dropInnerTypes() {
   const dist = join(root, "dist");
   for (const name of readdirSync(dist, { encoding: "utf8", recursive: true })) {
     if (name.endsWith(".d.ts") && !found.has(join(dist, name))) rmSync(join(dist, name));
+  }
+}
+
+/** Drops the modules that are empty, because they declare types alone, and that no other imports. */
+function dropEmptyModules() {
+  const dist = join(root, "dist");
+  const paths = readdirSync(dist, { encoding: "utf8", recursive: true })
+    .filter((name) => name.endsWith(".js")).map((name) => join(dist, name));
+  const texts = new Map(paths.map((path) => [path, readFileSync(path, "utf8")]));
+  const imported = new Set(
+    [...texts].flatMap(([path, text]) =>
+      [...text.matchAll(/"(\.[^"]*\.js)"/g)].map(([, name = ""]) => resolve(dirname(path), name))
+    ),
+  );
+  for (const [path, text] of texts) {
+    if (text.trim() === "export {};" && !imported.has(path)) rmSync(path);
   }
 }
 
