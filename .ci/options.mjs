@@ -203,12 +203,13 @@ function tableOf(group, listed, nested) {
   const more = elsewhere.length === 0 ? "" : ` It takes options of ${elsewhere.join(" and of ")}.`;
   const abouts = group.map(({ call, about }) => `- \`${call}\`: ${about}${more}`);
   if (own.length === 0) return [...abouts, ""];
+  const isHttp = group[0]?.options.some(({ node }) => node === httpOptions().node);
   return [
     `### ${title}`,
     "",
     ...abouts,
     "",
-    ...rowsOf(own),
+    ...(isHttp ? ["[HTTP](http.md#options) has the table.", ""] : rowsOf(own)),
     ...own.flatMap((member) => nestedTables(member, nested)),
   ];
 }
@@ -244,18 +245,20 @@ function rowsOf(members) {
   ];
 }
 
-/** The table of docs/http.md: the options that every HTTP adapter has, and their meaning in short. */
-function httpTable() {
+/** The table of docs/http.md: the options that every HTTP adapter has. */
+export function httpTable() {
+  return `\n${rowsOf(membersOf(httpOptions(), () => true).sort(byName)).join("\n")}\n`;
+}
+
+function httpOptions() {
   const { deno } = readManifests();
   const file = join(root, "dist", entryPoints(deno)["./http"] ?? "");
-  const options = /** @type {Declaration} */ (exportsOf(file).get("RateLimitOptions")?.[0]);
-  const rows = membersOf(options, () => true)
-    .sort((a, b) => a.name < b.name ? -1 : 1)
-    .map(({ name, comment }) => {
-      const { value, meaning } = splitDefault(comment);
-      return `| \`${name}\` | ${escaped(value ?? "")} | ${escaped(firstSentence(meaning))} |`;
-    });
-  return ["", "| option | default | meaning |", "| --- | --- | --- |", ...rows, "", ""].join("\n");
+  return /** @type {Declaration} */ (exportsOf(file).get("RateLimitOptions")?.[0]);
+}
+
+/** @param {Member} a @param {Member} b */
+function byName(a, b) {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** @param {string} title */
