@@ -4,7 +4,9 @@
  */
 import type * as Effect from "effect/Effect";
 
+import { limiterOn } from "../../../core/limiter/limiter.ts";
 import { checkOptions, type OptionNames, typeError } from "../../../core/options/checks.ts";
+import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { gate } from "../../http/gate/gate.ts";
 import {
   type DelayOptions,
@@ -134,5 +136,5 @@ function checkedLimiter(limit: LimitOption | undefined): unknown {
   if (typeof limit?.prefix !== "string" || typeof limit.algorithm?.step !== "function") {
     throw typeError(ACTION, "it needs a limit, such as limit(...)", limit);
   }
-  return { algorithm: limit.algorithm, consume: limit.algorithm.step };
+  return limiterOn(limit.algorithm, memoryStore({ perProcess: true }), limit.prefix, {});
 }
