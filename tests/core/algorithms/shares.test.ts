@@ -26,7 +26,7 @@ interface Step {
   readonly passed: number;
 }
 
-/** A message that is late by as many others counts as a new one. */
+/** A message that is late by as many others counts as a new one; one that is new by more, as late. */
 const TOO_LATE = 2 ** 31 - 1;
 
 interface Entry {
@@ -99,6 +99,8 @@ test("each share is that of a model, whichever messages come", () => {
         if (back === 0) messages.push({ id: holder, number, units });
         const message = messages.at(-1 - Math.max(0, back - 1));
         if (message === undefined || messages.at(-1)!.number - message.number >= TOO_LATE) continue;
+        // The share may have begun anew with an old message: then the next one is too far from it.
+        if (message.number - (entries.get(holder)?.number ?? Infinity) > TOO_LATE) continue;
         const wanted = model(entries, limit, now, message);
         const { decision, units: kept } = send(message, now);
         const held = [...entries.values()].reduce((sum, { units }) => sum + units, 0);
