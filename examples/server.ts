@@ -4,7 +4,8 @@
  *   bun examples/server.ts        and then, more than five times:
  *   curl -i localhost:8080
  *
- * PORT is its port, and THREADS the number of threads. Ctrl-C ends it.
+ * PORT is its port, and THREADS the number of threads. Ctrl-C ends it. Under `bun --hot` a changed
+ * file takes effect when it is saved, and the limits keep their use.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -12,13 +13,23 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 
 import { gcra, limiter } from "tidegate";
 import { limitHandler } from "tidegate/http";
-import { attachSharedStore, type SharedStore, sharedStore } from "tidegate/shared";
+import { attachSharedStore, keptSharedStore, type SharedStore } from "tidegate/shared";
 
 if (isMainThread) {
-  const store = sharedStore({ capacity: 100_000 });
+  // What `bun --hot` has loaded before ends first: its server and its threads.
+  const loaded = globalThis as { endHello?: () => Promise<unknown> };
+  await loaded.endHello?.();
+  const store = keptSharedStore("hello", { capacity: 100_000 });
   const server = serve(store, numberOf("PORT", "8080", 65_535));
+  const workers = new Set<Worker>();
+  loaded.endHello = () => {
+    const ending = [...workers];
+    workers.clear();
+    return Promise.all([server.stop(), ...ending.map((worker) => worker.terminate())]);
+  };
   const threads = numberOf("THREADS", String(availableParallelism()), 1_000);
-  await Promise.all(Array.from({ length: threads - 1 }, () => start(store, Number(server.port))));
+  const port = Number(server.port);
+  await Promise.all(Array.from({ length: threads - 1 }, () => start(store, port, workers)));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => process.exit(0));
   }
@@ -41,15 +52,19 @@ function serve(store: SharedStore, port: number) {
 }
 
 /** Starts one more thread on the same port. Resolves once it serves. */
-function start(store: SharedStore, port: number): Promise<void> {
+function start(store: SharedStore, port: number, workers: Set<Worker>): Promise<void> {
   const worker = new Worker(new URL(import.meta.url), {
     workerData: { handle: store.handle, port },
   });
+  workers.add(worker);
   return new Promise((resolve) => {
     worker.once("message", () => resolve());
-    // Another worker replaces a worker that died. The limits keep their use.
     worker.once("error", (error) => console.error("A thread died:", error));
-    worker.once("exit", () => setTimeout(() => start(store, port).then(resolve), 1_000));
+    // Another worker replaces a worker that died. The limits keep their use.
+    worker.once("exit", () => {
+      if (!workers.delete(worker)) return;
+      setTimeout(() => start(store, port, workers).then(resolve), 1_000);
+    });
   });
 }
 

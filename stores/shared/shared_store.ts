@@ -91,6 +91,11 @@ export interface AttachOptions {
   readonly onEvict?: OnEvict | undefined;
 }
 
+/**
+ * Where a hot reload finds the memory of kept stores again: on the global object, because all modules
+ * run anew. All copies of this module in a process use the same map.
+ */
+const KEPT = Symbol.for("tidegate/shared: kept stores");
 const MAX_KEYS = 16_000_000;
 const MAX_NODES = 2 ** 24 - 1;
 const BYTES_PER_NODE = 128;
@@ -196,4 +201,47 @@ export function attachSharedStore(
     throw new TypeError(errorMessage(action, rule, handle.kind));
   }
   return openThreadStore(attachMemory(handle.buffer), options.onEvict);
+}
+
+/**
+ * A shared store that outlives a hot reload: the first call of a process makes it, and later calls
+ * with the same name attach to it. So a file that is saved does not give every client a fresh limit.
+ * `node --watch` and `deno --watch` start a new process instead, and so does a deploy.
+ *
+ * @param name The name of the store in this process. Each store needs a name of its own.
+ * @param options As for `sharedStore`. Those that size the memory are used by the first call alone:
+ * restart the process to change them.
+ * @throws {TypeError} If the name is no text, or is empty, or an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { keptSharedStore } from "tidegate/shared";
+ * import assert from "node:assert/strict";
+ *
+ * const remaining = () => { // what a module does each time that it is loaded
+ *   const store = keptSharedStore("limits", { capacity: 10_000 });
+ *   const policy = gcra({ limit: 5, period: "1m", burst: 5 });
+ *   return limiter(policy, { store, prefix: "api" }).consume("user:42").remaining;
+ * };
+ * assert.equal(remaining(), 4);
+ * assert.equal(remaining(), 3);
+ * ```
+ */
+export function keptSharedStore(name: string, options: SharedStoreOptions): SharedStore {
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(errorMessage("keep a shared store", "its name must be text", name));
+  }
+  const handles = keptHandles();
+  const handle = handles.get(name);
+  if (handle !== undefined) return attachSharedStore(handle, { onEvict: options.onEvict });
+  const store = sharedStore(options);
+  handles.set(name, store.handle);
+  return store;
+}
+
+function keptHandles(): Map<string, SharedStoreHandle> {
+  const place = globalThis as { [KEPT]?: Map<string, SharedStoreHandle> };
+  return place[KEPT] ??= new Map();
 }
