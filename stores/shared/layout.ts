@@ -36,7 +36,7 @@
  *
  * The writers and readers of each word, and their kind of access:
  *
- *   header, places and pools   all, atomic; the rest only by the thread that made the store
+ *   header, keys and pools     all, atomic; the rest only by the thread that made the store
  *   slot, intent               all, by compare-and-swap; a slot's first read is plain, a guess
  *   tag                        plain: a hint
  *   announced word             its thread, atomic; it locks the record; read atomically by all
@@ -65,7 +65,7 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** The version of the layout: a buffer of another version is refused. */
-const VERSION = 9;
+const VERSION = 10;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -152,10 +152,8 @@ export const header = {
   nodeStart: 12,
   /** The bound of `capacity`, for which tables and blocks have room. */
   maxCapacity: 13,
-  /** The places that are taken (`places.ts`); at most `capacity`. */
+  /** The keys that are counted, which are never more than those in the slots (`table.ts`). */
   keys: 16,
-  /** Insertions that were broken off, and changes of their number: see `places.ts`. */
-  brokenInsertions: 17,
   /** Blocks handed out; the count goes past the end when no block is left. */
   blockCount: 32,
   /** Nodes handed out; the count goes past the end when no node is left. */
@@ -180,8 +178,11 @@ const SIGNALS = 64;
 /** Words of signals; a power of two. */
 export const SIGNAL_COUNT = 1_024;
 const BUCKETS: number = SIGNALS + SIGNAL_COUNT;
-/** Spare blocks of each thread, in addition to the blocks for keys: see `spare_blocks.ts`. */
-const SPARES_PER_THREAD = 144;
+/**
+ * Spare blocks of each thread, in addition to the blocks for `capacity` keys: see `spare_blocks.ts`.
+ * Two of them are for the keys beyond `capacity` that a thread that inserts, or died, may cause.
+ */
+const SPARES_PER_THREAD = 146;
 
 /** The sizes of a store, as its creator chose them. */
 export interface Sizes {
@@ -327,7 +328,8 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("first block", ints[header.blocks]!, places.blocks);
   expect("first node", ints[header.nodeStart]!, places.nodes);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
-  within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
+  // A key may be discounted before it is counted, or by a thread that died.
+  within("number of keys", ints[header.keys]!, -2 * threads, places.lastBlock);
   // The count may be past the end for an instant, while a thread counts up and back.
   within("number of records", ints[header.records]!, 0, 2 * threads);
   within("number of blocks", ints[header.blockCount]!, 0, places.lastBlock + threads);

@@ -76,7 +76,7 @@ export function statisticsOf(
   const sum = (what: number) => sumCounters(memory, what);
   const nodes = Math.max(0, sum(counter.nodes));
   return {
-    keys: Math.min(Atomics.load(ints, header.keys), capacity),
+    keys: Math.max(0, Math.min(Atomics.load(ints, header.keys), capacity)),
     capacity,
     nodes,
     freeNodes: lastNode - nodes,

@@ -17,7 +17,7 @@ import { type FamilyHost, sharedFamily, type SharedKeys } from "./shared_family.
 import { nodesOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
 import type { HashStart } from "./table/hash.ts";
-import { forgetKey } from "./table/table.ts";
+import { removeKey } from "./table/table.ts";
 import { openView } from "./thread_view.ts";
 import { detachThread, unlock } from "./threads/thread.ts";
 
@@ -83,7 +83,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
     const { low, high } = fingerprintFrom(start(), key);
     enter(view);
     try {
-      while (view.scan(low, high, 0) !== 0 && !forgetKey(view));
+      while (view.scan(low, high, 0) !== 0 && !removeKey(view, view.found.slot, view.found.word));
     } finally {
       unlock(thread);
     }

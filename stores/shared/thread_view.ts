@@ -13,7 +13,6 @@ import type { StateLayout } from "./states/block_layout.ts";
 import { stateLayout } from "./states/state_layout.ts";
 import { type KeyDropping, keyDropping } from "./table/drop_keys.ts";
 import { type KeyInsertion, keyInsertion } from "./table/insert.ts";
-import { openPlaces } from "./table/places.ts";
 import { openTable, type Table } from "./table/table.ts";
 import { attachThread } from "./threads/thread.ts";
 import { newestTime } from "./newest_time.ts";
@@ -40,9 +39,8 @@ export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
   const spares = spareBlocks(memory, thread);
   const evictions = evictionReport(thread, onEvict);
   const table = openTable(memory, thread, nodes, spares, evictions.evicted);
-  const places = openPlaces(memory);
-  const dropping = keyDropping(table, places);
-  const insertion = keyInsertion(table, places, dropping);
+  const dropping = keyDropping(table);
+  const insertion = keyInsertion(table, dropping);
   return {
     ...table,
     ...dropping,

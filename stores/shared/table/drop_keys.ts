@@ -19,7 +19,6 @@ import { hasRoot } from "../states/block_layout.ts";
 import { leftOf, NOTHING_LEFT } from "../states/fresh_at.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
-import type { Places } from "./places.ts";
 import {
   bucketAfter,
   bucketOf,
@@ -50,7 +49,7 @@ const EQUALS = 256;
 export type KeyDropping = ReturnType<typeof keyDropping>;
 
 /** Makes the functions that make room in a table. */
-export function keyDropping(table: Table, places: Places) {
+export function keyDropping(table: Table) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const filled = new Int32Array(REMEMBERED);
@@ -201,7 +200,7 @@ export function keyDropping(table: Table, places: Places) {
 
   /**
    * Removes a key that is fresh again. If there is none, and keys in use may go, it removes the
-   * examined key that gives away the least. The caller gets the place of the key.
+   * examined key that gives away the least.
    */
   function drop(now: number, withNodes: boolean): boolean {
     if (dropFresh(now, withNodes)) {
@@ -218,26 +217,18 @@ export function keyDropping(table: Table, places: Places) {
 
   return {
     /**
-     * Drops a key and takes its place, once all places are taken.
+     * Drops a key of a full store.
      *
-     * @returns Whether it has a place. If not, other threads were faster, or hold the remaining
-     * places.
-     * @throws {StoreFullError} If there is no room, and no key may go.
+     * @returns Whether it did; if not, other threads were faster.
+     * @throws {StoreFullError} If no key may go.
      */
     makePlace(now: number): boolean {
-      if (drop(now, false)) {
-        places.endLooks();
-        return true;
-      }
+      if (drop(now, false)) return true;
       if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
       if (search.equals !== 0 || search.changedSlot !== 0) return false;
-      // Threads that are about to fill slots hold the remaining places.
-      if (search.keysSeen < capacityOf(memory) && places.mayLookForKeys()) return false;
-      places.endLooks();
-      // This call has examined every key.
-      if (search.keysSeen > 0) throw fullError(memory);
-      places.takeAbandoned();
-      return true;
+      // Unless other threads removed some of the keys, this search has seen all of them.
+      if (search.keysSeen < capacityOf(memory)) return false;
+      throw fullError(memory);
     },
     /**
      * Drops a key that holds nodes: a fresh key, or the key that gives away the least.
@@ -245,8 +236,8 @@ export function keyDropping(table: Table, places: Places) {
      * @throws {StoreFullError} If no key may be dropped.
      */
     makeNodes(now: number): void {
-      if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-      else if (throwsWhenFull || (search.equals === 0 && search.changedSlot === 0)) {
+      if (drop(now, true)) return;
+      if (throwsWhenFull || (search.equals === 0 && search.changedSlot === 0)) {
         const rule = "maxBytes of sharedStore must be more than the keys in use take";
         const bytes = 4 * NODE * memory.lastNode;
         throw new StoreFullError(errorMessage("keep a window, a log or a long state", rule, bytes));

@@ -23,25 +23,24 @@
  * step 1 found no key of this home so far out. The intent has not changed in between, so no such
  * key has come.
  *
- * The thread takes a place (`places.ts`) between steps 2 and 3. So if several threads bring the
- * same key, one at a time holds a place for it. A thread that breaks an intent counts that, because
- * the other thread may hold a place until it notices.
+ * In a full store, the thread removes another key between steps 2 and 3. It looks first whether its
+ * intent still stands, because a thread that broke it may have inserted this very key.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, capacityOf, CHAIN, header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
+import { BLOCK, BUCKET, CHAIN, header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
 import { freeState } from "../states/block_layout.ts";
 import { leftOf } from "../states/fresh_at.ts";
 import { announce, announceMore, clearLast, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import type { KeyDropping } from "./drop_keys.ts";
-import type { Places } from "./places.ts";
 import {
   bucketAfter,
   bucketOf,
   freshAtOf,
   fullError,
+  isFull,
   lastOfChain,
   REACH_SHIFT,
   reachOf,
@@ -65,7 +64,6 @@ export type KeyInsertion = ReturnType<typeof keyInsertion>;
 /** Makes the function that inserts new keys into a table. */
 export function keyInsertion(
   table: Table,
-  places: Places,
   { makePlace, noteFilled }: KeyDropping,
 ) {
   const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
@@ -160,11 +158,7 @@ export function keyInsertion(
       count(thread, counter.takeovers);
     }
     const cleared = (intent & ~TARGET) + (1 << COUNT_SHIFT) | 0;
-    places.noteBroken();
-    if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) {
-      places.noteSettled();
-      return false;
-    }
+    if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) return false;
     seen.intent = cleared;
     return true;
   }
@@ -190,13 +184,9 @@ export function keyInsertion(
     return Atomics.compareExchange(ints, bucket + INTENT, intent, mine) === intent ? mine : 0;
   }
 
-  /**
-   * Takes the intent back, or notices that it was broken. The caller has given back a place that it
-   * did not fill.
-   */
+  /** Takes the intent back, unless it was broken. */
   function unclaim(mine: number): void {
-    const before = Atomics.compareExchange(ints, seen.bucket + INTENT, mine, mine & ~TARGET);
-    if (before !== mine) places.noteSettled();
+    Atomics.compareExchange(ints, seen.bucket + INTENT, mine, mine & ~TARGET);
   }
 
   /** Step 3, under the intent. The caller takes the intent back, and resets `isChanging`. */
@@ -244,44 +234,40 @@ export function keyInsertion(
     return true;
   }
 
-  /** Takes a place, and puts the new key into an empty slot. */
+  /** Puts the new key into an empty slot, and counts it. */
   function fillEmpty(slot: number, word: number, high: number, now: number): boolean {
     announce(thread, word);
     if (wordAt(memory, slot) !== word) return false;
     const mine = claim(slot);
     if (mine === 0) return false;
-    if (!places.take() && !makePlaceBeside(word, mine, now)) return false;
+    if (isFull(memory) && !makePlaceBeside(word, mine, now)) return false;
     const isFilled = fill(slot, word, high);
-    if (!isFilled) places.giveBack();
+    if (isFilled) Atomics.add(ints, header.keys, 1);
     unclaim(mine);
     return isFilled;
   }
 
-  /** Removes another key and takes its place. If no key may go, it takes the intent back. */
+  /** Removes another key. If none was removed, it takes the intent back. */
   function makePlaceBeside(word: number, mine: number, now: number): boolean {
     let isMade = false;
     // The search announces the words of the keys that it looks at, one after another.
     announceMore(thread, word);
     try {
-      // A thread that broke the intent may have taken the last place for this very key.
-      isMade = places.areTaken() && Atomics.load(ints, seen.bucket + INTENT) === mine &&
-        makePlace(now);
+      isMade = Atomics.load(ints, seen.bucket + INTENT) === mine && makePlace(now);
     } finally {
       if (!isMade) unclaim(mine);
-      // This thread may pause now, and no other one should wait for the words that it announces.
-      announce(thread, isMade ? word : 0);
+      announce(thread, word);
       clearLast(thread);
     }
-    if (!isMade) places.pauseIfDue();
     return isMade;
   }
 
   /** Puts the new key into the slot of another key of its chain: all 96 slots are in use. */
   function fillCrowded(high: number): boolean {
     const { leastSlot, leastWord } = seen;
-    const isFull = Atomics.load(ints, header.keys) >= capacityOf(memory);
-    if (throwsWhenFull || leastSlot === 0) throw isFull ? fullError(memory) : crowdedError();
-    const counted = isFull ? counter.evicted : counter.evictedForSlots;
+    const hasAll = isFull(memory);
+    if (throwsWhenFull || leastSlot === 0) throw hasAll ? fullError(memory) : crowdedError();
+    const counted = hasAll ? counter.evicted : counter.evictedForSlots;
     return fillOver(leastSlot, leastWord, high, Infinity, counted);
   }
 

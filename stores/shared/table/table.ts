@@ -10,10 +10,11 @@
  * One swap of its slot changes a known key. New keys come into the table by `insert.ts`.
  *
  * A slot whose key is fresh again is as good as an empty slot. Slots cost four bytes, and there are
- * four times as many as keys. The bound is on places, of which there are `capacity`, and which the
- * header counts. A thread takes a place before it fills a slot, and gives it back after it has
- * emptied one. A thread that drops a key to make room has the place of that key. A thread that dies
- * in between leaves one place taken.
+ * four times as many as keys. The bound is on keys, of which there are `capacity`. The header counts
+ * them: a key is counted after its slot was filled, and discounted before its slot is emptied. So the
+ * count is never above the keys, and no key is dropped or refused for lack of room that there is. It
+ * may be below them, by the threads that are in between: as many keys more than `capacity` may stand
+ * in the table, and one more for each thread that died in between.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
@@ -159,15 +160,12 @@ export function isUnchanged(memory: Memory, slot: number, word: number): boolean
   return Atomics.compareExchange(ints, slot, word, word) === word;
 }
 
-/** Removes the key that was found. Returns whether it did; if not, another thread was faster. */
-export function forgetKey(table: Table): boolean {
-  const { memory: { ints }, found } = table;
-  if (!removeKey(table, found.slot, found.word)) return false;
-  Atomics.sub(ints, header.keys, 1);
-  return true;
+/** Whether the store holds as many keys as it may. */
+export function isFull(memory: Memory): boolean {
+  return Atomics.load(memory.ints, header.keys) >= capacityOf(memory);
 }
 
-/** Removes the key of a slot from the table, and leaves its place to the caller. */
+/** Removes the key of a slot. Returns whether it did; if not, another thread was faster. */
 export function removeKey(
   { memory, thread, nodes, spares }: Table,
   slot: number,
@@ -176,13 +174,14 @@ export function removeKey(
   const { ints, bytes, blockMask } = memory;
   const next = raised(thread, word & ~blockMask);
   thread.isChanging = true;
+  Atomics.sub(ints, header.keys, 1);
   const isRemoved = Atomics.compareExchange(ints, slot, word, next) === word;
   if (isRemoved) {
     bytes[tagAt(slot)] = 0;
     const block = word & blockMask;
     freeState(nodes, block);
     spares.add(block);
-  }
+  } else Atomics.add(ints, header.keys, 1);
   thread.isChanging = false;
   return isRemoved;
 }

@@ -24,9 +24,9 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "",
     ],
   }),
-  ...faultsIn("stores/shared/table/places.ts", ["tests/stores/shared/weak_memory.test.ts"], {
-    "A full store that refuses a key while a place for it may be given back":
-      "if (broken > abandoned && {~~isPatient(++looksForBroken)~>false~~}) return false;",
+  ...faultsIn("stores/shared/table/insert.ts", ["tests/stores/shared/full_buckets.test.ts"], {
+    "A full store that drops a key for one that another thread inserted":
+      "isMade = {~~Atomics.load(ints, seen.bucket + INTENT) === mine && ~>~~}makePlace(now);",
   }),
   ...faultsIn("stores/shared/table/multi_swap.ts", [
     "tests/stores/shared/words_come_round.test.ts",
@@ -41,8 +41,8 @@ export const SHARED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/shared/table/table.ts", ["sharedStore"], {
     "A key that is forgotten only in its tag": [
-      "if (!removeKey(table, found.slot, found.word)) return false;",
-      "",
+      "const isRemoved = Atomics.compareExchange(ints, slot, word, next) === word;",
+      "const isRemoved = true;",
     ],
   }),
   ...faultsIn("stores/shared/states/segment_tree.ts", ["sharedStore"], {
@@ -85,9 +85,11 @@ export const SHARED_FAULTS: readonly Fault[] = [
     "A ring of spare blocks without a bound: one block for two keys":
       "push(block);\n    {~~  passOn(thread, pool);\n    ~>~~}},",
   }),
-  ...faultsIn("stores/shared/table/drop_keys.ts", ["memory of a sharedStore"], {
-    "A place that a forgotten key keeps":
-      "if (drop(now, true)){~~ Atomics.sub(ints, header.keys, 1)~>~~};",
+  ...faultsIn("stores/shared/table/table.ts", ["memory of a sharedStore"], {
+    "A key that stays counted when it is forgotten": [
+      "  Atomics.sub(ints, header.keys, 1);\n",
+      "",
+    ],
   }),
   ...faultsIn("stores/shared/allocator/nodes.ts", ["memory of a sharedStore"], {
     "Nodes that are lost with a call that is not admitted": [

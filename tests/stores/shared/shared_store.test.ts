@@ -429,17 +429,19 @@ describe("a handle", () => {
     assert.throws(attach({ kind, buffer: new ArrayBuffer(1_024) }), TypeError);
     assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
     assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
-    assert.throws(attach({ kind, buffer: forged(1, 8) }), /layout version must be 9: .* is 8/);
+    assert.throws(attach({ kind, buffer: forged(1, 8) }), /layout version must be 10: .* is 8/);
     assert.throws(attach({ kind, buffer: forged(2, 99) }), /capacity must be 1 to 10: .* is 99/);
     assert.throws(attach({ kind, buffer: forged(13, 99) }), /number of bytes must be \d+: /);
     assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);
     assert.throws(attach({ kind, buffer: forged(5, -5) }), RangeError);
     const words = [header.buckets, header.blocks, header.nodeStart, header.throwsWhenFull];
-    const counts = [header.keys, header.records, header.blockCount, header.nodeCount];
+    const counts = [header.records, header.blockCount, header.nodeCount];
     for (const word of [...words, ...counts, header.blockPool, header.nodePool]) {
       assert.throws(attach({ kind, buffer: forged(word, -1) }), RangeError, `${word}`);
-      const isBounded = word !== header.keys;
-      if (isBounded) assert.throws(attach({ kind, buffer: forged(word, 2 ** 30) }), RangeError);
+      assert.throws(attach({ kind, buffer: forged(word, 2 ** 30) }), RangeError);
+    }
+    for (const keys of [-(2 ** 30), 2 ** 30]) {
+      assert.throws(attach({ kind, buffer: forged(header.keys, keys) }), RangeError);
     }
   });
 

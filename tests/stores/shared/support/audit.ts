@@ -18,8 +18,8 @@ import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.t
 
 /** Memory that was handed out and that nobody owns any more. */
 export interface Lost {
-  /** Places of keys that are taken although no key has them. */
-  readonly places: number;
+  /** Keys that are held and not counted. */
+  readonly uncounted: number;
   readonly blocks: number;
   readonly nodes: number;
   /** Records of threads that are in a call, or died in one. */
@@ -27,7 +27,7 @@ export interface Lost {
 }
 
 /** Nothing lost. */
-export const NOTHING: Lost = { places: 0, blocks: 0, nodes: 0, records: 0 };
+export const NOTHING: Lost = { uncounted: 0, blocks: 0, nodes: 0, records: 0 };
 
 /**
  * Looks through a store in which no call is under way, and fails if a block or a node is in two
@@ -72,7 +72,7 @@ export function audit(handle: SharedStoreHandle): Lost {
   ownPool(memory, header.blockPool, (item) => memory.blocks + FRESH_AT + item * BLOCK, blocks.own);
   ownPool(memory, header.nodePool, at, nodes.own);
   return {
-    places: ints[header.keys]! - keys,
+    uncounted: keys - ints[header.keys]!,
     blocks: blocks.missing(),
     nodes: nodes.missing(),
     records,
