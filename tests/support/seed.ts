@@ -26,6 +26,16 @@ export function fcOptions(options: { readonly numRuns?: number } = {}): RunParam
   return { seed: seed(), numRuns: Math.max(1, Math.round((options.numRuns ?? 100) * factor)) };
 }
 
+/**
+ * Parameters for a property of pure code, of which an engine says no more than another one: a run on
+ * several runtimes divides the cases, and each has a seed of its own.
+ */
+export function dividedRuns(options: { readonly numRuns?: number } = {}): RunParameters {
+  const whole = fcOptions(options);
+  const [place, count] = ownShare();
+  return { seed: (whole.seed + place) | 0, numRuns: Math.ceil(whole.numRuns / count) };
+}
+
 /** Whether this run may take long, as `npm run test:long` does. */
 export function isLong(): boolean {
   return process.env["TIDEGATE_LONG"] === "1";
@@ -42,7 +52,7 @@ export function upTo(count: number): number[] {
  * For cases of which a runtime says no more than another one.
  */
 export function share<T>(cases: readonly T[]): T[] {
-  const [place = 0, count = 1] = (process.env["TIDEGATE_SHARE"] ?? "0/1").split("/").map(Number);
+  const [place, count] = ownShare();
   return cases.filter((_, index) => index % count === place);
 }
 
@@ -56,6 +66,12 @@ export function inShare<T, A extends unknown[]>(
   work: (...args: A) => Promise<void>,
 ): (...args: A) => Promise<void> {
   return share(cases).includes(one) ? work : () => Promise.resolve();
+}
+
+/** The place of this runtime, and how many take part. */
+function ownShare(): readonly [place: number, count: number] {
+  const [place = 0, count = 1] = (process.env["TIDEGATE_SHARE"] ?? "0/1").split("/").map(Number);
+  return [place, count];
 }
 
 function given(): number | undefined {

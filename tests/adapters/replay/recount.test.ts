@@ -17,7 +17,7 @@ import { addressKey } from "../../../adapters/http/http.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { names, policy } from "../../support/policies.ts";
-import { fcOptions, isLong, share } from "../../support/seed.ts";
+import { dividedRuns, isLong, share } from "../../support/seed.ts";
 import { recount } from "./support/recount.ts";
 import { testOnce } from "../../support/test_once.ts";
 
@@ -252,7 +252,7 @@ describe("a naive recount agrees, to the last call,", () => {
             );
           },
         ),
-        fcOptions({ numRuns: 40 }),
+        dividedRuns({ numRuns: 40 }),
       );
     });
   }

@@ -20,7 +20,7 @@ import {
   table,
   tokenBucketRule,
 } from "../../../adapters/testing/testing.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { dividedRuns } from "../../support/seed.ts";
 
 type Options = { limit: number; period: number; burst: number };
 
@@ -45,7 +45,7 @@ function sameAnswers(
         );
       }
     }),
-    fcOptions(),
+    dividedRuns(),
   );
 }
 
@@ -89,7 +89,7 @@ describe("models of one arithmetic agree", () => {
           assert.deepEqual({ ...answer, parts: undefined }, decision);
         }
       }),
-      fcOptions({ numRuns: 30 }),
+      dividedRuns({ numRuns: 30 }),
     );
   });
 });
@@ -136,7 +136,7 @@ describe("judge finds the same by halving as by counting", () => {
             return decision;
           });
         }),
-        fcOptions({ numRuns: 60 }),
+        dividedRuns({ numRuns: 60 }),
       );
     });
   }

@@ -8,14 +8,14 @@ import {
   guessesAdmitted,
   refusedKeysFreed,
 } from "../../support/eviction_law.ts";
-import { fcOptions, inShare } from "../../support/seed.ts";
+import { dividedRuns, inShare } from "../../support/seed.ts";
 import { fullStoreLaws } from "./support/full_store_laws.ts";
 
 const make = (maxKeys: number) => memoryStore({ maxKeys });
 const subjects = Object.entries(evictionSubjects);
 
 for (const law of fullStoreLaws) {
-  const run = async () => await law.run(fcOptions({ numRuns: 10 }));
+  const run = async () => await law.run(dividedRuns({ numRuns: 10 }));
   test(`a full memoryStore: ${law.name}`, inShare(fullStoreLaws, law, run));
 }
 

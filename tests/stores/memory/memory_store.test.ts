@@ -17,7 +17,7 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { dividedRuns } from "../../support/seed.ts";
 import { testOnce } from "../../support/test_once.ts";
 
 const LONG = process.env["TIDEGATE_LONG"] === "1";
@@ -192,7 +192,7 @@ describe("memoryStore is bounded", () => {
           assert.ok(store.statistics().keys <= maxKeys);
         }
       }),
-      fcOptions({ numRuns: 300 }),
+      dividedRuns({ numRuns: 300 }),
     );
   });
 

@@ -9,7 +9,7 @@ import {
   readTrace,
 } from "../../../../adapters/replay/replay.ts";
 import type { TextSource } from "../../../../adapters/replay/replay.ts";
-import { fcOptions } from "../../../support/seed.ts";
+import { dividedRuns } from "../../../support/seed.ts";
 import { testOnce } from "../../../support/test_once.ts";
 
 async function entriesOf(text: TextSource, options?: ReadLogOptions): Promise<LogEntry[]> {
@@ -58,7 +58,7 @@ describe("readLog", () => {
         const pieces = places.slice(1).map((end, index) => whole.slice(places[index], end));
         assert.deepEqual(await entriesOf(pieces), expected);
       }),
-      fcOptions({ numRuns: 40 }),
+      dividedRuns({ numRuns: 40 }),
     );
   });
 
@@ -112,7 +112,7 @@ describe("readLog", () => {
           assert.match(String(error), /^TypeError: Cannot read a log (as|because) /);
         }
       }),
-      fcOptions({ numRuns: 500 }),
+      dividedRuns({ numRuns: 500 }),
     );
   });
 

@@ -19,7 +19,7 @@ import {
 import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
 import { inFolder } from "../../../support/in_folder.ts";
 import { needs } from "../../../support/program.ts";
-import { fcOptions } from "../../../support/seed.ts";
+import { dividedRuns } from "../../../support/seed.ts";
 import { testOnce } from "../../../support/test_once.ts";
 import { rootPath } from "../../../support/tree.ts";
 
@@ -165,7 +165,7 @@ describe("replayPage", () => {
         });
         assert.deepEqual(tagsOf(page), tagsOf(plain));
       }),
-      fcOptions({ numRuns: 60 }),
+      dividedRuns({ numRuns: 60 }),
     );
   });
 
