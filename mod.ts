@@ -91,7 +91,7 @@ export function limiter(
   return limiterOn(algorithm, used, prefix ?? "own", options) as never;
 }
 
-export type { Ability, Algorithm, Policy } from "./core/algorithm.ts";
+export type { Ability, AbilityOf, Algorithm, Policy } from "./core/algorithm.ts";
 export { all } from "./core/algorithms/all.ts";
 export { blockable } from "./core/algorithms/blockable.ts";
 export type { Clock } from "./core/clock.ts";
@@ -114,9 +114,11 @@ export { leakyBucket } from "./core/algorithms/leaky_bucket.ts";
 export { leakyQueue, type LeakyQueueOptions } from "./core/algorithms/leaky_queue.ts";
 export { acquire, type AcquireOptions } from "./core/waiting/acquire.ts";
 export type {
+  AnyLimiterBase,
   AsyncLimiter,
   AsyncLimiterBase,
   AsyncLimiterOptions,
+  CallsOf,
   Limiter,
   LimiterBase,
   LimiterOptions,

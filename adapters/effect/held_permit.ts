@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
 import type * as Scope from "effect/Scope";
 
-import type { AsyncLimiterBase, SyncLimiterBase } from "../../core/limiter/limiter_types.ts";
+import type { AnyLimiterBase } from "../../core/limiter/limiter_types.ts";
 import type { Held, Permit } from "../../core/limiter/permit.ts";
 import { hold } from "../../core/waiting/hold.ts";
 import { checkOptions } from "../../core/options/checks.ts";
@@ -43,7 +43,7 @@ export interface HeldPermit {
 }
 
 /** A limit names any algorithm, so it is `hold` that throws if that has no permits. */
-type PermitLimiter = SyncLimiterBase<"permits"> | AsyncLimiterBase<"permits">;
+type PermitLimiter = AnyLimiterBase<"permits">;
 
 /** Holds a permit until the scope is closed. */
 export function holdPermit(

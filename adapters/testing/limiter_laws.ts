@@ -6,10 +6,10 @@
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
-import { callLaws, type MakeLimiter } from "./laws/call_laws.ts";
+import { callLaws, type MakeLimiter, type TestedLimiter } from "./laws/call_laws.ts";
 import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
-export type { MakeLimiter };
+export type { MakeLimiter, TestedLimiter };
 
 /** The options of the laws of a limiter. */
 export interface LimiterLawsOptions {

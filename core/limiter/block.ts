@@ -13,7 +13,7 @@ import { block as blockVerb, unblock as unblockVerb } from "../verbs/block.ts";
 import type { BlockNote } from "./block_note.ts";
 import { failOn } from "./fail_on.ts";
 import { type LimiterInternals, requireLimiter } from "./limiter_internals.ts";
-import type { AsyncLimiterBase, SyncLimiterBase } from "./limiter_types.ts";
+import type { AnyLimiterBase, AsyncLimiterBase, SyncLimiterBase } from "./limiter_types.ts";
 
 /** The note of an `unblock`. */
 const ENDED: BlockNote = Object.freeze({ duration: 0, reason: undefined });
@@ -67,7 +67,7 @@ export function block(
 ): Promise<Decision>;
 /** The same on a store of either kind. */
 export function block(
-  limiter: SyncLimiterBase<"blocks"> | AsyncLimiterBase<"blocks">,
+  limiter: AnyLimiterBase<"blocks">,
   key: string,
   duration: Period,
   options?: BlockOptions,
@@ -100,7 +100,7 @@ export function unblock(limiter: SyncLimiterBase<"blocks">, key: string): Decisi
 export function unblock(limiter: AsyncLimiterBase<"blocks">, key: string): Promise<Decision>;
 /** The same on a store of either kind. */
 export function unblock(
-  limiter: SyncLimiterBase<"blocks"> | AsyncLimiterBase<"blocks">,
+  limiter: AnyLimiterBase<"blocks">,
   key: string,
 ): Decision | Promise<Decision>;
 export function unblock(limiter: object, key: string): MaybePromise<Decision> {

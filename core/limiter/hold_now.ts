@@ -4,7 +4,7 @@
 
 import type { Decision } from "../decision.ts";
 import { StoreUnavailableError } from "../errors.ts";
-import { andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
+import { isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
 import type { LimiterInternals } from "./limiter_internals.ts";
 import { disposing } from "./open_permit.ts";
 import type { Held } from "./permit.ts";
@@ -20,7 +20,9 @@ export interface PermitLimiter {
 export function holdNow(permits: PermitLimiter, key: string, cost: number): MaybePromise<Held> {
   const asked = permits.desk.ask(key, cost);
   const answer = takePermit(permits, key, asked);
-  return andThen(answer, (decision) => heldOf(permits, key, asked, decision));
+  return isPromise(answer)
+    ? answer.then((decision) => heldOf(permits, key, asked, decision))
+    : heldOf(permits, key, asked, answer);
 }
 
 /**

@@ -136,7 +136,7 @@ export interface UnitCalls<Mode extends StoreMode = StoreMode> {
 }
 
 /** The members that a limiter has because of what its algorithm allows. */
-type CallsOf<Mode extends StoreMode, Can extends Ability> = "permits" extends Can ? unknown
+export type CallsOf<Mode extends StoreMode, Can extends Ability> = "permits" extends Can ? unknown
   : UnitCalls<Mode>;
 
 /**
@@ -163,3 +163,8 @@ export type SyncLimiterBase<Can extends Ability> = LimiterBase<"sync", SyncStore
 
 /** A limiter, as far as functions on it need one, on a store that answers by promises. */
 export type AsyncLimiterBase<Can extends Ability> = LimiterBase<"async", AsyncStore, Can>;
+
+/** A limiter, as far as functions on it need one, on a store of either kind. */
+export type AnyLimiterBase<Can extends Ability = never> =
+  | SyncLimiterBase<Can>
+  | AsyncLimiterBase<Can>;

@@ -25,7 +25,13 @@ import { type LimiterAsk, reported, requireTogether } from "./consume_all.ts";
 import { failOn } from "./fail_on.ts";
 import { familiesOf } from "./families_of.ts";
 import { internalsOf, requireLimiter } from "./limiter_internals.ts";
-import type { AsyncLimiter, AsyncLimiterBase, Limiter, SyncLimiterBase } from "./limiter_types.ts";
+import type {
+  AnyLimiterBase,
+  AsyncLimiter,
+  AsyncLimiterBase,
+  Limiter,
+  SyncLimiterBase,
+} from "./limiter_types.ts";
 import { newPermitId } from "./permit_ids.ts";
 import { settle } from "./reservations.ts";
 
@@ -63,15 +69,12 @@ export interface ReservationOfAll {
 /** Units that were used of each entry; `undefined` for as many as were reserved. */
 export type UsedOfAll = readonly (number | undefined)[];
 
-/** A limiter of units or of permits, on a store of either kind. */
-type AnyLimiter = SyncLimiterBase<never> | AsyncLimiterBase<never>;
-
 const ENTRY_OPTIONS: OptionNames<ReserveEntry<unknown>> = { limiter: true, key: true, cost: true };
 /** The most entries of a receipt. */
 const MOST_PARTS = 10_000;
 
 /** The limiters of receipts that were made here. */
-const limitersOf = new WeakMap<ReceiptOfAll, readonly AnyLimiter[]>();
+const limitersOf = new WeakMap<ReceiptOfAll, readonly AnyLimiterBase[]>();
 
 /**
  * Takes from several keys of one store as `consumeAll` does, all or nothing, and answers with one
@@ -117,10 +120,10 @@ export function reserveAll(
 ): Promise<ReservationOfAll>;
 /** `reserveAll` on a store of either kind. */
 export function reserveAll(
-  entries: readonly ReserveEntry<AnyLimiter>[],
+  entries: readonly ReserveEntry<AnyLimiterBase>[],
 ): ReservationOfAll | Promise<ReservationOfAll>;
 export function reserveAll(
-  entries: readonly ReserveEntry<AnyLimiter>[],
+  entries: readonly ReserveEntry<AnyLimiterBase>[],
 ): ReservationOfAll | Promise<ReservationOfAll> {
   try {
     return reserveEntries(entries) as ReservationOfAll | Promise<ReservationOfAll>;
@@ -132,14 +135,14 @@ export function reserveAll(
 }
 
 function reserveEntries(
-  entries: readonly ReserveEntry<AnyLimiter>[],
+  entries: readonly ReserveEntry<AnyLimiterBase>[],
 ): MaybePromise<ReservationOfAll> {
   const action = "reserve all";
   if (!Array.isArray(entries) || entries.length === 0) {
     throw typeError(action, "it needs a list of at least one entry", entries);
   }
   const id = newPermitId();
-  const given: readonly ReserveEntry<AnyLimiter>[] = entries;
+  const given: readonly ReserveEntry<AnyLimiterBase>[] = entries;
   const asks = given.map((entry): LimiterAsk => {
     checkOptions(action, entry ?? {}, ENTRY_OPTIONS);
     const { limiter, key, cost = 1 } = entry ?? {};
@@ -199,7 +202,7 @@ function receiptOf(
 export async function settleAll(
   receipt: ReceiptOfAll,
   used: UsedOfAll,
-  limiters?: readonly AnyLimiter[],
+  limiters?: readonly AnyLimiterBase[],
 ): Promise<readonly Settlement[]> {
   return await settledAll("settle all", receipt, used, limiters);
 }
@@ -207,7 +210,7 @@ export async function settleAll(
 /** Gives back all that a `reserveAll` took: `settleAll` with 0 units of each entry. */
 export async function releaseAll(
   receipt: ReceiptOfAll,
-  limiters?: readonly AnyLimiter[],
+  limiters?: readonly AnyLimiterBase[],
 ): Promise<readonly Settlement[]> {
   return await settledAll("release all", receipt, undefined, limiters);
 }
@@ -217,7 +220,7 @@ async function settledAll(
   action: string,
   receipt: ReceiptOfAll,
   used: UsedOfAll | undefined,
-  given: readonly AnyLimiter[] | undefined,
+  given: readonly AnyLimiterBase[] | undefined,
 ): Promise<readonly Settlement[]> {
   const parts = checkParts(action, receipt);
   const limiters = given ?? limitersOf.get(receipt);
@@ -242,7 +245,7 @@ async function settledAll(
 }
 
 /** Releases a permit; it counts as settled if it was held. */
-async function released(limiter: AnyLimiter, part: Receipt): Promise<Settlement> {
+async function released(limiter: AnyLimiterBase, part: Receipt): Promise<Settlement> {
   const { id, key, units: cost, family } = part;
   const internals = internalsOf(limiter)!;
   const { call } = internals;

@@ -118,8 +118,7 @@ async function attemptInTurn(
   const { cost = 1, signal } = options;
   signal?.throwIfAborted();
   const maxWait = readMaxWait("acquire", options.maxWait ?? Infinity);
-  const taking = unitsOf(limiter, key, cost);
-  const request: WaitRequest = { limiter, key, cost, maxWait, signal, afterUndo, taking };
+  const request: WaitRequest = { limiter, key, cost, maxWait, signal, afterUndo, taking: UNITS };
   try {
     const answer = cost === 0
       ? { decision: await look(request), sight: undefined }
@@ -138,19 +137,18 @@ export function readMaxWait(action: string, maxWait: Period): number {
 }
 
 /** How a caller takes units. */
-function unitsOf(limiter: LimiterInternals, key: string, cost: number): Taking {
-  return {
-    take: (maxDelay) => limiter.call(attempt, key, { cost, maxDelay, id: newPermitId() }),
-    undoOf({ decision, sight }) {
-      const undo = undoOf(limiter, key, givingBack(cost, decision, sight?.mark));
-      // An algorithm that knows no single calls gives the newest units back: those just taken.
-      const isLast = undo === undefined && decision.delay === 0;
-      return isLast ? () => limiter.call(refund, key, cost) : undo;
-    },
-    foretells: true,
-    longestSleep: () => Infinity,
-  };
-}
+const UNITS: Taking = {
+  take: ({ limiter, key, cost }, maxDelay) =>
+    limiter.call(attempt, key, { cost, maxDelay, id: newPermitId() }),
+  undoOf({ limiter, key, cost }, { decision, sight }) {
+    const undo = undoOf(limiter, key, givingBack(cost, decision, sight?.mark));
+    // An algorithm that knows no single calls gives the newest units back: those just taken.
+    const isLast = undo === undefined && decision.delay === 0;
+    return isLast ? () => limiter.call(refund, key, cost) : undo;
+  },
+  foretells: true,
+  longestSleep: () => Infinity,
+};
 
 /**
  * Waits, if the cost can be admitted at all and not too many callers wait already.
@@ -168,7 +166,7 @@ export async function admission(request: WaitRequest): Promise<Attempt> {
   if ("decision" in outcome) return outcome;
   const seen = await look(request);
   // Waiting callers come first, however many units are free now, so the answer is never "at once".
-  const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter) };
+  const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter, seen.delay) };
   throw rateLimited(request, refused, outcome.rule);
 }
 

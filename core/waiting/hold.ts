@@ -10,11 +10,15 @@ import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import { failOn } from "../limiter/fail_on.ts";
 import { type LimiterInternals, requireLimiter } from "../limiter/limiter_internals.ts";
-import type { AsyncLimiterBase, SyncLimiterBase } from "../limiter/limiter_types.ts";
+import type {
+  AnyLimiterBase,
+  AsyncLimiterBase,
+  SyncLimiterBase,
+} from "../limiter/limiter_types.ts";
 import { heldOf, holdNow, type PermitLimiter, takePermit } from "../limiter/hold_now.ts";
 import type { Held, HoldOptions, WaitingHoldOptions } from "../limiter/permit.ts";
 import { randomShare } from "../limiter/permit_ids.ts";
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import {
   checkFunction,
   checkInteger,
@@ -85,7 +89,7 @@ export function hold(
 ): Promise<Held<"sync">>;
 /** The same on a store of either kind. */
 export function hold(
-  limiter: SyncLimiterBase<"permits"> | AsyncLimiterBase<"permits">,
+  limiter: AnyLimiterBase<"permits">,
   key: string,
   options?: WaitingHoldOptions,
 ): Held | Promise<Held>;
@@ -115,7 +119,7 @@ export function hold(
  * @throws Any error of `hold` or of `work`.
  */
 export async function withPermit<Value>(
-  limiter: SyncLimiterBase<"permits"> | AsyncLimiterBase<"permits">,
+  limiter: AnyLimiterBase<"permits">,
   key: string,
   work: (signal: AbortSignal) => Value | PromiseLike<Value>,
   options?: WaitingHoldOptions,
@@ -164,7 +168,9 @@ function holdOn(
     return holdInTurn(permits, key, cost, readMaxWait("hold", maxWait), signal);
   }
   signal?.throwIfAborted();
-  return andThen(holdNow(permits, key, cost), (held) => {
+  const answer = holdNow(permits, key, cost);
+  if (!isPromise(answer)) return answer;
+  return answer.then((held) => {
     if (held.permit === undefined || !signal?.aborted) return held;
     return andThen(held.permit.release(), () => {
       throw signal.reason;

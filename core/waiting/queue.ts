@@ -15,9 +15,9 @@ import { inTurn } from "./turns.ts";
 /** How a caller takes the thing that it waits for: units of its cost, or a permit. */
 export interface Taking {
   /** Tries to take it. A start later than in so many milliseconds is a refusal. */
-  take(maxDelay: number): MaybePromise<Attempt>;
+  take(request: WaitRequest, maxDelay: number): MaybePromise<Attempt>;
   /** The function that gives back what an attempt took, if it can be given back. */
-  undoOf(attempt: Attempt): (() => MaybePromise<unknown>) | undefined;
+  undoOf(request: WaitRequest, attempt: Attempt): (() => MaybePromise<unknown>) | undefined;
   /** Whether a refusal foretells when the callers behind are admitted. */
   readonly foretells: boolean;
   /** The longest sleep in milliseconds after a refusal; may be `Infinity`. */
@@ -56,8 +56,15 @@ export interface Place {
   isLeft: boolean;
 }
 
+/** How many callers of a limiter wait, in all of its queues. */
+export interface Line {
+  readonly most: number;
+  waiting: number;
+}
+
 /** A caller in a queue. */
 export interface Waiter extends WaitRequest, Links<Waiter> {
+  readonly line: Line;
   readonly queue: WaitingQueue;
   /** The instant at which its `maxWait` ends; may be `Infinity`. */
   readonly deadline: number;
@@ -87,7 +94,7 @@ export interface HeadCall {
   /** When it was sent. */
   readonly sentAt: number;
   /** Called when the call has ended, and its units are given back if the caller has left. */
-  onEnd(): void;
+  onEnd: (() => void) | undefined;
 }
 
 /** The callers that wait for one key. All instants are by `passing`, in milliseconds. */
@@ -95,6 +102,8 @@ export interface WaitingQueue {
   /** The clock that all of its callers wait by. */
   passing(): number;
   after(milliseconds: number, wake: () => void): () => void;
+  /** Forgets the queue; called when nobody is in it. */
+  forget(): void;
   /** Callers that are not charged; the first of them is the head. */
   readonly waiting: LinkedList<Waiter>;
   /** Callers that are charged and sleep out their delay, in the order of their places. */
@@ -124,9 +133,13 @@ export interface WaitingQueue {
 }
 
 /** Makes a queue that nobody is in. */
-export function newQueue(time: Pick<WaitingQueue, "passing" | "after">): WaitingQueue {
+export function newQueue(
+  { passing, after, forget }: Pick<WaitingQueue, "passing" | "after" | "forget">,
+): WaitingQueue {
   return {
-    ...time,
+    passing,
+    after,
+    forget,
     waiting: linkedList(),
     delayed: linkedList(),
     staying: undefined,
@@ -226,32 +239,29 @@ export function firstStaying(queue: WaitingQueue): Waiter | undefined {
   return queue.staying = waiter;
 }
 
-/** How many callers of each limiter wait. */
-const numbers = new WeakMap<LimiterInternals, number>();
-
 /** Whether one more caller of a limiter may wait. */
-export function hasRoom(limiter: LimiterInternals): boolean {
-  return (numbers.get(limiter) ?? 0) < limiter.maxWaiting;
+export function hasRoom({ waiting, most }: Line): boolean {
+  return waiting < most;
 }
 
 function count(waiter: Waiter): void {
   if (waiter.counted) return;
   waiter.counted = true;
-  numbers.set(waiter.limiter, (numbers.get(waiter.limiter) ?? 0) + 1);
+  waiter.line.waiting++;
 }
 
 /** No longer counts a waiter as one of its limiter's waiting callers. */
 export function uncount(waiter: Waiter): void {
   if (!waiter.counted) return;
   waiter.counted = false;
-  numbers.set(waiter.limiter, numbers.get(waiter.limiter)! - 1);
+  waiter.line.waiting--;
 }
 
 /** Counts a waiter, or refuses it if too many callers of its limiter wait. */
 export function countOrRefuse(waiter: Waiter): void {
-  const { limiter } = waiter;
-  if (hasRoom(limiter)) count(waiter);
-  else refuse(waiter, `at most ${limiter.maxWaiting} may wait`);
+  const { line } = waiter;
+  if (hasRoom(line)) count(waiter);
+  else refuse(waiter, `at most ${line.most} may wait`);
 }
 
 /**
@@ -259,9 +269,10 @@ export function countOrRefuse(waiter: Waiter): void {
  * wait, so they are counted.
  */
 export function noteRefusal(queue: WaitingQueue): void {
-  if (queue.isRefused) return;
+  let waiter = queue.waiting.first;
+  if (queue.isRefused || waiter === undefined) return;
   queue.isRefused = true;
-  for (let waiter = queue.waiting.first; waiter !== undefined;) {
+  while (waiter !== undefined) {
     const { next }: Waiter = waiter;
     countOrRefuse(waiter);
     waiter = next;

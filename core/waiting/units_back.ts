@@ -13,14 +13,15 @@ export function hearsOthers({ family }: LimiterInternals): boolean {
 /**
  * Calls `wake` whenever units may have come back to a key.
  *
+ * @param name The stored key.
  * @returns A function that ends this.
  */
 export function onUnitsBack(
   { listeners, family }: LimiterInternals,
   key: string,
+  name: string,
   wake: () => void,
 ): () => void {
-  const name = family.nameOf(key);
   let stopHearing = () => {};
   function hear(): void {
     const notice = family.refundNotice?.(key);

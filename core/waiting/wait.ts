@@ -21,6 +21,7 @@
  */
 
 import { passingTime, timerOf } from "../clock.ts";
+import type { LimiterInternals } from "../limiter/limiter_internals.ts";
 import { remove } from "../linked_list.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
 import type { Store, StoreBase } from "../store.ts";
@@ -38,6 +39,7 @@ import {
   hasRoom,
   type HeadCall,
   isWaiting,
+  type Line,
   newQueue,
   noteRefusal,
   type Outcome,
@@ -64,16 +66,17 @@ export const MIN_ANSWER_TIME = 250;
 /** The queues of one store, in this thread. */
 interface Queues {
   /** By stored key. */
-  readonly byName: Map<string, OpenQueue>;
+  readonly byName: Map<string, WaitingQueue>;
   isClosed: boolean;
 }
 
-/** A queue, and how to forget it. */
-interface OpenQueue extends WaitingQueue {
-  forget(): void;
+/** A limiter's callers that wait, and where. */
+interface OwnLine extends Line {
+  readonly queues: Queues;
 }
 
 const queuesOfStores = new WeakMap<Store, Queues>();
+const linesOfLimiters = new WeakMap<LimiterInternals, OwnLine>();
 const signals = signalGroups<Waiter>(leave);
 
 function queuesOf(store: Store): Queues {
@@ -88,6 +91,15 @@ function queuesOf(store: Store): Queues {
   return queues;
 }
 
+function lineOf(limiter: LimiterInternals): OwnLine {
+  let line = linesOfLimiters.get(limiter);
+  if (line === undefined) {
+    line = { most: limiter.maxWaiting, waiting: 0, queues: queuesOf(limiter.store) };
+    linesOfLimiters.set(limiter, line);
+  }
+  return line;
+}
+
 /**
  * Waits for the caller's turn, takes, and waits out the delay. If nobody waits and the store admits
  * at once, no queue is opened.
@@ -97,35 +109,38 @@ function queuesOf(store: Store): Queues {
  */
 export function waitInQueue(request: WaitRequest): MaybePromise<Outcome> {
   const { limiter, key, maxWait, taking } = request;
-  const queues = queuesOf(limiter.store);
+  const line = lineOf(limiter);
+  const { queues } = line;
   if (queues.isClosed) throw closed(request, "no");
   const queue = queues.byName.size === 0
     ? undefined
     : queues.byName.get(limiter.family.nameOf(key));
-  if (queue !== undefined) return enter(queue, request, join);
-  const answer = taking.take(hasRoom(limiter) ? maxWait : 0);
+  if (queue !== undefined) return enter(queue, line, request, join);
+  const answer = taking.take(request, hasRoom(line) ? maxWait : 0);
   if (!isPromise(answer) && answer.decision.allowed) {
     if (answer.decision.delay === 0 || answer.sight === undefined) return answer;
   }
-  return enter(open(queues, request), request, (waiter) => {
+  return enter(open(queues, request), line, request, (waiter) => {
+    const { queue } = waiter;
     // The answer may have missed units that came back before the queue listened.
-    send(waiter, answer, hearsOthers(limiter));
-    advance(waiter.queue);
+    send(waiter, answer, hearsOthers(limiter), queue.passing());
+    advance(queue);
   });
 }
 
 /** Opens the queue of a key, which hears of units that come back until nobody is in it. */
-function open({ byName }: Queues, { limiter, key }: WaitRequest): OpenQueue {
+function open({ byName }: Queues, { limiter, key }: WaitRequest): WaitingQueue {
   const { clock } = limiter;
   const name = limiter.family.nameOf(key);
-  const queue: OpenQueue = {
-    ...newQueue({ passing: passingTime(clock), after: timerOf(clock) }),
+  const queue = newQueue({
+    passing: passingTime(clock),
+    after: timerOf(clock),
     forget() {
       if (byName.get(name) === queue) byName.delete(name);
       stop();
     },
-  };
-  const stop = onUnitsBack(limiter, key, () => {
+  });
+  const stop = onUnitsBack(limiter, key, name, () => {
     if (queue.call !== undefined) queue.call.isOutdated = true;
     forgetState(queue);
     tryAgain(queue);
@@ -137,13 +152,21 @@ function open({ byName }: Queues, { limiter, key }: WaitRequest): OpenQueue {
 
 function enter(
   queue: WaitingQueue,
+  line: Line,
   request: WaitRequest,
   begin: (waiter: Waiter) => void,
 ): Promise<Outcome> {
-  const { maxWait, signal } = request;
+  const { limiter, key, cost, maxWait, signal, afterUndo, taking } = request;
   return new Promise((resolve, reject) => {
     const waiter: Waiter = {
-      ...request,
+      limiter,
+      key,
+      cost,
+      maxWait,
+      signal,
+      afterUndo,
+      taking,
+      line,
       queue,
       list: undefined,
       previous: undefined,
@@ -170,6 +193,8 @@ function enter(
 function join(waiter: Waiter): void {
   const { queue, deadline, taking } = waiter;
   if (queue.isRefused) countOrRefuse(waiter);
+  // Whoever is the head goes on by itself.
+  if (deadline === Infinity && queue.waiting.first !== waiter) return;
   // Another store answered for the limiter's own, which may be back.
   if (queue.observed === undefined && deadline < Infinity && taking.foretells) tryAgain(queue);
   advance(queue);
@@ -189,7 +214,7 @@ function advance(queue: WaitingQueue, reached: number = -Infinity): void {
     // The queue has done its share of this turn. Its timer fires in the next one.
     if (tries++ === MAX_PER_TURN) break;
     if (head.signal?.aborted) leaveLine(head, head.signal.reason);
-    else send(head, undefined, false);
+    else send(head, undefined, false, now);
   }
   setTimer(queue, now);
 }
@@ -197,7 +222,7 @@ function advance(queue: WaitingQueue, reached: number = -Infinity): void {
 function setTimer(queue: WaitingQueue, now: number): void {
   const { waiting, delayed, call, timer } = queue;
   const isEmpty = waiting.first === undefined && delayed.first === undefined && call === undefined;
-  if (isEmpty) (queue as OpenQueue).forget();
+  if (isEmpty) queue.forget();
   const due = isEmpty ? Infinity : nextDue(queue);
   if (due === timer?.due) return;
   timer?.cancel();
@@ -231,15 +256,20 @@ function giveUpAt({ silentSince }: WaitingQueue): number {
 }
 
 /** Sends the head's call, unless it was sent already, and acts on the answer. */
-function send(head: Waiter, sent: MaybePromise<Attempt> | undefined, isOutdated: boolean): void {
-  const { queue, taking, limiter, counted } = head;
-  const call: HeadCall = { waiter: head, isOutdated, sentAt: queue.passing(), onEnd() {} };
+function send(
+  head: Waiter,
+  sent: MaybePromise<Attempt> | undefined,
+  isOutdated: boolean,
+  now: number,
+): void {
+  const { queue, taking, line, counted } = head;
+  const call: HeadCall = { waiter: head, isOutdated, sentAt: now, onEnd: undefined };
   queue.call = call;
   queue.silentSince ??= call.sentAt;
   const settled = orElse<unknown>(
     () =>
       andThen(
-        sent ?? taking.take(counted || hasRoom(limiter) ? timeLeft(head) : 0),
+        sent ?? taking.take(head, counted || hasRoom(line) ? timeLeft(head) : 0),
         (answer) => settle(call, answer),
       ),
     (reason) => isWaiting(head) && fail(head, () => reason),
@@ -256,7 +286,7 @@ function endCall(call: HeadCall): void {
   if (queue.call === call) queue.call = undefined;
   // An answer ends the silence, even if it is the answer to a call that was given up.
   queue.silentSince = queue.call?.sentAt;
-  call.onEnd();
+  call.onEnd?.();
 }
 
 /** Acts on a decision. Giving units back may take until later. */
@@ -265,12 +295,12 @@ function settle(call: HeadCall, answer: Attempt): MaybePromise<unknown> {
   const { decision, sight } = answer;
   if (queue.waiting.first !== head) {
     // A failure policy answers without a state, and takes nothing.
-    return decision.allowed && sight !== undefined ? taking.undoOf(answer)?.() : undefined;
+    return decision.allowed && sight !== undefined ? taking.undoOf(head, answer)?.() : undefined;
   }
   if (decision.allowed) {
     if (!admitHead(head, answer)) return head.resolve(answer);
     const startsAt = queue.passing() + decision.delay;
-    head.place = { startsAt, admitted: answer, undo: taking.undoOf(answer), isLeft: false };
+    head.place = { startsAt, admitted: answer, undo: taking.undoOf(head, answer), isLeft: false };
     return undefined;
   }
   if (decision.retryAfter === Infinity) {

@@ -168,7 +168,7 @@ describe("many waiting callers", () => {
   });
 
   test("in the delay of a queue are not looked through by each that leaves", () => {
-    const queue = newQueue({ passing: () => 0, after: () => () => {} });
+    const queue = newQueue({ passing: () => 0, after: () => () => {}, forget() {} });
     let looks = 0;
     const waiters = Array.from({ length: N }, () => {
       let hasLeft = false;
