@@ -74,6 +74,18 @@ describe("the page", () => {
     assert.deepEqual(links.filter(({ target }) => target.startsWith(INTERNALS)), []);
   });
 
+  test("warnings name sections of docs/errors.md that are there", () => {
+    const sources = filesOf(["adapters", "core", "stores"], ".ts");
+    const named = sources.flatMap(({ text }) =>
+      [...text.matchAll(/docs\/errors\.md#([\w-]+)/g)].map(([, section = ""]) => section)
+    );
+    assert.ok(named.length >= 6);
+    const titles = [...readText("docs/errors.md").matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+      title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
+    );
+    assert.deepEqual(named.filter((section) => !titles.includes(section)), []);
+  });
+
   test("docs/frameworks.md shows the files of examples/frameworks (npm run recipes)", () => {
     const page = readText("docs/frameworks.md");
     assert.equal(page, filledPage(page));

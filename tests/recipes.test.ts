@@ -9,7 +9,13 @@ import { pathToFileURL } from "node:url";
 
 import { entryPoints, readManifests } from "../.ci/manifests.mjs";
 import { snippetsOf } from "../.ci/snippets.mjs";
-import { type Algorithm, type AsyncLimiter, type Limiter, limiter } from "../mod.ts";
+import {
+  type Algorithm,
+  type AsyncLimiter,
+  calendarWindow,
+  type Limiter,
+  limiter,
+} from "../mod.ts";
 import { inFolder } from "./support/in_folder.ts";
 import { withRedis } from "./support/redis/with_redis.ts";
 import { readText } from "./support/tree.ts";
@@ -75,8 +81,8 @@ test("a model's request that one limit refuses takes nothing of the others", asy
     await recipe.complete("ada", 4_000, ["three", "short", "words"]);
     assert.deepEqual(left(), [fresh[0]! - 45, fresh[1]! - 3, fresh[2]! - 1, fresh[3]]);
     const before = left();
-    // The tokens refuse the first, the money the second.
-    for (const estimate of [60_000, 7_000_000]) {
+    // The tokens refuse sixty, the money the last.
+    for (const estimate of [...Array<number>(60).fill(60_000), 7_000_000]) {
       await assert.rejects(recipe.complete("ada", estimate, []), /429/);
       assert.deepEqual(left(), before);
     }
@@ -174,6 +180,10 @@ withRedis("a recipe keeps what it promises:", (redis) => {
         assert.equal(await admitted(send, 20, "key-1"), 10);
         const { used, resetsAt } = await usage("key-1");
         assert.equal(used, 10_000);
+        // A raised limit keeps what was used.
+        const raised = calendarWindow({ limit: 20_000, every: "month", zone: "Europe/Berlin" });
+        const after = limiter(raised, { store: monthly.store, prefix: monthly.prefix });
+        assert.equal((await after.peek("acme", 0)).remaining, 10_000);
         assert.match(resetsAt, /^\d{4}-\d\d-\d\dT2[23]:00:00\.\d{3}Z$/); // midnight in Berlin
       },
     ));

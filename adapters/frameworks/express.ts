@@ -130,7 +130,7 @@ function noticeTrustAll(request: ExpressRequest): void {
   saidTrustAll = true;
   console.warn(
     "Express's setting `trust proxy` is true, so clients can choose their own addresses, and no " +
-      "limit holds: name your proxies in it, or in trustedProxies",
+      "limit holds: name your proxies in it, or in trustedProxies (docs/errors.md#trust-proxy-is-true)",
   );
 }
 

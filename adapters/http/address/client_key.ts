@@ -109,7 +109,7 @@ function forwardingNotice<Request, Info>(
     notice.looks = 0;
     console.warn(
       "X-Forwarded-For is ignored, and clients are limited by the address of the socket, because " +
-        "no proxy is trusted: name yours in trustedProxies, or give [] if there are none",
+        "no proxy is trusted: name yours in trustedProxies, or give [] if there are none (docs/errors.md#x-forwarded-for-is-ignored)",
     );
   }
   return notice;
@@ -132,7 +132,7 @@ function unnamedClient(
     if (!said) {
       console.warn(
         `A request from ${peer}, which is trusted, has no ${field}, and is limited by that address: ` +
-          "a probe, or a proxy that does not name its clients, who then share one limit",
+          "a probe, or a proxy that does not name its clients, who then share one limit (docs/errors.md#a-trusted-proxy-names-no-client)",
       );
     }
     said = true;

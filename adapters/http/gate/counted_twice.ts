@@ -36,7 +36,7 @@ export function twiceNotice(): (request: unknown, charges: readonly Charge[]) =>
     console.warn(
       `A request pays the limit ${JSON.stringify(algorithm.name)} with the prefix ` +
         `${JSON.stringify(prefix)} twice, because it passes two middlewares with this limiter: ` +
-        "register it once, or give countsTwice: true if that is meant",
+        "register it once, or give countsTwice: true if that is meant (docs/errors.md#a-request-pays-the-limit-twice)",
     );
   };
 }

@@ -47,7 +47,7 @@ export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void
     lasts.clear();
     console.warn(
       "A limiter is made for each request, with a store of its own, so nothing is limited: make " +
-        "limiters once, or give policy: (request) => algorithm, which keeps use in one store",
+        "limiters once, or give policy: (request) => algorithm, which keeps use in one store (docs/errors.md#a-limiter-is-made-for-each-request)",
     );
   };
 }

@@ -217,7 +217,7 @@ function warnOfThreads(threads: number): void {
   hasWarned = true;
   console.warn(
     `More threads are attached to a sharedStore than its option threads, ${threads}: they take ` +
-      "turns, and calls wait up to 60 ms. Raise threads, and close stores that are done.",
+      "turns, and calls wait up to 60 ms. Raise threads, and close stores that are done (docs/errors.md#more-threads-are-attached).",
   );
 }
 
