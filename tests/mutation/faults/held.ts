@@ -44,7 +44,8 @@ export const HELD_FAULTS: readonly Fault[] = [
       "return {~~opened === place ? tries : 0~>tries~~};",
   }),
   ...faultsIn("core/algorithms/growing_locks.ts", [GROWING_LOCKS], {
-    "Text of a lock before one that is over": "{~~if (before > 0) return undefined;~>~~}",
+    "Text of a lock before one that is over":
+      "return {~~before > 0 || ~>~~}tries === 0 && opened > 0 ? undefined : state",
     "Text of a second lock that begins without a first":
       "{~~(strikes > 1) === (before > 0)~>true~~}",
   }),

@@ -200,7 +200,8 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "decide(held, held, now, 0)) === 0) {~~continue~>return undefined~~};",
     "Older options without a state end the search for use":
       "if (held === undefined) {~~continue~>return undefined~~};",
-    "What a key takes over is forgotten under other options": "return { state, index{~~~>: 0~~} };",
+    "What a key takes over is forgotten":
+      "if (state !== algorithm.initial) return {~~state~>algorithm.initial~~};",
     "More use than the new capacity is carried over": [
       "Math.min(carried(older.capacity - remaining), capacity)",
       "carried(older.capacity - remaining)",

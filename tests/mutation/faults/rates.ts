@@ -68,7 +68,7 @@ export const RATE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/token_bucket.ts", ["tokenBucketByInterval"], {
     "A bucket that is refilled by one token less":
-      "...arrivalArithmetic(wholeTicks({~~limit~>Math.max(1, limit - 1)~~}, period), 1, burst),",
+      "const scale = wholeTicks({~~limit~>Math.max(1, limit - 1)~~}, period);",
   }),
   ...faultsIn("core/algorithms/build_algorithm.ts", ["leakyQueue"], {
     "A look that waits": "allowed {~~&& cost > 0 ~>~~}? delay(state, now) : 0",

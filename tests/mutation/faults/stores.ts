@@ -12,7 +12,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "The memory store keeps its own time where it is given one":
       "const now = at === undefined ? processTime() : {~~at~>processTime()~~};\n    const slot = slotOf(",
     "A look under older options that sees none":
-      "return taken === undefined ? initial : {~~taken.state~>initial~~};",
+      "if ({~~older.length === 0~>true~~}) return spec.algorithm.initial;",
   }),
   ...faultsIn("stores/memory/slots.ts", ["memoryStore"], {
     "The memory store answers after it is closed":

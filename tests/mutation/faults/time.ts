@@ -49,7 +49,7 @@ export const TIME_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/snapshot.ts", ["tests/stores/memory/snapshot.test.ts"], {
     "An older snapshot takes use back":
-      'if (slot !== undefined && {~~freshAtOf(slots, slot) >= freshAt~>false~~}) return "outdated";',
+      "if (algorithm !== undefined) state = {~~withLess(algorithm, held, read, now)~>read~~};",
     "Keys that are fresh are restored": 'if (freshAt {~~<=~>===~~} now) return "outdated";',
     "A snapshot evicts keys that are held":
       "|| {~~lacksRoom(slots, slot === undefined ? 1 : 0, bytes - held)~>false~~}) {",
@@ -76,9 +76,9 @@ export const TIME_FAULTS: readonly Fault[] = [
     "A clock that is slower by less than processes may differ is one set back":
       "return resetOf(algorithm, state, now) > longest{~~ + by~>~~};",
     "A state that is too far ahead is a fresh one":
-      "if (parts === undefined) return {~~furthest!(now)~>algorithm.initial~~};",
+      "if (parts === undefined) return {~~full!(now)~>algorithm.initial~~};",
     "A state that is too far ahead is one of another instant":
-      "if (parts === undefined) return furthest!({~~now~>now + MOST_AHEAD~~});",
+      "if (parts === undefined) return full!({~~now~>now + MOST_AHEAD~~});",
     "A state that is bounded loses its open receipts":
       "return {~~wraps.withInner(state, boundedState(wraps.inner, wraps.innerOf(state), now))~>boundedState(wraps.inner, wraps.innerOf(state), now)~~};",
   }),

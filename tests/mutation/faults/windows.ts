@@ -12,7 +12,7 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/lockout.ts", ["lockout"], {
     "A charge that begins the lock anew":
-      "const fills = {~~held.locked < 0 && ~>~~}tries >= limit;",
+      "const fills = {~~held.tries < limit && ~>~~}tries >= limit;",
     "A lock that begins with the first try, not with the last":
       "locked: fills ? {~~Math.max(now, opened)~>opened~~} : held.locked",
     "A try given back that leaves the key locked": ["locked: left < limit ? -1 : locked", "locked"],
@@ -27,9 +27,9 @@ export const WINDOW_FAULTS: readonly Fault[] = [
     "A time zone of the wrong sign": "const offset = {~~(period - shift) % period~>shift~~};",
     "A refund of all use that leaves a window of 0": "return units <{~~~>=~~} count ? of(",
   }),
-  ...faultsIn("core/arithmetic/window_use.ts", ["fixedWindow"], {
+  ...faultsIn("core/arithmetic/window_use.ts", ["tests/core/algorithms/edges.test.ts"], {
     "A full window that reads as the next one, empty":
-      "const place = (use: number) => use === 0 ? -Infinity : Math.floor({~~(use - 1)~>use~~} / most);",
+      "return use === NO_USE ? -Infinity : Math.floor({~~(use - 1)~>use~~} / most);",
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingWindow"], {
     "An off-by-one in a window: one sub-bucket too many":
