@@ -38,6 +38,31 @@ const left = async (service: Service, key: string) =>
   (await post(service, "/v1/peek", { entries: { [key]: "a" }, cost: 0 })).body.remaining;
 
 describe("the service holds", () => {
+  test("nothing by a malformed body, a 400 even where limits of keys are waited for", () => {
+    const rules = LLM.rules!.map((rule) => ({ ...rule, lookup: "wait" as const }));
+    const lookup = () => new Promise<undefined>((resolve) => setTimeout(resolve, 1));
+    return withLlm(async (service) => {
+      const { body } = await post(service, "/v1/reserve", call(100));
+      assert.equal(body.allowed, true);
+      const { receipt } = body;
+      const malformed: readonly [path: string, body: unknown][] = [
+        ["/v1/reserve", { entries: { plain: "a" } }],
+        ["/v1/reserve", { entries: { tokens: "a" }, cost: -1 }],
+        ["/v1/settle", { receipt, actual: [1] }],
+        ["/v1/settle", { receipt, actual: -1 }],
+        ["/v1/release", { receipt: { ...receipt, id: 0 } }],
+      ];
+      for (const [path, wrong] of malformed) {
+        assert.equal(
+          (await post(service, path, wrong)).status,
+          400,
+          `${path} ${JSON.stringify(wrong)}`,
+        );
+      }
+      assert.equal((await post(service, "/v1/settle", { receipt, actual: 1 })).status, 200);
+    }, { rules: objectSource({ ...LLM, rules }, lookup) });
+  });
+
   test("a permit, which is renewed and released, once", () =>
     withLlm(async (service) => {
       const ask = { entries: { stream: "a" } };

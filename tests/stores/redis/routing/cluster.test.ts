@@ -27,6 +27,7 @@ import { needs } from "../../../support/program.ts";
 import { inShare } from "../../../support/seed.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";
+import { WAYS } from "../../../support/several_limits.ts";
 import { testOnce } from "../../../support/test_once.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
@@ -62,6 +63,22 @@ describe("a cluster of six nodes", redis, () => {
     open.push(store);
     return store;
   }
+
+  test("a request with limits in several slots takes all or none, however it is made", async () => {
+    const store = storeOf({});
+    for (const [name, { isAllOrNone, least, open }] of Object.entries(WAYS)) {
+      const request = open(store, store, `slots of ${name}`, 4);
+      const fresh = await request.left();
+      assert.equal(await request.ask(), true, name);
+      assert.deepEqual(await request.left(), fresh.map((left) => left - 1), name);
+      if (!isAllOrNone) continue;
+      const refused = open(store, store, `refusals of ${name}`, 4);
+      await refused.useUp(least);
+      const before = await refused.left();
+      assert.equal(await refused.ask(), false, name);
+      assert.deepEqual(await refused.left(), before, name);
+    }
+  });
 
   for (const commit of MODES) {
     test(
