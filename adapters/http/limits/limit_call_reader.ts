@@ -77,7 +77,26 @@ export function limitCallReader(
     const key = keyOf(asked.request, asked.info);
     return typeof key === "string"
       ? readCost(asked, limiter, key)
-      : within("key", key, (key) => readCost(asked, limiter, key));
+      : readKeyLater(asked, limiter, key);
+  }
+
+  // Closures are made in functions of their own, because a function that makes one pays for it even where
+  // it does not come to that.
+  function readKeyLater(
+    asked: LimitsAsked,
+    limiter: AnyLimiter,
+    key: ReturnType<typeof keyOf>,
+  ): void | Promise<void> {
+    return within("key", key, (key) => readCost(asked, limiter, key));
+  }
+
+  function addLater(
+    asked: LimitsAsked,
+    limiter: AnyLimiter,
+    key: string,
+    units: Awaitable<number>,
+  ): void | Promise<void> {
+    return within("cost", units, (units) => addCall(asked, context, limiter, key, units));
   }
 
   function readCost(
@@ -93,7 +112,7 @@ export function limitCallReader(
     const units = typeof cost === "number" ? cost : cost(request, info);
     return typeof units === "number"
       ? addCall(asked, context, limiter, key!, units)
-      : within("cost", units, (units) => addCall(asked, context, limiter, key!, units));
+      : addLater(asked, limiter, key!, units);
   }
 
   return typeof limiter === "function"

@@ -6,6 +6,7 @@
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
+import { giveBack } from "../../../core/together/taken.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
@@ -76,27 +77,23 @@ export function requestLimits(
         calls: NO_CALLS,
       };
       const reading = only === undefined ? readFrom(0, asked) : only.read(asked);
-      return reading === undefined ? limited(asked) : reading.then(() => limited(asked));
+      return reading === undefined ? limited(asked) : limitedLater(asked, reading);
     },
     take(asked) {
       const { plan: { delays, holds, keeps }, calls, shadowed } = asked;
       if (keeps || holds || (delays && !shadowed)) {
         const taken = holdFromLimits(asked, maxDelay);
-        return isTaken(taken)
-          ? decidedBy(asked, taken)
-          : taken.then((taken) => decidedBy(asked, taken));
+        return isTaken(taken) ? decidedBy(asked, taken) : decidedLater(asked, taken);
       }
       if (calls.length === 1) {
         const { limiter, key, argument } = calls[0]!;
         const decision = (limiter as UnitLimiter).consume(key, argument);
         return isDecision(decision)
           ? decidedAlone(asked, decision, undefined)
-          : decision.then((decision) => decidedAlone(asked, decision, undefined));
+          : decidedAloneLater(asked, decision);
       }
       const taken = takeFromLimits(asked);
-      return isTaken(taken)
-        ? decidedBy(asked, taken)
-        : taken.then((taken) => decidedBy(asked, taken));
+      return isTaken(taken) ? decidedBy(asked, taken) : decidedLater(asked, taken);
     },
     chargesOf: ({ calls }) => calls,
     clockOf: ({ asked }) => clockOf(asked),
@@ -105,8 +102,8 @@ export function requestLimits(
       return permits.length === 0 ? undefined : () => permits.forEach((permit) => permit.release());
     },
     refundOf({ taken }) {
-      const undos = taken?.undos ?? [];
-      return undos.length < 2 ? undos[0] : () => Promise.all(undos.map((undo) => undo()));
+      const units = taken?.units ?? [];
+      return units.length === 0 ? undefined : () => giveBack(units);
     },
   };
 }
@@ -127,6 +124,21 @@ function sharingStore(limits: readonly GivenLimit[]): readonly GivenLimit[] {
 /** A request whose calls are read; `undefined` if no limit applies to it. */
 function limited(asked: LimitsAsked): LimitsAsked | undefined {
   return asked.calls.length === 0 && asked.refusal === undefined ? undefined : asked;
+}
+
+// Functions that are called for every request make no closures: each would cost even where it is not used.
+
+async function limitedLater(asked: LimitsAsked, reading: Promise<void>) {
+  await reading;
+  return limited(asked);
+}
+
+async function decidedAloneLater(asked: LimitsAsked, decision: Promise<Decision>) {
+  return decidedAlone(asked, await decision, undefined);
+}
+
+async function decidedLater(asked: LimitsAsked, taken: PromiseLike<LimitsTaken>) {
+  return decidedBy(asked, await taken);
 }
 
 // These look for a member that is there, because looking for a `then` that is absent costs much more.

@@ -9,8 +9,7 @@ import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
 import type { Ask } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
-import { takenBy } from "../../../core/together/taken.ts";
-import type { Undo } from "../../../core/together/undo.ts";
+import { type Taken, takenBy } from "../../../core/together/taken.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import type { LimitCall, LimitsAsked } from "./limit_call.ts";
 
@@ -18,8 +17,8 @@ import type { LimitCall, LimitsAsked } from "./limit_call.ts";
 export interface LimitsTaken {
   /** The decision of each limit, in order. After a refusal, those of the others are looks. */
   readonly decisions: readonly Decision[];
-  /** Gives units back; once for each limit that can. */
-  readonly undos: readonly Undo[];
+  /** The units that can be given back. */
+  readonly units: Taken[];
   /** The permits that the request holds. */
   readonly permits: readonly Permit[];
 }
@@ -33,12 +32,19 @@ export function takeFromLimits({ calls }: LimitsAsked): LimitsTaken | PromiseLik
   const answers = takeAll(store, calls, counter.now());
   return Array.isArray(answers)
     ? consumed(calls, answers)
-    : (answers as Promise<Decision[]>).then((answers) => consumed(calls, answers));
+    : consumedLater(calls, answers as PromiseLike<readonly Decision[]>);
+}
+
+async function consumedLater(
+  calls: readonly LimitCall[],
+  answers: PromiseLike<readonly Decision[]>,
+): Promise<LimitsTaken> {
+  return consumed(calls, await answers);
 }
 
 function consumed(calls: readonly LimitCall[], decisions: readonly Decision[]): LimitsTaken {
   for (let index = 0; index < calls.length; index++) report(calls[index]!, decisions[index]!);
-  return { decisions, undos: NOTHING, permits: NOTHING };
+  return { decisions, units: [], permits: NOTHING };
 }
 
 /** An ask, and the permit that it is for. */
@@ -72,7 +78,15 @@ export function holdFromLimits(
   const answers = takeAll(store, asks, counter.now());
   return Array.isArray(answers)
     ? held(calls, asks, answers)
-    : (answers as Promise<unknown[]>).then((answers) => held(calls, asks, answers));
+    : heldLater(calls, asks, answers as PromiseLike<readonly unknown[]>);
+}
+
+async function heldLater(
+  calls: readonly LimitCall[],
+  asks: readonly HoldingAsk[],
+  answers: PromiseLike<readonly unknown[]>,
+): Promise<LimitsTaken> {
+  return held(calls, asks, await answers);
 }
 
 function held(
@@ -88,18 +102,17 @@ function held(
     decisions.push(decision);
     report(calls[index]!, decision);
   }
-  if (!isAllowed) return { decisions, undos: NOTHING, permits: NOTHING };
-  const undos: Undo[] = [];
+  const units: Taken[] = [];
   const permits: Permit[] = [];
-  for (let index = 0; index < asks.length; index++) {
+  for (let index = 0; isAllowed && index < asks.length; index++) {
     const ask = asks[index]!;
     if (ask.permit !== undefined) permits.push(ask.permit.open(decisions[index]!));
     else {
-      const { undo } = takenBy(ask, answers[index]);
-      if (undo !== undefined) undos.push(undo);
+      const taken = takenBy(ask, answers[index]);
+      if (taken.undo !== undefined) units.push(taken);
     }
   }
-  return { decisions, undos, permits };
+  return { decisions, units, permits };
 }
 
 /** Reports a limit's decision to its own `onDecision`. */

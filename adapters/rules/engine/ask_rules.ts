@@ -77,7 +77,19 @@ export function askRules(
     const verdict = askPlainly(on, rules, way.verb);
     if (verdict !== undefined) return verdict;
   }
-  const asking: Asking = { on, askFor: way.askFor(), taken: taken ?? [] };
+  return askBackably(on, mode, rules, way, taken ?? [], isOneCall);
+}
+
+/** Asks in several calls, or in one call of which what it takes may have to be given back. */
+function askBackably(
+  on: RuleStore,
+  mode: ChargeMode,
+  rules: readonly RuleInForce[],
+  way: RuleWay,
+  taken: Taken[],
+  isOneCall: boolean,
+): MaybePromise<Verdict> {
+  const asking: Asking = { on, askFor: way.askFor(), taken };
   const verdicts = orGiveBack(
     asking.taken,
     () =>
@@ -113,8 +125,25 @@ export function askOne(
   const answer = bound.call(applied.key, applied.cost, on.now());
   // A decision has no `then`, and looking for one costs more.
   return (answer as Decision).allowed === undefined
-    ? (answer as Promise<Decision>).then((it) => verdictOf([ruleVerdictOf(applied, verdict, it)]))
+    ? verdictOfOne(applied, verdict, answer as Promise<Decision>)
     : verdictOf([ruleVerdictOf(applied, verdict, answer as Decision)]);
+}
+
+// Functions that are called for every request make no closures: each would cost even where it is not used.
+
+async function verdictOfOne(
+  applied: AppliedRule,
+  verdict: BoundVerdict,
+  decision: Promise<Decision>,
+): Promise<Verdict> {
+  return verdictOf([ruleVerdictOf(applied, verdict, await decision)]);
+}
+
+async function verdictOfAll(
+  rules: readonly RuleInForce[],
+  decisions: PromiseLike<readonly Decision[]>,
+): Promise<Verdict> {
+  return verdictOf(verdictsOf(rules, await decisions));
 }
 
 /**
@@ -140,7 +169,7 @@ function askPlainly(
   const answers = takeAll(store, asks, now());
   return Array.isArray(answers)
     ? verdictOf(verdictsOf(rules, answers))
-    : (answers as Promise<Decision[]>).then((answers) => verdictOf(verdictsOf(rules, answers)));
+    : verdictOfAll(rules, answers as PromiseLike<readonly Decision[]>);
 }
 
 /** A limit that came with its descriptor. */

@@ -17,7 +17,7 @@ import {
 } from "../../../core/rules/rules.ts";
 import type { Taken } from "../../../core/together/taken.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
-import type { RuleStore } from "./bound_limits.ts";
+import type { BoundVerdict, RuleStore } from "./bound_limits.ts";
 import { boundRule, type BoundRules } from "./bound_rules.ts";
 import { askOne, askRules, overriding, type RuleInForce } from "./ask_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
@@ -84,8 +84,17 @@ function askAll(
   const rules = rulesInForce(decider, domain, applied);
   return Array.isArray(rules)
     ? askRules(decider.on, domain.charge, rules, way, taken)
-    : (rules as Promise<readonly RuleInForce[]>)
-      .then((known) => askRules(decider.on, domain.charge, known, way, taken));
+    : askLater(decider, domain, rules as Promise<readonly RuleInForce[]>, way, taken);
+}
+
+async function askLater(
+  { on }: RuleDecider,
+  { charge }: Domain,
+  rules: Promise<readonly RuleInForce[]>,
+  way: RuleWay,
+  taken: Taken[] | undefined,
+): Promise<Verdict> {
+  return await askRules(on, charge, await rules, way, taken);
 }
 
 /** The rules in force for a request, whose limits are asked for no units. */
@@ -151,11 +160,17 @@ function ruleInForce(
   const { rule, key, limit } = applied;
   if (limit !== undefined) return { applied, verdict: overriding(on, domain.name, limit) };
   const own = boundRule(on, bound, rule);
-  if (keys === undefined || rule.lookup === undefined) return { applied, verdict: own };
-  return andThen(
-    keys.limitsOf(domain, rule, key, own.limits),
-    (known) => ({ applied, verdict: known ?? own }),
-  );
+  return keys === undefined || rule.lookup === undefined
+    ? { applied, verdict: own }
+    : lookedUp(applied, own, keys.limitsOf(domain, rule, key, own.limits));
+}
+
+function lookedUp(
+  applied: AppliedRule,
+  own: BoundVerdict,
+  found: MaybePromise<BoundVerdict | undefined>,
+): MaybePromise<RuleInForce> {
+  return andThen(found, (known) => ({ applied, verdict: known ?? own }));
 }
 
 /**

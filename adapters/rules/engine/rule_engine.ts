@@ -206,6 +206,13 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     ? (verdict: MaybePromise<Verdict>) => andThen(verdict, shadow)
     : (verdict: MaybePromise<Verdict>) => verdict;
 
+  function reported(verdict: MaybePromise<Verdict>, request: RuleRequest): MaybePromise<Verdict> {
+    return andThen(shown(verdict), (known) => {
+      report?.(known, request);
+      return known;
+    });
+  }
+
   /** An answer whose verdict is shown and reported. */
   async function held<Answer extends RuleHold | RuleReservation | ConsumedRequest>(
     request: RuleRequest,
@@ -225,11 +232,8 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     consume(request) {
       try {
         const verdict = decideRequest(decider, request, "consume");
-        if (report === undefined && !decider.shadow) return atOnceOrLater(verdict);
-        return atOnceOrLater(andThen(shown(verdict), (known) => {
-          report?.(known, request);
-          return known;
-        }));
+        const isShown = report === undefined && !decider.shadow;
+        return atOnceOrLater(isShown ? verdict : reported(verdict, request));
       } catch (error) {
         return failOn(store, error);
       }
