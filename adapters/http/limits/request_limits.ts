@@ -11,7 +11,7 @@ import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decided, Decider } from "../gate/decider.ts";
 import type { MissingKey, UnknownAddress } from "./key_faults.ts";
-import type { LimitsAsked } from "./limit_call.ts";
+import { callsOf, type LimitsAsked } from "./limit_call.ts";
 import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
 import { type GivenLimit, type GivenLimits, limitsOf, type UnitLimiter } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
@@ -74,28 +74,30 @@ export function requestLimits(
         refusal: undefined,
         delays: false,
         plan: empty,
-        calls: NO_CALLS,
+        limiter: undefined,
+        key: "",
+        argument: 0,
+        calls: undefined,
       };
       const reading = only === undefined ? readFrom(0, asked) : only.read(asked);
       return reading === undefined ? limited(asked) : limitedLater(asked, reading);
     },
     take(asked) {
-      const { plan: { delays, holds, keeps }, calls, shadowed } = asked;
+      const { plan: { delays, holds, keeps }, calls, limiter, key, argument, shadowed } = asked;
       if (keeps || holds || (delays && !shadowed)) {
         const taken = holdFromLimits(asked, maxDelay);
         return isTaken(taken) ? decidedBy(asked, taken) : decidedLater(asked, taken);
       }
-      if (calls.length === 1) {
-        const { limiter, key, argument } = calls[0]!;
+      if (calls === undefined) {
         const decision = (limiter as UnitLimiter).consume(key, argument);
         return isDecision(decision)
           ? decidedAlone(asked, decision, undefined)
           : decidedAloneLater(asked, decision);
       }
-      const taken = takeFromLimits(asked);
+      const taken = takeFromLimits(calls);
       return isTaken(taken) ? decidedBy(asked, taken) : decidedLater(asked, taken);
     },
-    chargesOf: ({ calls }) => calls,
+    chargesOf: callsOf,
     clockOf: ({ asked }) => clockOf(asked),
     releaseOf({ taken }) {
       const permits = taken?.permits ?? [];
@@ -107,8 +109,6 @@ export function requestLimits(
     },
   };
 }
-
-const NO_CALLS: LimitsAsked["calls"] = [];
 
 /** Several limits, of which those without a store share one. */
 function sharingStore(limits: readonly GivenLimit[]): readonly GivenLimit[] {
@@ -123,7 +123,7 @@ function sharingStore(limits: readonly GivenLimit[]): readonly GivenLimit[] {
 
 /** A request whose calls are read; `undefined` if no limit applies to it. */
 function limited(asked: LimitsAsked): LimitsAsked | undefined {
-  return asked.calls.length === 0 && asked.refusal === undefined ? undefined : asked;
+  return asked.limiter === undefined && asked.refusal === undefined ? undefined : asked;
 }
 
 // Functions that are called for every request make no closures: each would cost even where it is not used.
@@ -156,12 +156,11 @@ function decidedAlone(
   decision: Decision,
   taken: LimitsTaken | undefined,
 ): LimitsDecided {
-  const { plan: { policies, simple }, calls } = asked;
+  const { plan: { policies, simple }, key } = asked;
   const lefts = simple && decision.source === undefined
     ? [decision]
     : flatParts(decision, policies.names.length);
   const clock = decision.delay === 0 ? undefined : clockOf(asked);
-  const { key } = calls[0]!;
   return { decision, key, policies, lefts, clock, refusal: undefined, asked, taken };
 }
 
@@ -174,13 +173,13 @@ function decidedBy(asked: LimitsAsked, taken: LimitsTaken): LimitsDecided {
   const lefts = simple && decision.source === undefined
     ? decisions
     : decisions.flatMap((decision, index) => flatParts(decision, limiters[index]!.policies));
-  const { key } = calls[decision.allowed ? 0 : decisions.findIndex(({ allowed }) => !allowed)]!;
+  const { key } = calls![decision.allowed ? 0 : decisions.findIndex(({ allowed }) => !allowed)]!;
   const clock = decision.delay === 0 ? undefined : clockOf(asked);
   return { decision, key, policies, lefts, clock, refusal: undefined, asked, taken };
 }
 
-function clockOf({ calls }: LimitsAsked): Decided["clock"] {
-  return calls[0]!.counter.clock;
+function clockOf({ plan }: LimitsAsked): Decided["clock"] {
+  return plan.last?.counter.clock;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Ask } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { type Taken, takenBy } from "../../../core/together/taken.ts";
 import { peek } from "../../../core/verbs/peek.ts";
-import type { LimitCall, LimitsAsked } from "./limit_call.ts";
+import { callsOf, type LimitCall, type LimitsAsked } from "./limit_call.ts";
 
 /** The decisions of a request's limits, and all that they gave. */
 export interface LimitsTaken {
@@ -26,7 +26,9 @@ export interface LimitsTaken {
 const NOTHING: readonly never[] = [];
 
 /** Takes units that are not given back, and no permits. */
-export function takeFromLimits({ calls }: LimitsAsked): LimitsTaken | PromiseLike<LimitsTaken> {
+export function takeFromLimits(
+  calls: readonly LimitCall[],
+): LimitsTaken | PromiseLike<LimitsTaken> {
   for (let index = 0; index < calls.length; index++) checkCall(calls[index]!);
   const { limiter: { store }, counter } = calls[0]!;
   const answers = takeAll(store, calls, counter.now());
@@ -59,9 +61,11 @@ interface HoldingAsk extends Ask {
  * @param longest The longest delay that a call may have, in milliseconds; may be `Infinity`.
  */
 export function holdFromLimits(
-  { plan: { limiters }, calls, shadowed }: LimitsAsked,
+  asked: LimitsAsked,
   longest: number,
 ): LimitsTaken | PromiseLike<LimitsTaken> {
+  const { plan: { limiters }, shadowed } = asked;
+  const calls = callsOf(asked);
   const id = newPermitId();
   const maxDelay = shadowed ? undefined : longest;
   const asks: HoldingAsk[] = [];
