@@ -10,13 +10,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
-import {
-  allOf,
-  andThen,
-  isPromise,
-  type MaybePromise,
-  orElse,
-} from "../../../core/maybe_promise.ts";
+import { allOf, andThen, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
 import { repeatedOperation } from "../../../core/repeated_operation.ts";
 import {
   type AppliedRule,
