@@ -536,3 +536,25 @@ describe("acquire", () => {
     assert.deepEqual(new Set(await settledOf(gone)), new Set(["AbortError"]));
   });
 });
+
+test("units that came back before the queue listened are not missed, where others give back too", async () => {
+  const clock = virtualClock(1_000_000);
+  const inner = memoryStore();
+  const algorithm = gcra({ limit: 1, period: "1h", burst: 1 });
+  const elsewhere = limiter(algorithm, { store: inner, prefix: "api", clock });
+  let calls = 0;
+  const store = wrapStore(inner, {
+    open: (spec) => ({ ...inner.open(spec), refundNotice: () => () => () => {} }),
+    call: (bound) => (key, argument, now) => {
+      const answer = bound.call(key, argument as never, now);
+      // Another thread gives the unit back right after the refusal.
+      if (calls++ === 0) elsewhere.refund("key");
+      return answer;
+    },
+  });
+  elsewhere.consume("key");
+  const api = limiter(algorithm, { store, prefix: "api", clock });
+  const call = outcome(acquire(api, "key"));
+  assert.deepEqual(await settledOf([call]), ["admitted"]);
+  assert.equal(calls, 2);
+});
