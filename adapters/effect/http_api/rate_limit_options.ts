@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect";
 
 import { limiterOn } from "../../../core/limiter/limiter.ts";
 import { checkOptions, type OptionNames, typeError } from "../../../core/options/checks.ts";
-import { memoryStore } from "../../../stores/memory/memory_store.ts";
+import { type MemoryStore, memoryStore } from "../../../stores/memory/memory_store.ts";
 import { gate } from "../../http/gate/gate.ts";
 import {
   type DelayOptions,
@@ -108,8 +108,10 @@ const ENTRY: OptionNames<RequestLimit<never>> = {
 export function limitsOf<R>(options: RateLimitOptions<R>): readonly RequestLimit<R>[] {
   checkOptions<RateLimitOptions<R>>(ACTION, options, SHARED);
   const { limit, limits, ...others } = options;
+  // The layer has the store that counts. This one is only for the checks.
+  const store = memoryStore({ perProcess: true });
   if (limits === undefined) {
-    checkGate({ ...others, limiter: checkedLimiter(limit) });
+    checkGate({ ...others, limiter: checkedLimiter(limit, store) });
     return [{ limit: limit!, key: options.key, cost: options.cost }];
   }
   if (limit !== undefined) {
@@ -119,7 +121,7 @@ export function limitsOf<R>(options: RateLimitOptions<R>): readonly RequestLimit
     ? limits.map((entry: RequestLimit<R>) => {
       checkOptions<RequestLimit<R>>(ACTION, entry, ENTRY);
       const { limit, ...own } = entry;
-      return { ...own, limiter: checkedLimiter(limit) };
+      return { ...own, limiter: checkedLimiter(limit, store) };
     })
     : limits;
   checkGate({ ...others, limits: given });
@@ -131,10 +133,10 @@ function checkGate(options: unknown): void {
 }
 
 /** A limit as a limiter that the gate can check. */
-function checkedLimiter(limit: LimitOption | undefined): unknown {
+function checkedLimiter(limit: LimitOption | undefined, store: MemoryStore): unknown {
   if (typeof limit === "function") return limit;
   if (typeof limit?.prefix !== "string" || typeof limit.algorithm?.step !== "function") {
     throw typeError(ACTION, "it needs a limit, such as limit(...)", limit);
   }
-  return limiterOn(limit.algorithm, memoryStore({ perProcess: true }), limit.prefix, {});
+  return limiterOn(limit.algorithm, store, limit.prefix, {});
 }
