@@ -11,7 +11,7 @@ import type { AsyncLimiter, Limiter } from "../limiter/limiter_types.ts";
 import { newPermitId } from "../limiter/permit_ids.ts";
 import type { Acquired } from "../limiter/take_or_undo.ts";
 import { undoOf } from "../together/undo.ts";
-import { isPromise, type MaybePromise } from "../maybe_promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import {
   checkCost,
   checkOptions,
@@ -120,9 +120,8 @@ async function attemptInTurn(
   const maxWait = readMaxWait("acquire", options.maxWait ?? Infinity);
   const request: WaitRequest = { limiter, key, cost, maxWait, signal, afterUndo, taking: UNITS };
   try {
-    const answer = cost === 0
-      ? { decision: await look(request), sight: undefined }
-      : await admission(request);
+    const waited = cost === 0 ? sightless(look(request)) : admission(request);
+    const answer = isPromise(waited) ? await waited : waited;
     limiter.report(answer.decision, key, cost);
     return answer;
   } catch (error) {
@@ -153,21 +152,28 @@ const UNITS: Taking = {
 /**
  * Waits, if the cost can be admitted at all and not too many callers wait already.
  *
- * @throws {RateLimitedError} If it is refused.
+ * @throws {RateLimitedError} If it is refused; the promise rejects if that needs a look.
  */
-export async function admission(request: WaitRequest): Promise<Attempt> {
+export function admission(request: WaitRequest): MaybePromise<Attempt> {
   const { cost, limiter: { algorithm: { capacity } } } = request;
   if (cost > capacity) {
     const rule = `cost must be at most the capacity of ${capacity}`;
-    throw rateLimited(request, await look(request), rule);
+    return andThen(look(request), (seen) => {
+      throw rateLimited(request, seen, rule);
+    });
   }
-  const waited = waitInQueue(request);
-  const outcome = isPromise(waited) ? await waited : waited;
-  if ("decision" in outcome) return outcome;
-  const seen = await look(request);
-  // Waiting callers come first, however many units are free now, so the answer is never "at once".
-  const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter, seen.delay) };
-  throw rateLimited(request, refused, outcome.rule);
+  return andThen(waitInQueue(request), (outcome) => {
+    if ("decision" in outcome) return outcome;
+    return andThen(look(request), (seen) => {
+      // Waiting callers come first, however many units are free now, so it is never "at once".
+      const retryAfter = Math.max(1, seen.retryAfter, seen.delay);
+      throw rateLimited(request, { ...seen, allowed: false, retryAfter }, outcome.rule);
+    });
+  });
+}
+
+function sightless(seen: MaybePromise<Decision>): MaybePromise<Attempt> {
+  return andThen(seen, (decision) => ({ decision, sight: undefined }));
 }
 
 /** The answer of `peek`, unless the store does not answer in time. */

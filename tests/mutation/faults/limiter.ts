@@ -53,6 +53,6 @@ export const LIMITER_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/waiting/acquire.ts", ["tests/core/waiting/waiting.test.ts"], {
     "Who is one too many is sent back at once":
-      "retryAfter: {~~Math.max(1, seen.retryAfter, seen.delay)~>seen.retryAfter~~} };",
+      "const retryAfter = {~~Math.max(1, seen.retryAfter, seen.delay)~>seen.retryAfter~~};",
   }),
 ];
