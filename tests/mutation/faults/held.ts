@@ -83,13 +83,13 @@ export const HELD_FAULTS: readonly Fault[] = [
     "A limit takes over from the one that it stands in the place of, which has moved":
       "{~~there !== undefined && ids.has(there.algorithm.id)~>false~~} ? undefined : there",
   }),
-  ...faultsIn("adapters/rules/engine/merged_units.ts", [RULE_ENGINE], {
-    "A counter that stands twice forgets its older options":
-      "? {~~older.length > 0~>true~~} : capacity < otherCapacity;",
-    "A counter that stands twice takes over by the last one":
-      "? {~~older.length > 0~>false~~} : capacity < otherCapacity;",
+  ...faultsIn("adapters/rules/engine/merged_units.ts", [
+    "tests/adapters/rules/engine/merged_units.test.ts",
+  ], {
+    "A counter that stands twice has the higher of its limits":
+      "older.length > 0 : capacity {~~<~>>~~} otherCapacity;",
   }),
-  ...faultsIn("core/together/take_in_turn.ts", [RULE_ENGINE], {
+  ...faultsIn("core/together/take_in_turn.ts", ["tests/core/together/failing_stores.test.ts"], {
     "Quotas stay charged where another rule refuses": "if ({~~isTaken~>true~~}) return answers;",
   }),
 ];
