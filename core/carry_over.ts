@@ -35,7 +35,7 @@ export function takingOverOnce(spec: FamilySpec): FamilySpec {
   const longest = Math.max(...older.map(({ algorithm }) => longestUse(algorithm)));
   const internals = Object.freeze({
     ...algorithm.internals,
-    // What has a short way for these keeps a key only until it is fresh.
+    // A short path for these would keep a key only until it is fresh.
     arrival: undefined,
     formula: undefined,
     keptFor: (state: unknown, now: number, resetAfter: number) =>

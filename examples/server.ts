@@ -16,7 +16,7 @@ import { limitHandler } from "tidegate/http";
 import { attachSharedStore, keptSharedStore, type SharedStore } from "tidegate/shared";
 
 if (isMainThread) {
-  // What `bun --hot` has loaded before ends first: its server and its threads.
+  // The server and the threads that `bun --hot` has loaded before end first.
   const loaded = globalThis as { endHello?: () => Promise<unknown> };
   await loaded.endHello?.();
   const store = keptSharedStore("hello", { capacity: 100_000 });

@@ -169,7 +169,7 @@ function sameCounter(one: AppliedRule, other: AppliedRule): boolean {
   return one.rule.label === other.rule.label && one.key === other.key && idOf(one) === idOf(other);
 }
 
-/** What a limit of the request's own must share with another one to decide like it. */
+/** The text that two limits of requests have in common if they decide alike. */
 function idOf({ limit }: AppliedRule): string | undefined {
   return typeof limit === "object" ? `${limit.id} ${sizesOf(limit)}` : limit;
 }

@@ -221,7 +221,7 @@ function withLess(algorithm: Algorithm, held: unknown, other: unknown, now: numb
   return chosen.every((state, index) => state === states[index]) ? held : chosen;
 }
 
-/** What states leave: of the key, and of each algorithm inside. Debt is below 0. */
+/** The units that a state leaves: of the key, and of each algorithm inside. Debt is below 0. */
 function leftIn(algorithm: Algorithm, state: unknown, now: number): readonly number[] {
   const { parts, wraps } = algorithm.internals ?? {};
   if (parts !== undefined) {

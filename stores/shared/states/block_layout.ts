@@ -10,7 +10,7 @@ import { type CellType, type NodeShape, rootIn } from "../allocator/node_shape.t
 import type { Nodes } from "../allocator/nodes.ts";
 
 /**
- * What the second cell of a block is, in the low bits of its fingerprint: 1 if it names a root, 3 if
+ * The kind of a block's second cell, in the low bits of its fingerprint: 1 if it names a root, 3 if
  * that is the text of the state. 2 sets a state of two words apart from a number.
  */
 export type BlockKind = 0 | 1 | 2 | 3;
@@ -46,7 +46,7 @@ export interface StateLayout {
   /**
    * Writes a state into a block; `old` is the block that it replaces, 0 for a new key.
    *
-   * @returns What its second cell is.
+   * @returns The kind of its second cell.
    */
   save(state: unknown, block: number, old: number): BlockKind;
 }
@@ -56,7 +56,7 @@ export function hasRoot({ ints, blocks }: Memory, block: number): boolean {
   return (ints[blocks + block * BLOCK]! & 1) !== 0;
 }
 
-/** What the second cell of a block is. */
+/** The kind of a block's second cell. */
 export function kindOf({ ints, blocks }: Memory, block: number): BlockKind {
   return (ints[blocks + block * BLOCK]! & 3) as BlockKind;
 }

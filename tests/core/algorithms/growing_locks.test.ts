@@ -62,7 +62,7 @@ describe("lockout whose locks grow", () => {
     const { codec } = lockout(options);
     const good = [
       ...["l2", "l2 5 2 0 0 0", "l2 105 2 1 100 0", "l2 5 3 1 105 0", "l2 105 3 2 605 105"],
-      // Of another limit.
+      // States of another limit are read, too.
       ...["l2 5 2 1 100 0", "l2 5 3 0 0 0"],
     ];
     for (const text of good) assert.equal(codec.encode(codec.decode(text)!), text);

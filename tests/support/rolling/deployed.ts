@@ -25,7 +25,7 @@ import {
 } from "../../../mod.ts";
 import { openStore, type Place } from "../open_store.ts";
 
-/** What a process is to do. */
+/** The task of a process. */
 export interface Deployment {
   readonly place: Place;
   readonly limit: number;
