@@ -155,6 +155,9 @@ function played(
       return answer.decision;
     }
     if (now >= until) return answer.decision;
+    // Receipts whose time was over once stay over if the clock then steps back.
+    const isOver = latest >= until && next === state && answer.outcome === "unknown";
+    if (isOver) return answer.decision;
     state = next;
     one.isOpen = false;
     receiptCounts.settled++;
