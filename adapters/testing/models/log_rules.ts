@@ -208,7 +208,9 @@ export function growingLockoutRule(
     after(use = none, now, cost) {
       const { tries, ends } = live(use, now);
       if (cost > 0n) {
-        return { tries: [...tries, { at: larger(now, tries[0]?.at ?? now), units: cost }], ends };
+        // No window opens before the last lock has ended.
+        const first = tries[0]?.at ?? ends.at(-1) ?? now;
+        return { tries: [...tries, { at: larger(now, first), units: cost }], ends };
       }
       const beyond = larger(0n, -cost - total(tries));
       const kept = ends.slice(Number(smaller(beyond / most, BigInt(ends.length))));

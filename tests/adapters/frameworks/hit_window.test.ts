@@ -37,7 +37,7 @@ const subjects = fc.record({
 
 /** Laws that it breaks on purpose: it stays open, and has one id for all durations. */
 const OTHERWISE = [
-  "algorithms of one id answer alike",
+  "algorithms of one id go on with each other's states",
   "giving back undoes taking, and no more",
   "giving back everything leaves a fresh key, if the clock never stepped back",
 ];

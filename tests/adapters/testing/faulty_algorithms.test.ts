@@ -218,7 +218,7 @@ const FAULTS: readonly Fault[] = [
   })),
   {
     name: "an id that lacks an option",
-    law: "algorithms of one id answer alike",
+    law: "algorithms of one id go on with each other's states",
     subjects: () => [{ ...quota(OPTIONS), id: "quota/5" }, {
       ...quota({ ...OPTIONS, period: 200 }),
       id: "quota/5",
