@@ -155,8 +155,7 @@ export function handleReturn(state: Outcomes): void {
   }
   state.lostRaces++;
   // A try whose reply would come too late might be charged without an answer.
-  const expected = expectedRoundTrip(server.breaker.trips);
-  const latest = performance.now() + expected - server.context.timeout;
+  const latest = performance.now() + server.breaker.trips.smoothed - server.context.timeout;
   for (const job of jobs) if (waitsSince(job) <= latest) failContended(server, job);
   retry(state, jobs, (job) => failContended(server, job));
 }

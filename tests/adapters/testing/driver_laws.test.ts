@@ -9,7 +9,7 @@ import type { CompareAndSet, DriverCell, LockedTransaction } from "../../../stor
 import { openPath } from "../../../stores/sqlite/database.ts";
 import { openTable } from "../../../stores/sqlite/open_table.ts";
 import { sqliteDriver } from "../../../stores/sqlite/sqlite_driver.ts";
-import { dividedRuns, inShare } from "../../support/seed.ts";
+import { fcOptions, inShare } from "../../support/seed.ts";
 
 /** The parts of a driver on a map. Each fault replaces one part. */
 interface Parts {
@@ -188,7 +188,7 @@ describe("honest drivers keep the laws", () => {
   };
   for (const [name, make] of Object.entries(drivers)) {
     for (const law of driverLaws(make)) {
-      test(`${name}: ${law.name}`, () => law.run(dividedRuns({ numRuns: 4 })));
+      test(`${name}: ${law.name}`, () => law.run(fcOptions({ numRuns: 4 })));
     }
   }
 });
@@ -204,7 +204,7 @@ describe("each fault of a driver is found by name", () => {
       inShare(cases, one, async () => {
         const law = driverLaws(one.make).find(({ name }) => name === one.law)!;
         await assert.rejects(
-          () => Promise.resolve(law.run({ ...dividedRuns({ numRuns: 200 }), endOnFailure: true })),
+          () => Promise.resolve(law.run({ ...fcOptions({ numRuns: 200 }), endOnFailure: true })),
           {
             message: new RegExp(one.law),
           },

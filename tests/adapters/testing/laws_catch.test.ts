@@ -18,7 +18,7 @@ import { limiterOn } from "../../../core/limiter/limiter.ts";
 import type { Limiter } from "../../../core/limiter/limiter_types.ts";
 import { acquire as acquireIn } from "../../../core/waiting/acquire.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { testOnce } from "../../support/test_once.ts";
@@ -43,7 +43,7 @@ async function broken(laws: readonly Law[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const law of laws) {
     try {
-      await law.run({ ...dividedRuns(), endOnFailure: true });
+      await law.run({ ...fcOptions(), endOnFailure: true });
     } catch (error) {
       found.set(law.name, String((error as Error).cause ?? error));
     }
@@ -100,7 +100,7 @@ test("a law that fails after another one names that law, which is to be fixed fi
   assert.ok(others.length > 0);
   const last = laws.find(({ name }) => name === others.at(-1)![0])!;
   const start = new RegExp(`^Fix this law first: ${cause![0]}\n\n${last.name}\n`);
-  const run = async () => await last.run({ ...dividedRuns(), endOnFailure: true });
+  const run = async () => await last.run({ ...fcOptions(), endOnFailure: true });
   await assert.rejects(run, { message: start });
 });
 
@@ -110,7 +110,7 @@ test("laws without a rule say once what they cannot find", async () => {
   console.warn = (line: string) => void lines.push(line);
   try {
     for (const law of [...algorithmLaws(honest), ...algorithmLaws(honest)]) {
-      await law.run({ ...dividedRuns({ numRuns: 2 }) });
+      await law.run({ ...fcOptions({ numRuns: 2 }) });
     }
   } finally {
     console.warn = warn;

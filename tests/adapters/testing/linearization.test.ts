@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { algorithms, linearization, type ObservedCall } from "../../../adapters/testing/testing.ts";
 import { gcra } from "../../../core/algorithms/gcra.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 import { testOnce } from "../../support/test_once.ts";
 
 const algorithm = gcra({ limit: 2, period: "1h", burst: 2 });
@@ -92,6 +92,6 @@ test("every history that was made in some order has one", () => {
       });
       assert.notEqual(linearization(algorithm, history.reverse()), undefined);
     }),
-    dividedRuns(),
+    fcOptions(),
   );
 });

@@ -20,7 +20,7 @@ import {
   table,
   tokenBucketRule,
 } from "../../../adapters/testing/testing.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 type Options = { limit: number; period: number; burst: number };
 
@@ -45,7 +45,7 @@ function sameAnswers(
         );
       }
     }),
-    dividedRuns(),
+    fcOptions(),
   );
 }
 
@@ -89,7 +89,7 @@ describe("models of one arithmetic agree", () => {
           assert.deepEqual({ ...answer, parts: undefined }, decision);
         }
       }),
-      dividedRuns({ numRuns: 30 }),
+      fcOptions({ numRuns: 30 }),
     );
   });
 });
@@ -136,7 +136,7 @@ describe("judge finds the same by halving as by counting", () => {
             return decision;
           });
         }),
-        dividedRuns({ numRuns: 60 }),
+        fcOptions({ numRuns: 60 }),
       );
     });
   }

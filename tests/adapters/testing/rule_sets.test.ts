@@ -3,18 +3,18 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { compileDomain, matchDescriptor } from "../../../core/rules/rules.ts";
 import { descriptors, ruleSets } from "../../support/rule_sets.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 test("random rule sets have no fault", () => {
   fc.assert(
     fc.property(ruleSets(), (options) => assert.deepEqual(compileDomain(options).faults, [])),
-    dividedRuns(),
+    fcOptions(),
   );
 });
 
 test("random descriptors meet rules of random rule sets", () => {
   const pairs = ruleSets().chain((options) => fc.tuple(fc.constant(options), descriptors(options)));
-  const both = fc.sample(pairs, { ...dividedRuns(), numRuns: 500 });
+  const both = fc.sample(pairs, { ...fcOptions(), numRuns: 500 });
   const met = both.filter(([options, drawn]) => {
     const { domain } = compileDomain(options);
     return domain !== undefined &&

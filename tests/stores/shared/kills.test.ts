@@ -98,10 +98,12 @@ testOnce(
     const job = { kind: "churn", limit: 50, names, keys: 100, calls: Infinity } as const;
     await killAll(workers, job, () => void one.consume(`key ${Math.floor(Math.random() * 100)}`));
     await checkLost(store);
-    assert.ok(store.statistics(0).keys <= capacity);
+    // A thread that dies between filling a slot and counting its key leaves a key too many.
+    const most = capacity + KILLS;
+    assert.ok(store.statistics(0).keys <= most);
     for (let key = 0; key < 1_000; key++) one.consume(`new ${key}`);
     const { keys } = store.statistics(0);
-    assert.ok(keys >= capacity - KILLS && keys <= capacity, `${keys} keys`);
+    assert.ok(keys >= capacity - KILLS && keys <= most, `${keys} keys`);
     await checkLost(store);
     store.close();
   },
