@@ -15,7 +15,7 @@ import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { internalsOf, type LimiterInternals } from "./limiter_internals.ts";
 import type { AsyncLimiter, Limiter } from "./limiter_types.ts";
-import { failOn } from "./fail_on.ts";
+import { failOnEntries } from "./fail_on.ts";
 import { newPermitId } from "./permit_ids.ts";
 import { repeatedOperation } from "../repeated_operation.ts";
 import { type Ask, askBackably, askBy } from "../together/ask.ts";
@@ -86,35 +86,29 @@ export function consumeAll(
   try {
     return consumeEntries(entries);
   } catch (error) {
-    const { store } = (entries?.[0]?.limiter ?? {}) as Partial<AsyncLimiter>;
-    if (store === undefined) throw error;
-    return failOn(store, error);
+    return failOnEntries(entries, error);
   }
 }
 
 function consumeEntries(
   entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision> {
-  if (!Array.isArray(entries) || entries.length === 0) {
-    throw typeError(ACTION, "it needs a list of at least one entry", entries);
-  }
+  requireEntries(ACTION, entries);
   const asks: LimiterAsk[] = [];
-  let capacity = Infinity;
   const { store } = (entries[0]?.limiter ?? {}) as Partial<AsyncLimiter>;
   const consuming = store?.slotOf === undefined ? CONSUME : askBackably(newPermitId());
   for (const entry of entries as readonly Entry<Limiter | AsyncLimiter>[]) {
-    const counter = requireLimiter(entry);
+    const counter = counterOf(entry);
     const { key, cost = 1, charge: charges = false } = entry;
     checkText(ACTION, "key", key);
     checkCost(ACTION, cost, 0);
     asks.push((charges ? CHARGE : consuming)(counter, key, cost));
-    capacity = Math.min(capacity, entry.limiter.algorithm.capacity);
   }
   requireTogether(ACTION, entries, asks);
   const answers = takeAll(store!, asks, asks[0]!.counter.now());
   return isPromise(answers)
-    ? answers.then((known) => reported(asks, known, capacity)) as Promise<Decision>
-    : reported(asks, answers, capacity);
+    ? answers.then((known) => reported(asks, known)) as Promise<Decision>
+    : reported(asks, answers);
 }
 
 /** An ask of a limiter. */
@@ -124,17 +118,15 @@ const CONSUME = askBy(consume);
 const CHARGE = askBy(charge);
 
 /** The decision of all asks together, after each limiter has reported its own decision. */
-export function reported(
-  asks: readonly LimiterAsk[],
-  answers: readonly unknown[],
-  capacity: number,
-): Decision {
+export function reported(asks: readonly LimiterAsk[], answers: readonly unknown[]): Decision {
   const decisions: Decision[] = [];
+  let capacity = Infinity;
   for (let index = 0; index < asks.length; index++) {
     const { counter, bound: { verb }, key, argument } = asks[index]!;
     const decision = verb.decisionOf(answers[index]);
     counter.report(decision, key, verb.units(argument));
     decisions.push(decision);
+    capacity = Math.min(capacity, counter.algorithm.capacity);
   }
   return combineDecisions(decisions, capacity);
 }
@@ -146,12 +138,10 @@ const ENTRY_OPTIONS: OptionNames<Entry<unknown>> = {
   charge: true,
 };
 
-function requireLimiter(entry: Entry<Limiter | AsyncLimiter>): LimiterInternals {
+function counterOf(entry: Entry<Limiter | AsyncLimiter>): LimiterInternals {
   if (!isUsual(entry)) checkOptions(ACTION, entry ?? {}, ENTRY_OPTIONS);
   const { limiter } = entry ?? {};
-  const internals = typeof limiter === "object" && limiter !== null
-    ? internalsOf(limiter)
-    : undefined;
+  const internals = internalsOf(limiter);
   if (internals !== undefined) return internals;
   throw typeError(ACTION, "each entry must have a limiter", limiter);
 }
@@ -167,6 +157,12 @@ function isUsual(entry: unknown): boolean {
     if (name !== "limiter" && name !== "key" && name !== "cost" && name !== "charge") return false;
   }
   return true;
+}
+
+/** Requires a list that is not empty. */
+export function requireEntries(action: string, entries: readonly unknown[]): void {
+  if (Array.isArray(entries) && entries.length > 0) return;
+  throw typeError(action, "it needs a list of at least one entry", entries);
 }
 
 /** Requires keys of one store and one clock that all differ. */

@@ -12,6 +12,16 @@ export function failOn(store: Store, error: unknown): Promise<never> {
   throw error;
 }
 
+/** The same for a call on entries: the first one has the store. */
+export function failOnEntries(
+  entries: readonly { readonly limiter?: { readonly store?: Store } }[],
+  error: unknown,
+): Promise<never> {
+  const store = entries?.[0]?.limiter?.store;
+  if (store === undefined) throw error;
+  return failOn(store, error);
+}
+
 /** The same methods; each fails as `failOn` does. */
 export function failingOn<Methods extends object>(store: Store, methods: Methods): Methods {
   type Method = (...given: readonly unknown[]) => unknown;

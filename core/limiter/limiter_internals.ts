@@ -52,8 +52,7 @@ export function internalsOf(limiter: object): LimiterInternals | undefined {
  * @throws {TypeError} If it is not a limiter of this package.
  */
 export function requireLimiter(action: string, limiter: object): LimiterInternals {
-  const isObject = typeof limiter === "object" && limiter !== null;
-  const own = isObject ? internals.get(limiter) : undefined;
+  const own = internals.get(limiter);
   if (own === undefined) throw typeError(action, "it needs a limiter", limiter);
   return own;
 }

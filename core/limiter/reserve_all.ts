@@ -14,15 +14,15 @@ import {
 } from "../options/checks.ts";
 import type { Decision } from "../decision.ts";
 import { checkReceipt, type Receipt, receiptFor, type Settlement } from "../receipts/receipt.ts";
-import { askNothing } from "../together/ask.ts";
+import { askToLook } from "../together/ask.ts";
 import { takeAll } from "../together/take_all.ts";
 import { hold } from "../verbs/hold.ts";
 import { peek } from "../verbs/peek.ts";
 import { release } from "../verbs/release.ts";
 import { reserve } from "../verbs/reserve.ts";
-import { unsettled } from "../verbs/settle.ts";
-import { type LimiterAsk, reported, requireTogether } from "./consume_all.ts";
-import { failOn } from "./fail_on.ts";
+import { releasedPermit, unsettled } from "../verbs/settle.ts";
+import { type LimiterAsk, reported, requireEntries, requireTogether } from "./consume_all.ts";
+import { failOnEntries } from "./fail_on.ts";
 import { familiesOf } from "./families_of.ts";
 import { internalsOf, requireLimiter } from "./limiter_internals.ts";
 import type {
@@ -128,9 +128,7 @@ export function reserveAll(
   try {
     return reserveEntries(entries) as ReservationOfAll | Promise<ReservationOfAll>;
   } catch (error) {
-    const { store } = (entries?.[0]?.limiter ?? {}) as Partial<AsyncLimiter>;
-    if (store === undefined) throw error;
-    return failOn(store, error);
+    return failOnEntries(entries, error);
   }
 }
 
@@ -138,12 +136,9 @@ function reserveEntries(
   entries: readonly ReserveEntry<AnyLimiterBase>[],
 ): MaybePromise<ReservationOfAll> {
   const action = "reserve all";
-  if (!Array.isArray(entries) || entries.length === 0) {
-    throw typeError(action, "it needs a list of at least one entry", entries);
-  }
+  requireEntries(action, entries);
   const id = newPermitId();
-  const given: readonly ReserveEntry<AnyLimiterBase>[] = entries;
-  const asks = given.map((entry): LimiterAsk => {
+  const asks = entries.map((entry): LimiterAsk => {
     checkOptions(action, entry ?? {}, ENTRY_OPTIONS);
     const { limiter, key, cost = 1 } = entry ?? {};
     const counter = requireLimiter(action, limiter);
@@ -154,15 +149,14 @@ function reserveEntries(
       return { bound: counter.family.bind(reserve), key, argument, counter };
     }
     // Without units there is no permit to hold.
-    if (cost === 0) return askNothing(counter, key, 0);
+    if (cost === 0) return askToLook(counter, key, 0);
     return { bound: counter.family.bind(hold), key, argument, counter };
   });
-  requireTogether(action, given, asks);
-  const limiters = given.map(({ limiter }) => limiter);
-  const capacity = Math.min(...limiters.map(({ algorithm }) => algorithm.capacity));
+  requireTogether(action, entries, asks);
+  const limiters = entries.map(({ limiter }) => limiter);
 
   function reservation(answers: readonly unknown[]): ReservationOfAll {
-    const decision = reported(asks, answers, capacity);
+    const decision = reported(asks, answers);
     if (!decision.allowed) return { decision, receipt: undefined };
     const parts = asks.map((ask, index) => receiptOf(ask, id, answers[index]));
     const receipt: ReceiptOfAll = { parts };
@@ -244,7 +238,7 @@ async function settledAll(
   return await Promise.all(settling);
 }
 
-/** Releases a permit; it counts as settled if it was held. */
+/** Releases a permit. */
 async function released(limiter: AnyLimiterBase, part: Receipt): Promise<Settlement> {
   const { id, key, units: cost, family } = part;
   const internals = internalsOf(limiter)!;
@@ -252,9 +246,7 @@ async function released(limiter: AnyLimiterBase, part: Receipt): Promise<Settlem
   if (!familiesOf(internals).includes(family) || part.source === "policy" || cost === 0) {
     return unsettled(await call(peek, key, 0));
   }
-  const decision = await call(release, key, { id, cost });
-  const isHeld = decision.allowed && decision.source !== "policy";
-  return { ...unsettled(decision), outcome: isHeld ? "settled" : "unknown" };
+  return releasedPermit(await call(release, key, { id, cost }));
 }
 
 function checkParts(action: string, receipt: ReceiptOfAll): readonly Receipt[] {

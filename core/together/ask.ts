@@ -35,12 +35,7 @@ export function askBy(verb: Verb<number, Decision>): AskFor {
 }
 
 /** Looks at a key. */
-export const askNothing: AskFor = (counter, key) => ({
-  bound: counter.family.bind(peek),
-  key,
-  argument: 0,
-  counter,
-});
+export const askToLook: AskFor = askBy(peek);
 
 /**
  * Asks for units and permits that may be given back.
@@ -54,7 +49,7 @@ export function askBackably(
 ): AskFor {
   return function askFor(counter, key, units) {
     // Without units there is no permit to hold.
-    if (units === 0) return askNothing(counter, key, 0);
+    if (units === 0) return askToLook(counter, key, 0);
     const { family } = counter;
     const argument = { id, cost: units };
     const bound = holdsPermits(family.spec.algorithm) ? family.bind(hold) : family.bind(verb);

@@ -85,6 +85,12 @@ export function unsettled(decision: Decision): Settlement {
   return { decision, outcome: "unknown", returned: 0, charged: 0 };
 }
 
+/** The settlement of a permit by the answer to its release: a permit that was held is settled. */
+export function releasedPermit(decision: Decision): Settlement {
+  const isHeld = decision.allowed && decision.source !== "policy";
+  return { ...unsettled(decision), outcome: isHeld ? "settled" : "unknown" };
+}
+
 type Settling = (state: unknown, now: number, argument: SettleArgument) => Settled<unknown>;
 
 /**

@@ -126,7 +126,7 @@ function limited(asked: LimitsAsked): LimitsAsked | undefined {
   return asked.limiter === undefined && asked.refusal === undefined ? undefined : asked;
 }
 
-// Functions that are called for every request make no closures: each would cost even where it is not used.
+// These are functions of their own, because a function that makes a closure pays for it at every call.
 
 async function limitedLater(asked: LimitsAsked, reading: Promise<void>) {
   await reading;

@@ -20,11 +20,10 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import { type Ask, askBy, type AskFor, decisionIn } from "../../../core/together/ask.ts";
+import { type Ask, type AskFor, askToLook, decisionIn } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
 import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
-import { peek } from "../../../core/verbs/peek.ts";
 import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
 import { mergedUnits } from "./merged_units.ts";
 import type { RuleWay } from "./rule_ways.ts";
@@ -45,8 +44,6 @@ interface Asking {
   /** The units and permits that the request has taken so far. */
   readonly taken: Taken[];
 }
-
-const LOOK = askBy(peek);
 
 /**
  * Asks the rules in force for a request: each by itself, or all or none.
@@ -123,7 +120,7 @@ export function askOne(
     : verdictOf([ruleVerdictOf(applied, verdict, answer as Decision)]);
 }
 
-// Functions that are called for every request make no closures: each would cost even where it is not used.
+// These are functions of their own, because a function that makes a closure pays for it at every call.
 
 async function verdictOfOne(
   applied: AppliedRule,
@@ -191,7 +188,7 @@ function askByKind(asking: Asking, rules: readonly RuleInForce[], way: RuleWay):
 
 /** The same rules, looked at. */
 function looking(asking: Asking): Asking {
-  return { ...asking, askFor: LOOK };
+  return { ...asking, askFor: askToLook };
 }
 
 /** Asks enforced rules, all or none. If there are several quotas, at least one must admit. */

@@ -10,7 +10,7 @@ import type { Descriptor } from "../../../core/rules/rules.ts";
 import { keyFamily } from "../../../core/stored_key.ts";
 import { release } from "../../../core/verbs/release.ts";
 import { renew } from "../../../core/verbs/renew.ts";
-import { settlingVerb } from "../../../core/verbs/settle.ts";
+import { releasedPermit, settlingVerb } from "../../../core/verbs/settle.ts";
 import type { RuleInForce } from "./ask_rules.ts";
 import type { BoundLimit } from "./bound_limits.ts";
 import { type RuleDecider, rulesOf } from "./decide_request.ts";
@@ -113,15 +113,12 @@ async function settledCounter(
   return { rule, key, ...settlement };
 }
 
-/** Releases a permit; it counts as given back if it was held. */
+/** Releases a permit. */
 async function released(
   { id }: RulePermit,
   { applied: { rule, key, cost }, limit }: Counter,
 ): Promise<SettledCounter> {
-  const decision = await limit.call(release, key, { id, cost });
-  const isHeld = decision.allowed && decision.source !== "policy";
-  const outcome = isHeld ? "settled" : "unknown";
-  return { rule, key, decision, returned: 0, charged: 0, outcome };
+  return { rule, key, ...releasedPermit(await limit.call(release, key, { id, cost })) };
 }
 
 /** The counters of a request, each with the cost of its rule. */
