@@ -1,21 +1,13 @@
 // `npm run fmt [PAGE...]`: sources by `deno fmt`; pages by the same, with the cells of their tables unpadded,
 // because a table that is padded to its longest cell doubles a page and changes whole in every diff.
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
+import { inFolder } from "./package.mjs";
 
 /** Folders whose pages are not ours, or not for people. */
 const SKIPPED = ["node_modules", "dist", ".git", ".snippets"];
@@ -52,9 +44,8 @@ export function unpadded(text) {
  * @param {readonly string[]} paths From the top of the repository.
  * @returns {Promise<Map<string, string>>}
  */
-async function formatted(paths) {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-format-"));
-  try {
+function formatted(paths) {
+  return inFolder("format", async (folder) => {
     for (const path of paths) {
       mkdirSync(join(folder, dirname(path)), { recursive: true });
       copyFileSync(join(root, path), join(folder, path));
@@ -64,9 +55,7 @@ async function formatted(paths) {
     const { status, output } = await child("deno", ["fmt", ...options, "."], { cwd: folder });
     if (status !== 0) throw new Error(output);
     return new Map(paths.map((path) => [path, unpadded(readFileSync(join(folder, path), "utf8"))]));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /**

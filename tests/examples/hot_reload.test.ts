@@ -1,47 +1,49 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { startProgram } from "../support/child_process.ts";
+import { inFolder } from "../support/in_folder.ts";
 import { rawRequest } from "../support/raw_request.ts";
 import { testOnce } from "../support/test_once.ts";
+import { readText, rootPath } from "../support/tree.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
-testOnce("the example server under bun --hot, saved five times, is one server", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-hot-"));
-  const file = join(folder, "server.ts");
-  const text = readFileSync(join(root, "examples/server.ts"), "utf8")
-    .replace('limit: 30, period: "1m"', 'limit: 1, period: "1h"');
-  const save = (load: number) =>
-    writeFileSync(file, text.replace("Listening on", `Load ${load} listens on`));
-  save(0);
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(absolutePaths()));
-  const server = startProgram("bun", ["--hot", file], { PORT: "0", THREADS: "3" });
-  try {
-    const statuses: number[] = [];
-    for (let load = 0; load <= 5; load++) {
-      if (load > 0) save(load);
-      // Each load has another port, because the program asks for any.
-      const [, port] = await server.line(
-        new RegExp(`^Load ${load} listens on http://[^:]+:(\\d+)/`),
-      );
-      for (let call = 0; call < 2; call++) statuses.push((await rawRequest(Number(port))).status);
-    }
-    const [first, rest] = [statuses.slice(0, 5), statuses.slice(5)];
-    assert.deepEqual([new Set(first), new Set(rest)], [new Set([200]), new Set([429])]);
-  } finally {
-    await server.end("SIGINT");
-    rmSync(folder, { recursive: true });
-  }
-});
+testOnce(
+  "the example server under bun --hot, saved five times, is one server",
+  () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "server.ts");
+      const text = readText("examples/server.ts")
+        .replace('limit: 30, period: "1m"', 'limit: 1, period: "1h"');
+      const save = (load: number) =>
+        writeFileSync(file, text.replace("Listening on", `Load ${load} listens on`));
+      save(0);
+      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(absolutePaths()));
+      const server = startProgram("bun", ["--hot", file], { PORT: "0", THREADS: "3" });
+      try {
+        const statuses: number[] = [];
+        for (let load = 0; load <= 5; load++) {
+          if (load > 0) save(load);
+          // Each load has another port, because the program asks for any.
+          const [, port] = await server.line(
+            new RegExp(`^Load ${load} listens on http://[^:]+:(\\d+)/`),
+          );
+          for (let call = 0; call < 2; call++) {
+            statuses.push((await rawRequest(Number(port))).status);
+          }
+        }
+        const [first, rest] = [statuses.slice(0, 5), statuses.slice(5)];
+        assert.deepEqual([new Set(first), new Set(rest)], [new Set([200]), new Set([429])]);
+      } finally {
+        await server.end("SIGINT");
+      }
+    }),
+);
 
 /** The paths of this package's entry points, for a program that stands elsewhere. */
 function absolutePaths() {
-  const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
+  const { compilerOptions } = JSON.parse(readText("tsconfig.json"));
   const paths = Object.entries(compilerOptions.paths as Record<string, readonly string[]>)
-    .map(([name, [path = ""]]) => [name, [join(root, path)]]);
+    .map(([name, [path = ""]]) => [name, [join(rootPath, path)]]);
   return { compilerOptions: { paths: Object.fromEntries(paths) } };
 }
