@@ -144,7 +144,7 @@ const CHECKS: Readonly<Record<string, (name: string, make: MakeDriver) => Law>> 
         expectSame(step.lost.join(), step.wantedLost.join(), "the groups that are lost to be");
       }),
   ),
-  "a lost group is told what its keys hold, in their order": forAll(
+  "a lost group returns what its keys hold, in their order": forAll(
     commitCases(),
     ({ one, other, keyOf }, steps) =>
       commitInTurn([one, other], keyOf, steps, (step) => {
@@ -206,7 +206,7 @@ const CHECKS: Readonly<Record<string, (name: string, make: MakeDriver) => Law>> 
       }
     },
   ),
-  "no change is lost, and none waits for ever": forAll(
+  "no change is lost, and every change ends": forAll(
     fc.integer({ min: 2, max: 6 }),
     async ({ one, other, keyOf }, callers) => {
       const keys = [keyOf("left"), keyOf("right")];
@@ -231,7 +231,7 @@ const CHECKS: Readonly<Record<string, (name: string, make: MakeDriver) => Law>> 
       await expectHeld(one, keys, keys.map(() => String(callers)), "that all have counted up");
     },
   ),
-  "time is told in milliseconds since 1970": forAll(fc.constant(1), async ({ one }) => {
+  "time is in milliseconds since 1970": forAll(fc.constant(1), async ({ one }) => {
     const { now = Date.now(), lost } = await one([]);
     expectSame(lost.length, 0, "lost groups of none");
     const isTime = typeof now === "number" && Math.abs(now - Date.now()) < 24 * 60 * MINUTE;

@@ -95,14 +95,14 @@ function eachAlone(cells: readonly DriverCell[]): readonly DriverCell[] {
 
 const APART = "keys are kept apart, and texts come back as they were";
 const LOST = "a group is lost exactly if one of its keys holds another text";
-const TOLD = "a lost group is told what its keys hold, in their order";
+const TOLD = "a lost group returns what its keys hold, in their order";
 const WHOLE = "a group is written as a whole or not at all, and others beside it are not concerned";
 const COMPARED = "a comparison writes nothing";
 const STAYS = "a key stays until it is fresh";
 const SWEPT = "a key whose time has come is swept";
 const ONE = "of several who change a key at once, one does";
-const COUNTED = "no change is lost, and none waits for ever";
-const TIME = "time is told in milliseconds since 1970";
+const COUNTED = "no change is lost, and every change ends";
+const TIME = "time is in milliseconds since 1970";
 const PREFIX = "all keys of a prefix are deleted, and no others";
 const THROWN = "what throws while a key is locked writes nothing";
 
