@@ -28,6 +28,8 @@ export interface ReaderContext extends Plans {
   readonly source: LimitsSource;
   readonly unknownAddress: UnknownAddress;
   readonly missingKey: MissingKey;
+  /** Whether requests may get their units back. */
+  readonly refunds: boolean;
   /** Receives the error of an unknown address in shadow mode, and that of an unknown plan. */
   notice(error: unknown, request: unknown): void;
 }
@@ -48,9 +50,9 @@ export function limitCallReader(
   limit: GivenLimit,
   context: ReaderContext,
 ): LimitCallReader {
-  const { source, unknownAddress, missingKey, notice } = context;
+  const { source, unknownAddress, missingKey, notice, refunds } = context;
   const { cost = 1 } = limit;
-  const limiter = limiterOf(limit);
+  const limiter = limiterOf(limit, refunds);
   const chooser = limit.policy === undefined ? "limiter" : "policy";
   const keyOf = limit.key ?? source.clientKey;
   const faultOf: KeyCheck = keyCheck(
@@ -140,7 +142,10 @@ function within<Value>(
 /** The limiter, or the function that chooses one for each request. */
 function limiterOf(
   limit: GivenLimit,
+  refunds: boolean,
 ): AnyLimiter | ((request: unknown, info: unknown) => Awaitable<AnyLimiter | "unlimited">) {
-  if (limit.policy !== undefined) return policyLimiter(limit);
-  return limit.limit === undefined ? limit.limiter! : limiterByNumbers(limit);
+  if (limit.policy !== undefined) return policyLimiter({ ...limit, refunds });
+  return limit.limit === undefined
+    ? limit.limiter!
+    : limiterByNumbers({ ...limit, refunds });
 }

@@ -4,6 +4,9 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { gcra } from "../../../core/algorithms/gcra.ts";
+import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
+import { mayDelay } from "../../../core/algorithms/may_delay.ts";
+import { reservable } from "../../../core/algorithms/reservable.ts";
 import { slidingCounter } from "../../../core/algorithms/sliding_counter.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { checkLimiter, checkPrefix } from "../../../core/limiter/check_limiter.ts";
@@ -15,7 +18,15 @@ import type { AnyLimiter, KeptUse, LimitByNumbers } from "./limit_options.ts";
 /** The options that all limiters of a maker share. */
 export interface MakerOptions extends KeptUse {
   readonly clock?: Clock | undefined;
+  /** Whether requests may get their units back. Rates then keep receipts. */
+  readonly refunds?: boolean | undefined;
 }
+
+/**
+ * How long the receipt of a request stays open. Nobody settles the receipts of requests that keep
+ * their units, so a longer time would only leave more of them in each key.
+ */
+const WITHIN = "1m";
 
 /**
  * Makes the function that makes limiters, all on one store and under one prefix.
@@ -24,17 +35,29 @@ export interface MakerOptions extends KeptUse {
  * @throws {TypeError} If there is a store without a prefix.
  */
 export function limiterMaker(
-  { store: given, prefix, clock, replaces }: MakerOptions,
+  { store: given, prefix, clock, replaces, refunds = false }: MakerOptions,
   ownPrefix: string,
 ): (algorithm: Algorithm) => AnyLimiter {
   const store = given ?? memoryStore();
   const used = prefix ?? (given === undefined ? ownPrefix : undefined);
   checkPrefix(used);
   warnOfProcesses(store);
-  return function makeLimiter(algorithm) {
+  return function makeLimiter(chosen) {
+    const algorithm = refunds ? withReceipts(chosen) : chosen;
     checkLimiter(algorithm, { replaces });
     return limiterOn(algorithm, store, used, { clock, replaces });
   };
+}
+
+/**
+ * A rate that gives back exactly what a request took. Others are exact without receipts, and the
+ * places in a queue go back in no other order.
+ */
+function withReceipts(algorithm: Algorithm): Algorithm {
+  const isRate = (algorithm.internals?.returns?.ticks.length ?? 0) > 0;
+  return isRate && !mayDelay(algorithm) && !holdsPermits(algorithm)
+    ? reservable(algorithm, { within: WITHIN })
+    : algorithm;
 }
 
 /**

@@ -47,10 +47,11 @@ export function requestLimits(
 ): Decider<LimitsAsked, LimitsDecided> {
   const { unknownAddress, missingKey, maxDelay: longest = Infinity } = options;
   const maxDelay = readLongestWait(action, "maxDelay", longest);
-  const next = nextPlan({ ...options, refunds: options.refund !== undefined });
+  const refunds = options.refund !== undefined;
+  const next = nextPlan({ ...options, refunds });
   const empty = emptyPlan({ headers: false });
   const readers = sharingStore(limitsOf(action, options)).map((limit) =>
-    limitCallReader(limit, { source, unknownAddress, missingKey, empty, next, notice })
+    limitCallReader(limit, { source, unknownAddress, missingKey, refunds, empty, next, notice })
   );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
 

@@ -41,6 +41,18 @@ const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
 };
 const KEY = "192.0.2.7";
 
+/** Limits whose limiters the adapter makes. */
+const MADE: Readonly<Record<string, Partial<Options>>> = {
+  "limit and burst": { limiter: undefined, ...BUCKET },
+  limit: { limiter: undefined, ...RATE },
+  "policy of gcra": { limiter: undefined, policy: () => gcra(BUCKET) },
+  "policy of all": {
+    limiter: undefined,
+    policy: () => all(tokenBucket(BUCKET), fixedWindow({ limit: 1_000, period: "1h" })),
+  },
+  limits: { limiter: undefined, limits: [BUCKET, { ...RATE, limit: 100 }] },
+};
+
 /** Units that a key admits at this instant, one by one. */
 function admittedNow(api: Limiter, key = KEY): number {
   let units = 0;
@@ -81,6 +93,20 @@ describe("a refund of a request that failed late", () => {
     settle!({ status: 500 });
     assert.equal(api.peek(KEY, 0).remaining, 10);
   });
+
+  for (const [name, options] of Object.entries(MADE)) {
+    test(`gives back all of them in any order, where the adapter makes the limiter: ${name}`, async () => {
+      const clock = testClock(0);
+      const decide = gateOf({ ...options, clock, cost: 2, refund: "failed" });
+      const verdicts = [];
+      for (let request = 0; request < 5; request++) verdicts.push(await decide());
+      assert.equal((await decide()).decision!.allowed, false);
+      for (const request of [1, 0, 4, 2, 3]) verdicts[request]!.settle!({ status: 500 });
+      for (const expected of [true, true, true, true, true, false]) {
+        assert.equal((await decide()).decision!.allowed, expected);
+      }
+    });
+  }
 
   test("gives each of several limits its own back", async () => {
     const clock = testClock(0);
