@@ -105,19 +105,31 @@ export function limiterOn(
         return failOn(store, error);
       }
     },
-    ...failingOn(store, {
-      peek(key: string, cost = 1): MaybePromise<Decision> {
+    peek(key: string, cost = 1): MaybePromise<Decision> {
+      try {
         checkCall("peek", key, cost);
         return call(peek, key, cost);
-      },
-      refund(key: string, cost = 1): MaybePromise<Decision> {
+      } catch (error) {
+        return failOn(store, error);
+      }
+    },
+    refund(key: string, cost = 1): MaybePromise<Decision> {
+      try {
         checkCall("refund", key, cost, 1);
         return reported(call(refund, key, cost), key, -cost);
-      },
-      charge(key: string, cost = 1): MaybePromise<Decision> {
+      } catch (error) {
+        return failOn(store, error);
+      }
+    },
+    charge(key: string, cost = 1): MaybePromise<Decision> {
+      try {
         checkCall("charge", key, cost);
         return reported(call(charge, key, cost), key, cost);
-      },
+      } catch (error) {
+        return failOn(store, error);
+      }
+    },
+    ...failingOn(store, {
       reset(key: string): MaybePromise<void> {
         checkText("reset", "key", key);
         return thenTell(() => family.delete(key), key);
