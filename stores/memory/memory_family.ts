@@ -136,6 +136,10 @@ export function freshAfter(
   return freshInstant(now, decision, capacities, keptFor(algorithm, state, now, decision));
 }
 
+function isAsLarge({ stateBytes }: Place["table"], next: unknown, state: unknown): boolean {
+  return typeof stateBytes === "number" || stateBytes(next) === stateBytes(state);
+}
+
 type Call<Argument, Answer> = (key: string, argument: Argument, at: number | undefined) => Answer;
 
 /** Single calls of a verb. */
@@ -204,9 +208,8 @@ function callOf<Argument, Answer>(
       const next = nextOf(state, now, argument);
       answer = answerOf(state, next, now, argument);
       if (next !== state) {
-        const { stateBytes } = own.table;
         // A state of as many bytes takes its place.
-        if (typeof next === "object" && next !== initial && typeof stateBytes === "number") {
+        if (typeof next === "object" && next !== initial && isAsLarge(own.table, next, state)) {
           slots.states[slot] = next;
           putInstant(slots, slot, freshAfter(own, next, decisionOf(answer), now));
         } else keepAny(slot, key, next, answer, now);

@@ -145,7 +145,5 @@ function limiterOf(
   refunds: boolean,
 ): AnyLimiter | ((request: unknown, info: unknown) => Awaitable<AnyLimiter | "unlimited">) {
   if (limit.policy !== undefined) return policyLimiter({ ...limit, refunds });
-  return limit.limit === undefined
-    ? limit.limiter!
-    : limiterByNumbers({ ...limit, refunds });
+  return limit.limit === undefined ? limit.limiter! : limiterByNumbers({ ...limit, refunds });
 }

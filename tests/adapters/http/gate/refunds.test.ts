@@ -97,7 +97,7 @@ describe("a refund of a request that failed late", () => {
   for (const [name, options] of Object.entries(MADE)) {
     test(`gives back all of them in any order, where the adapter makes the limiter: ${name}`, async () => {
       const clock = testClock(0);
-      const decide = gateOf({ ...options, clock, cost: 2, refund: "failed" });
+      const decide = gateOf({ ...options, clock, cost: 2, refund: "failed" } as Options);
       const verdicts = [];
       for (let request = 0; request < 5; request++) verdicts.push(await decide());
       assert.equal((await decide()).decision!.allowed, false);
