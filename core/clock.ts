@@ -1,3 +1,5 @@
+import { isDateFaked } from "./faked_date.ts";
+
 /**
  * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` returns them. `Date.now`
  * itself is one.
@@ -24,13 +26,7 @@ export function passingTime(clock: Clock | undefined): () => number {
   return clock?.after === undefined ? timePassed : clock;
 }
 
-const { now: ownDateNow } = Date;
 const ownSetTimeout = globalThis.setTimeout;
-
-/** Whether a test has replaced `Date`. */
-export function isDateFaked(): boolean {
-  return Date.now !== ownDateNow;
-}
 
 /** Whether a test has replaced the timers, and `Date` with them. */
 function areTimersFaked(): boolean {

@@ -50,3 +50,13 @@ export function firstPrinted(): (error: unknown) => void {
     console.error("A callback failed; only the first such failure is printed:", error);
   };
 }
+
+/** Makes a function that prints a warning of this package, once. */
+export function printedOnce(): (text: string) => void {
+  let printed = false;
+  return function print(text) {
+    if (printed) return;
+    printed = true;
+    console.warn(`tidegate: ${text}`);
+  };
+}

@@ -3,16 +3,13 @@
  * `Date`. Then the stores follow the test's clock wherever it goes.
  */
 
-import { isDateFaked, monotonicUnless } from "../core/clock.ts";
+import { isDateFaked } from "../core/faked_date.ts";
 import { type SteadyTime, steadyTime, type TimeOfOthers } from "../core/steady_time.ts";
 
 const clocks = { wall: () => Date.now(), monotonic: () => performance.now() };
 
 /** Milliseconds since the Unix epoch. They go on when the wall clock is set back. */
 export const processTime: SteadyTime = steadyTime(clocks, isDateFaked);
-
-/** Milliseconds that measure the age of answers of a store; fractions of them, too. */
-export const agingTime: () => number = monotonicUnless(isDateFaked);
 
 /** The time of this thread, never behind the time of other threads that share a store with it. */
 export function threadTime(others: TimeOfOthers): SteadyTime {

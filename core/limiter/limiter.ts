@@ -13,7 +13,8 @@ import { takingOverOnce } from "../carry_over.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import { andFinally, andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
-import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
+import { checkCost, checkText, typeError } from "../options/checks.ts";
+import { readClock } from "../read_clock.ts";
 import type { OlderOptions, Store, StoreBase, Verb } from "../store.ts";
 import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
@@ -52,7 +53,7 @@ export function limiterOn(
 
   /** The instant to decide at; `undefined` for the store's own time. */
   function instant(): number | undefined {
-    return clock === undefined ? undefined : checkNow(clock());
+    return clock === undefined ? undefined : readClock(clock);
   }
 
   /** The answer, reported to `onDecision` as soon as it is known. */

@@ -56,8 +56,9 @@ export function readRate<Options extends RateOptions>(
   checkOptions(action, options, { ...RATE_OPTIONS, ...more });
   checkInteger(action, "limit", options.limit, 0);
   const { limit, name } = options;
+  const period = readPeriod(action, "period", options.period);
   warnOfSeconds(factory, options.period);
-  return { limit, period: readPeriod(action, "period", options.period), name };
+  return { limit, period, name };
 }
 
 /** Reads limit, period and burst; throws as `readRate` does. */
@@ -66,8 +67,7 @@ export function readBurst(factory: string, options: BurstOptions): Rate & { burs
   const { burst } = options;
   const action = `create ${factory}`;
   if (burst === undefined) {
-    const rule = "burst must be given, because none suits every limit (a burst of limit doubles " +
-      "what the first period admits)";
+    const rule = "burst must be given (a burst of limit doubles what the first period admits)";
     throw typeError(action, rule, burst);
   }
   // A limit of 0 refuses everything, whatever the burst.

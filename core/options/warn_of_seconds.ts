@@ -5,6 +5,8 @@
  * It is not refused, because such a period is valid, if rare. To avoid the warning, write "60ms".
  */
 
+import { printedOnce } from "../guarded.ts";
+
 /** Periods that are meant as seconds far more often than as milliseconds, from 100 on. */
 const SECONDS: readonly number[] = [120, 300, 600, 900, 1_800, 3_600, 7_200, 43_200, 86_400];
 
@@ -15,13 +17,12 @@ type SecondsWarning = (factory: string, period: unknown) => void;
 
 /** Makes a warning that is printed once. */
 export function secondsWarning(): SecondsWarning {
-  let warned = false;
+  const print = printedOnce();
   return function warn(factory, period) {
-    if (warned || typeof period !== "number" || !looksLikeSeconds(period)) return;
-    warned = true;
-    console.warn(
-      `tidegate: the period of ${factory} is ${period} milliseconds: write "${period}s" if seconds ` +
-        `are meant, or "${period}ms" if not.`,
+    if (typeof period !== "number" || !looksLikeSeconds(period)) return;
+    print(
+      `the period of ${factory} is ${period} milliseconds: write "${period}s" if seconds are meant, ` +
+        `or "${period}ms" if not.`,
     );
   };
 }

@@ -3,7 +3,7 @@
  * that ended later would give back units of a time that the limit may have forgotten.
  */
 
-import { agingTime } from "../process_time.ts";
+import { agingTime } from "../aging_time.ts";
 import { inBackground } from "./in_background.ts";
 
 /** A key whose block will end. */

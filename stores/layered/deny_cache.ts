@@ -16,7 +16,7 @@ import { peek } from "../../core/verbs/peek.ts";
 import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
 import { type KeyedCache, keyedCache } from "./keyed_cache.ts";
-import { agingTime } from "../process_time.ts";
+import { agingTime } from "../aging_time.ts";
 
 /** The options of `denyCache`. */
 export interface DenyCacheOptions {

@@ -38,7 +38,7 @@ import { renew } from "../../core/verbs/renew.ts";
 import { share, type Shared } from "../../core/verbs/share.ts";
 import type { AnyCall } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
-import { agingTime } from "../process_time.ts";
+import { agingTime } from "../aging_time.ts";
 import { inBackground } from "./in_background.ts";
 
 /** The options of leased permits. */

@@ -27,6 +27,7 @@ import { bindOnce } from "../../core/bind_once.ts";
 import { takeOver } from "../../core/carry_over.ts";
 import type { Decision } from "../../core/decision.ts";
 import { keptFor } from "../../core/kept_for.ts";
+import { requireWellFormed } from "../../core/options/well_formed.ts";
 import type { BoundVerb, Family, FamilySpec, Steps, Verb } from "../../core/store.ts";
 import { keyFamily, storedKey } from "../../core/stored_key.ts";
 import { charge } from "../../core/verbs/charge.ts";
@@ -93,6 +94,7 @@ export function memoryFamily(slots: Slots, spec: FamilySpec): Family<"sync"> {
     }),
     delete(key: string) {
       requireOpen(slots);
+      requireWellFormed(key);
       for (const place of [keys.own, ...keys.older]) {
         const slot = slotOf(slots, place, key);
         if (slot !== undefined) dropSlot(slots, slot);
@@ -112,13 +114,18 @@ export function slotOf(slots: Slots, place: Place, key: string): number | undefi
   return place.table.slots.get(key);
 }
 
-/** The state of a key that is not held: what it takes over from older options, or a fresh one. */
+/**
+ * The state of a key that is not held: what it takes over from older options, or a fresh one.
+ *
+ * @throws {TypeError} If the key is not well-formed. A key that is held is.
+ */
 export function stateWithoutSlot(
   slots: Slots,
   { spec, older }: MemoryKeys,
   key: string,
   now: number,
 ): unknown {
+  requireWellFormed(key);
   if (older.length === 0) return spec.algorithm.initial;
   return takeOver(spec, (index) => {
     const slot = slotOf(slots, older[index]!, key);

@@ -8,6 +8,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import { keptFor } from "../../core/kept_for.ts";
+import { requireWellFormed } from "../../core/options/well_formed.ts";
 import type { Steps, Verb } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./allocator/nodes.ts";
@@ -153,6 +154,13 @@ export function singleCall<Argument, Answer>(
   let lastKey = "";
   let slot = 0;
 
+  /** A call on a key that may not be held. A key that is held is well-formed. */
+  function decideOther(key: string, low: number, high: number, argument: Argument, now: number) {
+    requireWellFormed(key);
+    lastKey = "";
+    return decideOn(stepper, low, high, argument, now);
+  }
+
   return function decideOne(key, argument, at) {
     const now = at === undefined ? time() : at;
     if (ints[header.resets] !== resets) {
@@ -175,8 +183,7 @@ export function singleCall<Argument, Answer>(
       // The record is locked if another thread tries to take it over, or if a call was cut short.
       Atomics.compareExchange(ints, record + field.announced, 0, word) !== 0
     ) {
-      lastKey = "";
-      return decideOn(stepper, low, high, argument, now);
+      return decideOther(key, low, high, argument, now);
     }
     try {
       const start = blocks + block * BLOCK;
@@ -244,8 +251,7 @@ export function singleCall<Argument, Answer>(
         else Atomics.store(ints, record + field.announced, 0);
       }
     }
-    lastKey = "";
-    return decideOn(stepper, low, high, argument, now);
+    return decideOther(key, low, high, argument, now);
   };
 }
 

@@ -9,6 +9,7 @@ import type { Decision } from "../../core/decision.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import { keptFor } from "../../core/kept_for.ts";
+import { requireWellFormed } from "../../core/options/well_formed.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
 import { consume } from "../../core/verbs/consume.ts";
@@ -105,6 +106,7 @@ function placesOf(operations: readonly Operation[]): readonly Placed[] {
   return operations.map((each) => {
     const operation = each as Placed["operation"];
     const { bound: { keys, older }, key } = operation;
+    requireWellFormed(key);
     return {
       operation,
       target: targetOf(keys, key),

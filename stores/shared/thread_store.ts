@@ -5,6 +5,7 @@
 import { closeNotice } from "../../core/close_notice.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
+import { requireWellFormed } from "../../core/options/well_formed.ts";
 import type { Operation, RefundNotice, SyncStore } from "../../core/store.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { decideIn, enter, requireOpen, stepperOf } from "./decide.ts";
@@ -80,6 +81,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 
   function forget({ start }: SharedKeys, key: string): void {
     requireOpen(thread);
+    requireWellFormed(key);
     const { low, high } = fingerprintFrom(start(), key);
     enter(view);
     try {

@@ -43,8 +43,9 @@ const CLASSES: readonly string[] = [
 /** Core files that may read a clock, or take random numbers. */
 const IMPURE: readonly string[] = [
   "core/clock.ts",
-  "core/limiter/limiter.ts",
+  "core/faked_date.ts",
   "core/limiter/permit_ids.ts",
+  "core/read_clock.ts",
 ];
 
 /**

@@ -6,8 +6,9 @@
  * engine answers at once.
  */
 
-import { checkInteger, checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
+import { checkInteger, checkOptions, checkStore } from "../../../core/options/checks.ts";
 import { type Period, readPeriod } from "../../../core/options/period.ts";
+import { readClock } from "../../../core/read_clock.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { failingOn, failOn } from "../../../core/limiter/fail_on.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
@@ -191,7 +192,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     store,
     prefix,
     instant: clock ?? Date.now,
-    now: clock === undefined ? () => undefined : () => checkNow(clock()),
+    now: clock === undefined ? () => undefined : () => readClock(clock),
   };
   const print = firstPrinted();
   const report = onVerdict && guarded(onVerdict, print);

@@ -4,6 +4,7 @@
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
+import { isWellFormed, requireWellFormed } from "../../../core/options/well_formed.ts";
 import { keyFamily, storedKey } from "../../../core/stored_key.ts";
 
 /**
@@ -25,9 +26,7 @@ export function storedRedisKey(
   const stored = tag === undefined
     ? storedKey(prefix, id, key)
     : storedKey(prefix, storedKey("", id, key).slice(1), tag);
-  if (MALFORMED.test(stored)) {
-    throw new TypeError(errorMessage("store a key", "it must be well-formed UTF-16", key));
-  }
+  requireWellFormed(key, stored);
   return stored;
 }
 
@@ -41,7 +40,7 @@ export function keyNamer(
   const open = family.indexOf("{}") + 1;
   const before = family.slice(0, open);
   const after = family.slice(open);
-  const mayBePlain = hashTag === undefined && !MALFORMED.test(family);
+  const mayBePlain = hashTag === undefined && isWellFormed(family);
   return function nameOf(key) {
     return mayBePlain && !UNUSUAL.test(key)
       ? before + key + after
@@ -49,6 +48,5 @@ export function keyNamer(
   };
 }
 
-const MALFORMED = /\p{Surrogate}/u;
 /** Characters that must be escaped, and halves of characters. */
 const UNUSUAL = /[%{}\ud800-\udfff]/;

@@ -8,7 +8,7 @@ export const LIMITER_FAULTS: readonly Fault[] = [
     "`refund` wakes nobody": 'if (verb.kind {~~!~>=~~}== "free") return',
     "`reset` forgets nothing": "return thenTell(() => {~~family.delete(key)~>{}~~}, key);",
     "The limiter's clock is not read":
-      "clock === undefined ? undefined : {~~checkNow(clock())~>Date.now()~~}",
+      "clock === undefined ? undefined : {~~readClock(clock)~>Date.now()~~}",
   }),
   ...faultsIn("core/waiting/queue.ts", ["tests/core/waiting/waiting_costs.test.ts"], {
     "Who leaves is forgotten by the projections of those behind":

@@ -253,7 +253,7 @@ describe("memoryStore", () => {
     const store = memoryStore();
     const algorithm = gcra({ limit: 5, period: "1m", burst: 5 });
     const api = limiter(algorithm, { store, prefix: "a:{b}%", clock: () => 0 });
-    for (const key of ["plain", "{", "}", "%7B", "a}:{b", ":{}:", "\u{1F40B}", "\ud800"]) {
+    for (const key of ["plain", "{", "}", "%7B", "a}:{b", ":{}:", "\u{1F40B}"]) {
       api.consume(key, 2);
       assert.equal(consumeAll([{ limiter: api, key }]).remaining, 2);
       assert.equal(api.peek(key, 0).remaining, 2);

@@ -209,9 +209,7 @@ test("a store whose calls are answered keeps no process alive", async () => {
 test("a call on a key that the database cannot hold fails alone", async () => {
   const store = compareAndSetStore(mapDriver());
   const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
-  for (const key of ["\ud800", "x".repeat(2_000)]) {
-    await assert.rejects(async () => await api.consume(key), /Cannot store a key as /);
-  }
+  await assert.rejects(api.consume("x".repeat(2_000)), /Cannot store a key as /);
   assert.equal((await api.consume("a\0b")).allowed, true);
   assert.equal((await api.consume("a%00b")).allowed, true);
   assert.equal((await api.consume("x".repeat(1_900))).allowed, true);

@@ -465,11 +465,6 @@ describe("keys", () => {
       await limiter.consume("tenant/user");
       assert.deepEqual(fake.keyspace.keys(), ["api:{tenant}:{tenant/user}:gcra/1/86400000"]);
     }));
-
-  test("of malformed UTF-16 are a TypeError", () =>
-    withFake({}, async ({ limiter }) => {
-      await assert.rejects(async () => await limiter.consume("\ud800"), TypeError);
-    }));
 });
 
 for (const commit of MODES) {
