@@ -98,6 +98,7 @@ export type { Clock } from "./core/clock.ts";
 export { concurrency, type ConcurrencyOptions } from "./core/algorithms/concurrency.ts";
 export type { Codec } from "./core/codec.ts";
 export { consumeAll, type Entry } from "./core/limiter/consume_all.ts";
+export { consumeUpTo, type Taken } from "./core/limiter/consume_up_to.ts";
 export type { Decision, DecisionSource } from "./core/decision.ts";
 export {
   ContentionError,
@@ -137,6 +138,7 @@ export {
   settleAll,
   type UsedOfAll,
 } from "./core/limiter/reserve_all.ts";
+export { type Balance, balance } from "./core/limiter/balance.ts";
 export { block, type BlockOptions, unblock } from "./core/limiter/block.ts";
 export type { BlockNote } from "./core/limiter/block_note.ts";
 export { hold, withPermit } from "./core/waiting/hold.ts";
@@ -153,6 +155,7 @@ export { reservable, type ReservableOptions } from "./core/algorithms/reservable
 export { slidingCounter } from "./core/algorithms/sliding_counter.ts";
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";
+export { blocked, type BlockedKey } from "./stores/blocked.ts";
 export type { AsyncStore, OlderOptions, ReplaceMode, Store, SyncStore } from "./core/store.ts";
 export type { Receipt, ReceiptOutcome, Reservation, Settlement } from "./core/receipts/receipt.ts";
 export { storedKey } from "./core/stored_key.ts";

@@ -224,6 +224,9 @@ export interface Operation {
   readonly argument: unknown;
 }
 
+/** A key of a limiter, and its state. */
+export type ListedKey = readonly [key: string, state: unknown];
+
 /** The members of every store, whether it answers at once or by promises. */
 export interface StoreBase<Mode extends StoreMode = StoreMode> {
   /**
@@ -249,6 +252,11 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
    * on keys of one part, as in a cluster of Redis. Absent if any keys may stand in one `run`.
    */
   readonly slotOf?: ((name: string) => number) | undefined;
+  /**
+   * Lists the keys of a prefix and an algorithm that hold a state, some at a time. A key that is
+   * written meanwhile may be missing, or come twice. Only `blocked` needs it.
+   */
+  list?(prefix: string, algorithm: Algorithm): AsyncIterable<readonly ListedKey[]>;
   /** Forgets all keys of a prefix, whatever their algorithms. Only a limiter's `resetPrefix` needs it. */
   deleteAll?(prefix: string): Answered<Mode, void>;
   /**

@@ -80,6 +80,7 @@ export function wrapStore(inner: Store, own: Wrapping): Store {
     ...base,
     maxOperations: base.maxOperations,
     slotOf: base.slotOf,
+    ...(base.list && { list: (prefix, algorithm) => base.list!(prefix, algorithm) }),
     open: (spec) => wrapFamily(open(spec), own),
     run: (operations, now) =>
       run(

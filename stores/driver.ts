@@ -40,6 +40,9 @@ export interface LostGroup {
   readonly held: readonly string[];
 }
 
+/** A stored key, and its text. */
+export type ListedText = readonly [key: string, text: string];
+
 /** The members that drivers of both kinds have. */
 export interface Housekeeping {
   /** The name of the database in errors, such as `"Postgres"`. */
@@ -48,6 +51,15 @@ export interface Housekeeping {
   sweep?(most: number): number | Promise<number>;
   /** Deletes all keys with this beginning. */
   deletePrefix?(beginning: string): void | Promise<void>;
+  /**
+   * Lists keys with this beginning and their texts, in the order of the keys: at most `most`, of those
+   * after the key `after`, which may be empty. Only `blocked` needs it.
+   */
+  list?(
+    beginning: string,
+    after: string,
+    most: number,
+  ): readonly ListedText[] | Promise<readonly ListedText[]>;
   /** Releases the resources of the driver. */
   close?(): void | Promise<void>;
 }

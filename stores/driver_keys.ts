@@ -4,14 +4,14 @@
  */
 
 import { errorMessage } from "../core/options/checks.ts";
-import { keyFamily, storedKey } from "../core/stored_key.ts";
+import { isWellFormed, requireWellFormed } from "../core/options/well_formed.ts";
+import { keyFamily, plainKey, storedKey } from "../core/stored_key.ts";
 
 /** The most bytes of a stored key. An index of Postgres can hold these, and other databases more. */
 export const MOST_KEY_BYTES = 2_000;
 
 /** Characters that must be escaped, or take more than a byte. */
 const UNUSUAL = /[%{}]|\P{ASCII}/u;
-const MALFORMED = /\p{Surrogate}/u;
 
 /**
  * Makes the stored keys of one family: `prefix:{key}:id`, as on Redis, but that NUL is escaped, too.
@@ -24,7 +24,7 @@ export function driverKeyNamer(prefix: string, id: string): (key: string) => str
   const open = family.indexOf("{}") + 1;
   const before = family.slice(0, open);
   const after = family.slice(open);
-  const isPlain = !family.includes("\0") && !MALFORMED.test(family);
+  const isPlain = !family.includes("\0") && isWellFormed(family);
   const left = MOST_KEY_BYTES - byteLength(family);
   return function nameOf(key) {
     return isPlain && key.length <= left && !key.includes("\0") && !UNUSUAL.test(key)
@@ -39,10 +39,21 @@ export function keyBeginning(prefix: string): string {
   return family.slice(0, family.indexOf("{}") + 1);
 }
 
+/** Makes the limiter's key of a stored key; `undefined` for the key of another algorithm. */
+export function driverKeyReader(
+  prefix: string,
+  id: string,
+): (stored: string) => string | undefined {
+  const start = keyBeginning(prefix).length;
+  const end = withoutNul(keyFamily(prefix, id)).slice(start);
+  return (stored) =>
+    stored.endsWith(end)
+      ? plainKey(stored.slice(start, -end.length).replaceAll("%00", "\0"))
+      : undefined;
+}
+
 function checkedKey(stored: string, key: string): string {
-  if (MALFORMED.test(stored)) {
-    throw new TypeError(errorMessage("store a key", "it must be well-formed UTF-16", key));
-  }
+  requireWellFormed(key, stored);
   const name = withoutNul(stored);
   const bytes = byteLength(name);
   if (bytes > MOST_KEY_BYTES) {

@@ -167,6 +167,14 @@ withRedis("a recipe keeps what it promises:", (redis) => {
       assert.ok(sent.filter((at) => at < 3_600_000).length > 4_990);
     }));
 
+  test("what is left is shown, to a customer who has used nothing, too", () =>
+    serving("Show what is left", onRedis, "", async (send) => {
+      const response = await send("/usage", { "x-api-key": "key-2" });
+      const { resetsAt, ...usage } = await response.json();
+      assert.deepEqual(usage, { limit: 100, used: 0, remaining: 100 });
+      assert.match(resetsAt, /T00:00:00\.000Z$/);
+    }));
+
   test("a quota for a month is what customers see, to the unit", () =>
     serving(
       "A quota for a month",
@@ -175,11 +183,11 @@ withRedis("a recipe keeps what it promises:", (redis) => {
       async (send, { monthly }) => {
         const usage = async (key: string) =>
           await (await send("/usage", { "x-api-key": key })).json();
-        assert.deepEqual(await usage("key-2"), { used: 0, limit: 10_000, resetsAt: null });
+        const { used, limit, resetsAt } = await usage("key-2");
+        assert.deepEqual([used, limit], [0, 10_000]);
         await monthly.consume("acme", 9_990);
         assert.equal(await admitted(send, 20, "key-1"), 10);
-        const { used, resetsAt } = await usage("key-1");
-        assert.equal(used, 10_000);
+        assert.deepEqual(await usage("key-1"), { used: 10_000, limit, resetsAt });
         // A raised limit keeps what was used.
         const raised = calendarWindow({ limit: 20_000, every: "month", zone: "Europe/Berlin" });
         const after = limiter(raised, { store: monthly.store, prefix: monthly.prefix });

@@ -23,10 +23,15 @@ import { type Acquired, takeOrUndo } from "../../core/limiter/take_or_undo.ts";
 import { acquireOrUndo } from "../../core/waiting/acquire.ts";
 import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
-import { type BoundLimit, callStore, failed, recordVerdict, storeFailure } from "./bound_limit.ts";
+import {
+  type BoundLimit,
+  failOrDie,
+  recordVerdict,
+  storeEffect,
+  whenSettled,
+} from "./bound_limit.ts";
 import { withDurations } from "./decision.ts";
-import { RateLimited, RateLimitError } from "./errors.ts";
-import type { Limit } from "./limit.ts";
+import { RateLimited, type RateLimitStoreError } from "./errors.ts";
 
 /** An admitted call, and how to take it back. */
 export interface Admission {
@@ -56,16 +61,16 @@ export interface UnitsCall {
  *
  * @param keeps Whether the units may be given back.
  */
-export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, RateLimitError> {
+export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, RateLimited> {
   const { bound, verb } = call;
-  const taken = callStore(
-    () => keeps ? takeChecked(call) : consume(call),
-    (acquired) => settled(call, acquired),
-    storeFailure,
+  const settled = whenSettled(
+    keeps ? takeChecked(call) : consume(call),
+    (acquired): Effect.Effect<Admission, RateLimited> =>
+      acquired.decision.allowed ? admit(call, acquired) : refused(call, acquired.decision),
     `RateLimiter.${verb}`,
     bound.attributes,
   );
-  return Effect.uninterruptible(taken);
+  return Effect.uninterruptible(settled);
 }
 
 /**
@@ -78,33 +83,28 @@ export function waitFor(
   call: UnitsCall,
   maxWait: number,
   restore?: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>,
-): Effect.Effect<Admission, RateLimitError> {
+): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { fiber, bound: { attributes, metrics }, verb } = call;
   const clock = fiber.getRef(Clock.Clock);
   const start = clock.currentTimeMillisUnsafe();
 
-  function admitted(
-    outcome: Acquired | RateLimitedError,
-  ): Effect.Effect<Admission, RateLimitError> {
+  function settle(outcome: Acquired | RateLimitedError): Effect.Effect<Admission, RateLimited> {
     if (outcome instanceof RateLimitedError) return refused(call, outcome.decision);
+    const admitted = admit(call, outcome);
     metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
-    return settled(call, outcome);
+    return admitted;
   }
 
   return Effect.uninterruptibleMask((own) => {
     const waiting = (restore ?? own)(waitInQueue(call, maxWait));
     const traced = Effect.withSpan(waiting, `RateLimiter.${verb}`, { attributes });
-    return Effect.flatMap(traced, admitted);
+    return Effect.flatMap(Effect.catchDefect(traced, failOrDie), settle);
   });
 }
 
-/** Records the answer of a store: an admission, which can be taken back, or a refusal. */
-function settled(
-  call: UnitsCall,
-  acquired: Acquired,
-): Effect.Effect<Admission, RateLimitError> {
+/** Records an admission, which can be taken back. */
+function admit(call: UnitsCall, acquired: Acquired): Effect.Effect<Admission> {
   const { decision } = acquired;
-  if (!decision.allowed) return refused(call, decision);
   recordVerdict(call.fiber, call.bound, call.verb, decision, call.cost);
   return Effect.succeed({ decision, undo: undo(call, acquired) });
 }
@@ -113,23 +113,13 @@ function settled(
 function refused(
   { fiber, bound, verb, key, cost }: UnitsCall,
   refusal: Decision,
-): Effect.Effect<never, RateLimitError> {
+): Effect.Effect<never, RateLimited> {
   recordVerdict(fiber, bound, verb, refusal, cost);
-  return Effect.fail(refusalError(bound.limit, key, cost, refusal));
-}
-
-/** The error of a refused call. */
-export function refusalError(
-  { prefix }: Limit,
-  key: string,
-  cost: number,
-  refusal: Decision,
-): RateLimitError {
+  const { prefix } = bound.limit;
   const decision = withDurations(refusal);
-  const { retryAfter } = decision;
-  return new RateLimitError({
-    reason: new RateLimited({ prefix, key, cost, retryAfter, decision }),
-  });
+  return Effect.fail(
+    new RateLimited({ prefix, key, cost, retryAfter: decision.retryAfter, decision }),
+  );
 }
 
 /**
@@ -140,13 +130,14 @@ export function refusalError(
 function waitInQueue(
   call: UnitsCall,
   maxWait: number,
-): Effect.Effect<Acquired | RateLimitedError, RateLimitError> {
+): Effect.Effect<Acquired | RateLimitedError> {
   const { bound, key, cost } = call;
-  return Effect.callback((resume, signal) => {
+  return Effect.callback<Acquired | RateLimitedError>((resume, signal) => {
     const outcome = acquireOrUndo(bound.internals, key, true, { cost, maxWait, signal });
     outcome.then(
       (acquired) => resume(Effect.succeed(acquired)),
-      (cause) => resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : failed(cause)),
+      (cause) =>
+        resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : Effect.die(cause)),
     );
     const undone = (acquired: Acquired) => undo(call, acquired);
     return Effect.flatten(Effect.promise(() => outcome.then(undone, () => Effect.void)));
@@ -171,8 +162,8 @@ function undo(
   { undo: giveBack }: Acquired,
 ): Effect.Effect<void> {
   if (giveBack === undefined) return Effect.void;
-  const givenBack = () => Effect.void;
-  return Effect.ignore(
-    callStore(giveBack, givenBack, storeFailure, "RateLimiter.refund", attributes),
+  const refunding = storeEffect(() =>
+    whenSettled(giveBack(), () => Effect.void, "RateLimiter.refund", attributes)
   );
+  return Effect.ignore(refunding);
 }

@@ -237,15 +237,30 @@ const CHECKS: Readonly<Record<string, (name: string, make: MakeDriver) => Law>> 
     const isTime = typeof now === "number" && Math.abs(now - Date.now()) < 24 * 60 * MINUTE;
     if (!isTime) throw new Error(`Expected now to be within a day of ${Date.now()}, not ${now}`);
   }),
-  "all keys of a prefix are deleted, and no others": forAll(fc.constant(1), async (fixture) => {
-    const { one, other, keyOf, driver } = fixture;
-    if (driver.deletePrefix === undefined) return;
+  "all keys of a prefix are listed and deleted, and no others": forAll(fc.constant(1), async (
+    { one, other, keyOf, driver },
+  ) => {
     const beginning = keyOf("").slice(0, -"{}:g1".length);
-    const inside = ["a_b%:{x}:g1", "a_b%:{y}:g1"].map((end) => beginning + end);
+    const inside = ["a_b%:{x}:g1", "a_b%:{y}:g1", "a_b%:{\ud83d\ude80}:g1"].map((end) =>
+      beginning + end
+    );
     const outside = ["axb%:{x}:g1", "a_bc:{x}:g1", "A_B%:{x}:g1", "a_b%:x"].map((end) =>
       beginning + end
     );
     await put(one, [...inside, ...outside].map((key) => ({ key })));
+    if (driver.list !== undefined) {
+      const found: string[] = [];
+      for (let after = "", page = inside.length; page > 0; page--) {
+        const rows = await driver.list(`${beginning}a_b%:{`, after, 1);
+        found.push(...rows.map(([key, text]) => `${key} ${text}`));
+        after = rows.at(-1)?.[0] ?? after;
+      }
+      const all = JSON.stringify(inside.map((key) => `${key} text`).sort());
+      expectSame(JSON.stringify(found.sort()), all, "the listed keys and texts");
+      const last = await driver.list(`${beginning}a_b%:{`, inside.at(-1)!, 1_000);
+      expectSame(last.length, 0, "keys after the last one");
+    }
+    if (driver.deletePrefix === undefined) return;
     await driver.deletePrefix(`${beginning}a_b%:{`);
     await expectHeld(other, inside, inside.map(() => ""), "whose prefix is deleted");
     await expectHeld(other, outside, outside.map(() => "text"), "that begins otherwise");

@@ -28,7 +28,8 @@ interface BlockedState<State = unknown> {
 
 /**
  * An algorithm whose keys can be blocked by hand: `block(limiter, key, duration)` refuses every call
- * on a key for that long, and `unblock(limiter, key)` ends that block.
+ * on a key for that long or `"forever"`, `unblock(limiter, key)` ends that block, and
+ * `blocked(limiter)` lists the blocked keys.
  *
  * A key that was never blocked is decided and stored as it is without `blockable`. While a key is
  * blocked, `remaining` is 0, a refusal writes nothing, and `retryAfter` is the first millisecond
@@ -220,7 +221,9 @@ function blockableReducer<State>(
     const { debt } = decide(covered, covered, now, 0);
     const then = decide(covered, covered, blockedUntil, 0);
     const tried = decide(covered, take(covered, blockedUntil, cost), blockedUntil, cost);
-    return blockedDecision(then, wait, cost <= 0, tried.retryAfter, debt);
+    // A block without an end is kept until the last instant. No caller should come back then.
+    const retryAfter = blockedUntil === LAST_INSTANT ? Infinity : wait + tried.retryAfter;
+    return blockedDecision(then, wait, cost <= 0, retryAfter, debt);
   }
 
   return Object.freeze({
@@ -251,7 +254,7 @@ function blockedDecision(
     allowed,
     then.limit,
     0,
-    allowed ? 0 : wait + retryAfter,
+    allowed ? 0 : retryAfter,
     wait + (then.remaining > 0 ? 0 : then.nextAfter),
     wait + then.resetAfter,
     0,

@@ -5,10 +5,11 @@
 import { can } from "../algorithms/can.ts";
 import type { Decision } from "../decision.ts";
 import { guarded } from "../guarded.ts";
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { allOf, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { checkOptions, checkText, typeError } from "../options/checks.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { readReason } from "../options/read_reason.ts";
+import type { StoreBase } from "../store.ts";
 import { block as blockVerb, unblock as unblockVerb } from "../verbs/block.ts";
 import type { BlockNote } from "./block_note.ts";
 import { failOn } from "./fail_on.ts";
@@ -27,11 +28,12 @@ export interface BlockOptions {
 /**
  * Blocks a key by hand: for `duration` from now on, every call that takes units of the key is
  * refused, and writes nothing. A longer block replaces a shorter block; a shorter block changes
- * nothing.
+ * nothing. A block `"forever"` ends by `unblock` or `reset` alone; `retryAfter` of a refusal is then
+ * `Infinity`.
  *
  * @param limiter A limiter whose algorithm is `blockable(...)`, or an `all` with such a part.
  * @param key The key to block: a non-empty string.
- * @param duration How long to block it: whole milliseconds, or text such as `"1h"`.
+ * @param duration How long to block it: whole milliseconds, text such as `"1h"`, or `"forever"`.
  * @param options `reason`, for `onBlock`: text of at most 200 characters. It is not stored.
  * @returns The balance: `remaining` is 0, and `nextAfter` counts to the next admission. With a store
  * that answers by promises, a promise of it.
@@ -55,31 +57,33 @@ export interface BlockOptions {
 export function block(
   limiter: SyncLimiterBase<"blocks">,
   key: string,
-  duration: Period,
+  duration: Period | "forever",
   options?: BlockOptions,
 ): Decision;
 /** The same on a store that answers by promises. */
 export function block(
   limiter: AsyncLimiterBase<"blocks">,
   key: string,
-  duration: Period,
+  duration: Period | "forever",
   options?: BlockOptions,
 ): Promise<Decision>;
 /** The same on a store of either kind. */
 export function block(
   limiter: AnyLimiterBase<"blocks">,
   key: string,
-  duration: Period,
+  duration: Period | "forever",
   options?: BlockOptions,
 ): Decision | Promise<Decision>;
 export function block(
   limiter: object,
   key: string,
-  duration: Period,
+  duration: Period | "forever",
   options: BlockOptions = {},
 ): MaybePromise<Decision> {
   return onBlockable("block a key", limiter, key, (internals) => {
-    const length = readPeriod("block a key", "duration", duration);
+    const length = duration === "forever"
+      ? Infinity
+      : readPeriod("block a key", "duration", duration);
     checkOptions<BlockOptions>("block a key", options, { reason: true });
     const note = { duration: length, reason: readReason(options.reason) };
     return tellingOf(internals, key, note, internals.call(blockVerb, key, length));
@@ -108,7 +112,24 @@ export function unblock(limiter: object, key: string): MaybePromise<Decision> {
     "unblock a key",
     limiter,
     key,
-    (internals) => tellingOf(internals, key, ENDED, internals.call(unblockVerb, key, 0)),
+    (internals) => {
+      const own = () => internals.call(unblockVerb, key, 0);
+      return tellingOf(internals, key, ENDED, andThen(unblockOlder(internals, key), own));
+    },
+  );
+}
+
+/** Ends the key's blocks under older options, which the key would take over again once it is fresh. */
+function unblockOlder(
+  { store, family: { spec: { prefix, older } }, now }: LimiterInternals,
+  key: string,
+): MaybePromise<unknown> {
+  const blockables = older.filter(({ algorithm }) => can(algorithm, "blocks"));
+  return allOf<unknown>(
+    blockables.map(({ algorithm }) =>
+      (store as StoreBase).open({ prefix, algorithm, older: [] }).bind(unblockVerb)
+        .call(key, 0, now())
+    ),
   );
 }
 

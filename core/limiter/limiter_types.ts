@@ -80,8 +80,8 @@ export interface LimiterBase<
   /** The beginning of the limiter's keys in the store. */
   readonly prefix: string;
   /**
-   * Answers as `consume` would (or `hold`, where units are permits), and changes nothing. The
-   * balance is `peek(key, 0)`.
+   * Answers as `consume` would (or `hold`, where units are permits), and changes nothing. A cost of 0
+   * is always allowed, on a blocked key too; `balance` says what a key has used.
    */
   peek(key: string, cost?: number): Answered<Mode, Decision>;
   /** Forgets the key, its block included. */

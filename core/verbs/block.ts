@@ -12,7 +12,10 @@ import type { DecisionVerb } from "./decision_verb.ts";
 /** A change of a state at an instant. */
 type Change = (state: unknown, now: number, duration: number) => unknown;
 
-/** Blocks a key from now on for so many milliseconds; a shorter block leaves a longer one alone. */
+/**
+ * Blocks a key from now on for so many milliseconds, or for `Infinity`; a shorter block leaves a longer
+ * one alone.
+ */
 export const block: DecisionVerb = blockVerb("block", "charge", (algorithm) => {
   const { blocks, wraps, parts = [] } = algorithm.internals ?? {};
   if (blocks !== undefined) {

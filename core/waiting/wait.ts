@@ -304,7 +304,10 @@ function settle(call: HeadCall, answer: Attempt): MaybePromise<unknown> {
     return undefined;
   }
   if (decision.retryAfter === Infinity) {
-    const rule = "cost must be at most the capacity of the store that answered";
+    const { limiter: { algorithm }, cost } = head;
+    const rule = cost <= algorithm.capacity && decision.source === undefined
+      ? "its key must not be blocked forever"
+      : "cost must be at most the capacity of the store that answered";
     return fail(head, () => rateLimited(head, decision, rule));
   }
   const sleep = Math.min(decision.retryAfter, taking.longestSleep());

@@ -14,10 +14,11 @@ import { block } from "../../core/verbs/block.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { refund } from "../../core/verbs/refund.ts";
+import { takeUpTo } from "../../core/verbs/take_up_to.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 import { blockEnds } from "./block_ends.ts";
 import { keyedCache } from "./keyed_cache.ts";
-import { leasedCall, type LeasedKey } from "./leased_call.ts";
+import { callWithoutBlock, leasedCall, type LeasedKey } from "./leased_call.ts";
 import { hasShares, leasedPermits } from "./leased_permits.ts";
 import { runWithPermits } from "./run_with_permits.ts";
 
@@ -142,11 +143,14 @@ export function lease(store: Store, options: LeaseOptions): Store {
             (answer) => keepUsed({ bound: { family, verb }, key }, answer),
           );
       }
-      if (!isLook && (verb as unknown) !== consume) return call;
+      const isUpTo = (verb as unknown) === takeUpTo;
+      if (!isLook && !isUpTo && (verb as unknown) !== consume) return call;
+      const giveBack = family.bind(refund).call;
+      if (isUpTo) return callWithoutBlock({ giveBack, keys: keys.of(family), ttl }, call);
       const decide = leasedCall({
         take: family.bind(consume).call,
         look: family.bind(peek).call,
-        giveBack: family.bind(refund).call,
+        giveBack,
         keys: keys.of(family),
         // A single block must not fill an unused limit.
         size: Math.min(units, algorithm.capacity - 1),

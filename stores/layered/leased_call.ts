@@ -24,10 +24,11 @@
 import type { Decision } from "../../core/decision.ts";
 import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
+import type { AnyCall } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
 import type { BlockEnds } from "./block_ends.ts";
 import type { FamilyCache } from "./keyed_cache.ts";
-import { agingTime } from "../process_time.ts";
+import { agingTime } from "../aging_time.ts";
 
 /** The lease on a key. */
 export interface LeasedKey {
@@ -194,16 +195,40 @@ function watch({ keys, ends, giveBack }: LimiterLease, leased: LeasedKey, key: s
     since: () => keys.get(key) === leased ? leased.block?.at : undefined,
     end(isInTime) {
       leased.isWatched = false;
-      const { block } = leased;
-      if (!isInTime || block?.given === undefined) return;
-      const { left } = block;
-      leased.size = nextSize(leased, block.at, Infinity);
-      leased.block = undefined;
-      block.left = 0;
-      // If it fails, the units are lost.
-      if (left > 0) void orElse<unknown>(() => giveBack(key, left, undefined), () => undefined);
+      if (isInTime) void endBlock(giveBack, leased, key, undefined);
     },
   });
+}
+
+/** Ends a block that the store has given, and gives its unused units back. If that fails, they are lost. */
+function endBlock(
+  giveBack: UnitsCall,
+  leased: LeasedKey,
+  key: string,
+  now: number | undefined,
+): MaybePromise<unknown> {
+  const { block } = leased;
+  if (block?.given === undefined) return undefined;
+  const { left } = block;
+  leased.size = nextSize(leased, block.at, Infinity);
+  leased.block = undefined;
+  block.left = 0;
+  if (left === 0) return undefined;
+  return orElse<unknown>(() => giveBack(key, left, now), () => undefined);
+}
+
+/** The store's call of a verb for which all free units must be in the store. */
+export function callWithoutBlock(
+  { giveBack, keys, ttl }: Pick<LimiterLease, "giveBack" | "keys" | "ttl">,
+  call: AnyCall,
+): AnyCall {
+  return function callOnStore(key, argument, now) {
+    const leased = keys.get(key);
+    const age = (now ?? agingTime()) - (leased?.block?.at ?? -Infinity);
+    const isInTime = leased !== undefined && age >= 0 && age < ttl;
+    const ended = isInTime ? endBlock(giveBack, leased, key, now) : undefined;
+    return andThen<unknown, unknown>(ended, () => call(key, argument, now));
+  };
 }
 
 /** Notes the store's answer to a block. */

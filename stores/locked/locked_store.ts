@@ -5,6 +5,7 @@
  * Under the lock it needs no guesses, and loses no races.
  */
 
+import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
@@ -12,6 +13,7 @@ import { checkCost, checkFunction, checkNow, checkOptions } from "../../core/opt
 import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
 import { DriverError } from "../driver.ts";
 import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
+import { listTexts } from "../list_texts.ts";
 import { failurePolicy } from "../optimistic/failure_policy.ts";
 import { familyOpener, type StoredBound } from "../optimistic/families.ts";
 import {
@@ -169,6 +171,7 @@ export function lockedStore(
     const now = at === undefined ? undefined : checkNow(at);
     // This throws at once for a key that cannot be stored.
     space.nameOf(key);
+    several?.keys.forEach(({ space, key }) => space.nameOf(key));
     if (batch === "turn") {
       return new Promise((resolve, reject) =>
         enqueue(newJob(space, key, 0, now, bound, argument, several, TURN, resolve, reject))
@@ -271,6 +274,12 @@ export function lockedStore(
     open,
     run,
     ...(driver.deletePrefix !== undefined && { deleteAll }),
+    ...(driver.list !== undefined && {
+      list(prefix: string, algorithm: Algorithm) {
+        if (closed) throw closedError();
+        return listTexts(driver, prefix, algorithm);
+      },
+    }),
     onClose,
     close,
     [Symbol.asyncDispose]: async () => await close(),

@@ -2,7 +2,7 @@
  * The contract of drivers for `lockedStore`: databases that a process can lock.
  */
 
-import type { DriverCell } from "../driver.ts";
+import type { DriverCell, ListedText } from "../driver.ts";
 
 /** The outcome of a transaction. */
 export interface LockedWork<Answer> {
@@ -42,6 +42,11 @@ export interface LockedTransaction {
   sweep?(most: number): unknown;
   /** Deletes all stored keys that begin with a text. Only a limiter's `resetPrefix` needs it. */
   deletePrefix?(beginning: string): unknown;
+  /**
+   * Lists keys with this beginning and their texts, in the order of the keys: at most `most`, of those
+   * after the key `after`, which may be empty. Only `blocked` needs it.
+   */
+  list?(beginning: string, after: string, most: number): readonly ListedText[];
   /** Releases the database. */
   close?(): unknown;
 }

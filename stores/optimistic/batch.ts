@@ -15,7 +15,7 @@ import { transact } from "../../core/transact.ts";
 import { boundedState, isAhead, MOST_AHEAD } from "../../core/bounded_state.ts";
 import {
   type Cell,
-  decodeCell,
+  decodeText,
   discardChanges,
   emptyCell,
   encodeCell,
@@ -314,7 +314,7 @@ function stepSeveral(
 function stateOf(cell: Cell, algorithm: Algorithm, counters: ReadCounters): unknown {
   if (cell.read) return cell.state;
   cell.read = true;
-  cell.state = decodeCell(cell, algorithm);
+  cell.state = decodeText(cell.held!, algorithm);
   if (cell.state === undefined) counters.unreadable++;
   return cell.state;
 }

@@ -74,10 +74,12 @@ export function emptyCell(name: string, index: number): Cell {
  */
 const DEBT = " +";
 
-/** The state in the server's text; `undefined` if it is not a state of the algorithm. */
-export function decodeCell({ held, owes }: Cell, { codec }: Algorithm): unknown {
-  const state = codec.decode(held!);
-  return state === undefined && owes ? codec.decode(held!.slice(0, -DEBT.length)) : state;
+/** The state in a server's text; `undefined` if it is not a state of the algorithm. */
+export function decodeText(text: string, { codec }: Algorithm): unknown {
+  const state = codec.decode(text);
+  return state === undefined && text.endsWith(DEBT)
+    ? codec.decode(text.slice(0, -DEBT.length))
+    : state;
 }
 
 /** Loads the server's text. `seen`, the value last seen, saves parsing the same text again. */

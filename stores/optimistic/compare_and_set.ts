@@ -11,6 +11,7 @@ import { circuitBreaker, untilProbe } from "./circuit_breaker.ts";
 import { type DriverStoreOptions, ENGINE_CHECKS, engineOptions } from "./engine_options.ts";
 import { failurePolicy } from "./failure_policy.ts";
 import { connectDriver, type DriverContext, type DriverCounters } from "./guessed_commit.ts";
+import { listTexts } from "../list_texts.ts";
 import { outageReport } from "./outage_report.ts";
 import { optimisticStore } from "./optimistic_store.ts";
 import { reconnector } from "./reconnector.ts";
@@ -106,6 +107,7 @@ export function compareAndSetStore(
       namer: driverKeyNamer,
       deleteAll: driver.deletePrefix &&
         (async (prefix) => await driver.deletePrefix!(keyBeginning(prefix))),
+      list: driver.list && ((prefix, algorithm) => listTexts(driver, prefix, algorithm)),
     }),
     statistics: () => ({ ...counters }),
   };

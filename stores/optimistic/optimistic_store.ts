@@ -2,6 +2,7 @@
  * The store around the engine. It turns calls into jobs, and hands them to a router.
  */
 
+import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { checkCost, checkNow } from "../../core/options/checks.ts";
@@ -41,11 +42,13 @@ export interface OptimisticParts {
   requireTogether?(keys: readonly SpacedKey[]): void;
   /** Forgets all keys of a prefix, if the store can do that. */
   readonly deleteAll?: ((prefix: string) => Promise<void>) | undefined;
+  /** Lists keys, if the store can do that. */
+  readonly list?: AsyncStore["list"] | undefined;
 }
 
 /** Makes a store. */
 export function optimisticStore(
-  { name, router, namer, requireTogether, deleteAll }: OptimisticParts,
+  { name, router, namer, requireTogether, deleteAll, list }: OptimisticParts,
 ): AsyncStore {
   const turn = turns();
   let closed = false;
@@ -70,8 +73,9 @@ export function optimisticStore(
     let slot: number;
     try {
       slot = router.slotOf(space.nameOf(key));
+      several?.keys.forEach(({ space, key }) => space.nameOf(key));
     } catch (error) {
-      // The key cannot be stored.
+      // A key cannot be stored. In a batch, it would make other calls fail.
       return Promise.reject(error);
     }
     const promise = new Promise<Answer>(keepBoth);
@@ -116,6 +120,11 @@ export function optimisticStore(
     return await submitParts(parts, now, false) as readonly unknown[];
   }
 
+  function requireOpen(action: string): void {
+    if (!closed) return;
+    throw new StoreUnavailableError(`Cannot ${action} as the ${name} must be open`, "no");
+  }
+
   const { onClose, announce } = closeNotice();
 
   async function close(): Promise<void> {
@@ -129,10 +138,15 @@ export function optimisticStore(
     open,
     run,
     ...(deleteAll !== undefined && {
-      deleteAll(prefix: string): Promise<void> {
-        if (!closed) return deleteAll(prefix);
-        const message = `Cannot delete the keys of a prefix as the ${name} must be open`;
-        return Promise.reject(new StoreUnavailableError(message, "no"));
+      async deleteAll(prefix: string): Promise<void> {
+        requireOpen("delete the keys of a prefix");
+        await deleteAll(prefix);
+      },
+    }),
+    ...(list !== undefined && {
+      list(prefix: string, algorithm: Algorithm) {
+        requireOpen("list keys");
+        return list(prefix, algorithm);
       },
     }),
     onClose,

@@ -4,6 +4,7 @@
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
 import { fnv1a } from "../fnv1a.ts";
+import { textAfterAll } from "../text_after_all.ts";
 import type { Statements } from "./statements.ts";
 import {
   isLockTimeout,
@@ -88,14 +89,16 @@ export function postgresDriver(
       return Number(swept);
     },
     async deletePrefix(beginning) {
-      // The first key after all of them. The beginning ends with a brace, so its last unit can grow.
-      const end = beginning.slice(0, -1) +
-        String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
-      const values = [beginning, end];
+      const values = [beginning, textAfterAll(beginning)];
       for (let deleted = "1"; deleted !== "0";) {
         const [row] = await run(deleteSql(table), values);
         deleted = String(row!["deleted"]);
       }
+    },
+    async list(beginning, after, most) {
+      const values = [after || beginning, textAfterAll(beginning), String(most)];
+      const rows = await run(listSql(table), values);
+      return rows.map(({ key, state }) => [String(key), String(state)] as const);
     },
     async migrate() {
       try {
@@ -245,6 +248,11 @@ swept AS (
 )
 SELECT (SELECT max(key) FROM page) AS last, (SELECT count(*)::text FROM page) AS seen,
   (SELECT count(*)::text FROM swept) AS swept`.trim();
+}
+
+function listSql(table: string): string {
+  return `SELECT key, state FROM ${table} WHERE key > $1::text AND key < $2::text ` +
+    "ORDER BY key LIMIT $3::text::integer";
 }
 
 function deleteSql(table: string): string {

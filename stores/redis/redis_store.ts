@@ -31,6 +31,7 @@ import { valueCache } from "../optimistic/value_cache.ts";
 import { serverClock } from "../optimistic/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
+import { listKeys } from "./list_keys.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
 import { chooseRouter, type RedisClient } from "./routing/choose_router.ts";
 import { redisCounters, type RedisStoreStatistics } from "./statistics.ts";
@@ -108,6 +109,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       requireTogether: (keys) =>
         requireOneSlot(keys.map(({ space, key }) => space.nameOf(key)), router.slotOf),
       deleteAll: (prefix) => deletePrefix(router, prefix, given.connectDeadline),
+      list: (prefix, algorithm) => listKeys(router, prefix, algorithm, given.connectDeadline),
     }),
     ...(router.hasSlots && { slotOf: router.slotOf }),
     statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),

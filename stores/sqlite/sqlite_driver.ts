@@ -6,6 +6,7 @@
 
 import { DriverError } from "../driver.ts";
 import type { LockedTransaction, LockedWork } from "../locked/locked_transaction.ts";
+import { textAfterAll } from "../text_after_all.ts";
 import { hasCode, type SqliteDatabase, type SqliteStatement } from "./database.ts";
 import { patience } from "./patience.ts";
 
@@ -37,6 +38,9 @@ export function sqliteDriver(
      FROM (SELECT key FROM "${table}" WHERE key > ? ORDER BY key LIMIT ?)`,
   );
   const sweepRange = prepare(`DELETE FROM "${table}" WHERE key > ? AND key <= ? AND fresh_at <= ?`);
+  const page = prepare(
+    `SELECT key, state FROM "${table}" WHERE key > ? AND key < ? ORDER BY key LIMIT ?`,
+  );
   const forgetRange = prepare(`DELETE FROM "${table}" WHERE key >= ? AND key < ?`);
   const waiting = patience(timeout);
   /** The last key of the last sweep. */
@@ -107,19 +111,17 @@ export function sqliteDriver(
       swept = Number(range.count) < most ? "" : range.last!;
     },
     deletePrefix: (beginning) =>
-      void inTransaction(() => forgetRange.run(beginning, afterAll(beginning))),
+      void inTransaction(() => forgetRange.run(beginning, textAfterAll(beginning))),
+    list(beginning, after, most) {
+      const rows = inTransaction(() => page.all(after || beginning, textAfterAll(beginning), most));
+      return (rows as { key: string; state: string }[]).map(({ key, state }) => [key, state]);
+    },
     close() {
       // On Bun the file stays open as long as a statement does.
       for (const statement of statements) statement.finalize?.();
       close();
     },
   };
-}
-
-/** The first text after every text with this beginning, in the order of UTF-8. */
-function afterAll(beginning: string): string {
-  return beginning.slice(0, -1) +
-    String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
 }
 
 /** Wraps an error of SQLite. The transaction was rolled back, unless the disk failed at the commit. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
+import type { PGlite } from "@electric-sql/pglite";
 
 import { openTelemetryStore } from "../../adapters/otel/otel.ts";
 import {
@@ -7,18 +8,27 @@ import {
   all,
   block,
   blockable,
+  blocked,
   type Decision,
+  dump,
   gcra,
   limiter,
   lockout,
   memoryStore,
+  restore,
   slidingLog,
   type Store,
   unblock,
 } from "../../mod.ts";
 import { denyCache, fallback, lease } from "../../stores/layered/layered.ts";
+import { compareAndSetStore } from "../../stores/optimistic/compare_and_set.ts";
+import { type PostgresStore, postgresStore } from "../../stores/postgres/postgres_store.ts";
 import { redisStore } from "../../stores/redis/redis_store.ts";
 import { sharedStore } from "../../stores/shared/shared_store.ts";
+import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
+import { mapDriver } from "../support/drivers/map_driver.ts";
+import { listedBlocks } from "../support/listed_blocks.ts";
+import { startPGlite } from "../support/postgres/start_pglite.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
 import { newClient } from "../support/redis/new_client.ts";
 
@@ -66,6 +76,19 @@ async function lifeOfABlock(
   await block(api, "ada", "1h");
   await api.reset("ada");
   assert.deepEqual(await seen(api.consume("ada")), [true, 4, 0]);
+
+  await block(api, "ada", "forever");
+  await block(api, "{50 %}", "1m");
+  const other = limiter(algorithm, { store, prefix: `${prefix}*`, clock: () => now });
+  await block(other, "eve", "1h");
+  assert.deepEqual(await seen(api.consume("ada")), [false, 0, Infinity]);
+  if ("grow" in store) return assert.throws(() => blocked(api), /its store must list its keys/);
+  assert.deepEqual(await listedBlocks(api), [["ada", Infinity], ["{50 %}", MINUTE]]);
+  assert.deepEqual(await listedBlocks(other), [["eve", 60 * MINUTE]]);
+  now += MINUTE;
+  assert.deepEqual(await listedBlocks(api), [["ada", Infinity]]);
+  await unblock(api, "ada");
+  assert.deepEqual(await listedBlocks(api), []);
 }
 
 const STORES: Readonly<Record<string, () => Store>> = {
@@ -74,6 +97,9 @@ const STORES: Readonly<Record<string, () => Store>> = {
   denyCache: () => denyCache(memoryStore()),
   fallback: () => fallback(memoryStore(), memoryStore(), { share: 1 }),
   openTelemetryStore: () => openTelemetryStore(memoryStore()),
+  "a store on a driver": () => compareAndSetStore(mapDriver()),
+  sqliteStore: () => sqliteStore(":memory:"),
+  "sqliteStore by turns": () => sqliteStore(":memory:", { batch: "turn" }),
 };
 
 for (const [name, make] of Object.entries(STORES)) {
@@ -84,6 +110,23 @@ for (const [name, make] of Object.entries(STORES)) {
   });
 }
 
+describe("blocks by hand on postgresStore:", () => {
+  let database: PGlite;
+  let store: PostgresStore;
+  before(async () => {
+    database = await startPGlite();
+    store = postgresStore(database, { deadline: 30_000, timeout: 60_000 });
+    await store.migrate();
+  });
+  after(async () => {
+    await store.close();
+    await database.close();
+  });
+  for (const algorithm of ALGORITHMS) {
+    test(algorithm.id, () => lifeOfABlock(store, algorithm, "blocks"));
+  }
+});
+
 for (const commit of ["watch", "cas", "script"] as const) {
   withRedis(`blocks by hand on redisStore by ${commit}`, (redis) => {
     const stores: Store[] = [];
@@ -91,13 +134,38 @@ for (const commit of ["watch", "cas", "script"] as const) {
     for (const algorithm of ALGORITHMS) {
       test(algorithm.id, async () => {
         const client = newClient(redis().url);
-        const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
+        const hashTag = commit === "cas" ? () => "tag" : undefined;
+        const store = redisStore(client, { commit, hashTag, deadline: 5_000, timeout: 30_000 });
         stores.push(store);
         await lifeOfABlock(store, algorithm, commit);
       });
     }
   });
 }
+
+test("blocks outlast a snapshot and changed options, and many keys are listed in turns", async () => {
+  const algorithm = blockable(gcra({ limit: 5, period: "5m", burst: 5 }));
+  const [clock, prefix] = [() => 1_700_000_000_000, "api"];
+  const store = memoryStore();
+  const api = limiter(algorithm, { store, prefix, clock });
+  for (let key = 0; key < 3_000; key++) api.consume(`${key}`);
+  for (const key of ["ada", "eve"]) block(api, key, "forever");
+  const restored = memoryStore();
+  restore(restored, dump(store), { now: clock() });
+  const older = { algorithm, mode: "keep" } as const;
+  const changed = blockable(gcra({ limit: 9, period: "5m", burst: 9 }));
+  const after = limiter(changed, { store: restored, prefix, clock, replaces: older });
+  const both = [["ada", Infinity], ["eve", Infinity]];
+  assert.deepEqual(
+    await listedBlocks(limiter(algorithm, { store: restored, prefix, clock })),
+    both,
+  );
+  assert.deepEqual(await listedBlocks(after), both);
+  unblock(after, "ada");
+  assert.deepEqual(await listedBlocks(after), [["eve", Infinity]]);
+  store.close();
+  await assert.rejects(listedBlocks(api), { name: "StoreUnavailableError" });
+});
 
 test("a lease uses none of its units on a blocked key, and asks again after the block", () => {
   const store = lease(memoryStore(), { units: 4, ttl: "1h" });

@@ -17,9 +17,11 @@ import {
   acquire,
   type Algorithm,
   type AsyncLimiter,
+  balance,
   block,
   blockable,
   consumeAll,
+  consumeUpTo,
   type Decision,
   gcra,
   type Limiter,
@@ -56,7 +58,16 @@ const HELD_KEYS = 8;
 /** Milliseconds until a receipt ends: some are settled too late. */
 const WITHIN = 45_000;
 /** The verbs of a plain key, several at once apart. */
-const VERBS = ["consume", "consume", "peek", "refund", "charge", "acquire", "reset"] as const;
+const VERBS = [
+  "consume",
+  "consume",
+  "consumeUpTo",
+  "peek",
+  "refund",
+  "charge",
+  "acquire",
+  "reset",
+] as const;
 
 /** The name of the keys in use that a store has forgotten, among the counts. */
 export const FORGOTTEN = "forgotten";
@@ -186,6 +197,16 @@ async function plainCall(
     await api.reset(key);
     return;
   }
+  if (verb === "consumeUpTo") {
+    const most = 4 * cost;
+    let free = most;
+    while (free > 1 && !reducer.step(state, now, free)[0].allowed) free--;
+    const [decision, next] = reducer.step(state, now, free);
+    states.set(key, next);
+    const expected = { decision, taken: decision.allowed ? free : 0 };
+    const answer = await consumeUpTo(api, key, most);
+    return assert.deepEqual(answer, expected, `${verb} of ${most}, ${reducer.id}, at ${now}`);
+  }
   const [expected, next] = verb === "charge"
     ? reducer.charge(state, now, cost)
     : reducer.step(state, now, verb === "refund" ? -cost : cost);
@@ -258,9 +279,12 @@ async function heldCall(pair: Pair, random: Random): Promise<void> {
   const isLast = random() < 0.5;
   const kind = whole(random, name === "blockable" ? 8 : 6);
   if (kind === 5) {
-    const verb = isLast ? "consume" : "charge";
-    const [expected, answer] = await both((api) => api[verb](key, cost));
-    assert.deepEqual(answer, expected, `${verb} of ${cost} beside receipts, ${name}`);
+    const [expected, answer] = await both<unknown>((api) =>
+      isLast ? consumeUpTo(api, key, 4 * cost) : api.charge(key, cost)
+    );
+    assert.deepEqual(answer, expected, `a call of ${cost} beside receipts, ${name}`);
+    const balances = await both((api) => balance(api, key));
+    assert.deepEqual(balances[1], balances[0], `the balance beside receipts, ${name}`);
     return;
   }
   if (kind < 2 || (receipts.length === 0 && kind < 5)) {

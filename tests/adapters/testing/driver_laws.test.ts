@@ -26,6 +26,8 @@ interface Parts {
   /** Whether a key of this `freshAt` is swept. */
   isOver(freshAt: number, now: number): boolean;
   begins(key: string, beginning: string): boolean;
+  /** The key after which a list goes on. */
+  after(key: string): string;
   now(): number | undefined;
   /** Lets others in between the comparison and the writing. */
   between(): void | Promise<void>;
@@ -40,6 +42,7 @@ const HONEST: Parts = {
   groups: (groups) => groups,
   isOver: (freshAt, now) => freshAt < now,
   begins: (key, beginning) => key.startsWith(beginning),
+  after: (key) => key,
   now: () => Date.now(),
   between: () => {},
 };
@@ -82,6 +85,12 @@ function mapDriver(rows: Rows, parts: Parts): CompareAndSet {
       for (const [key] of over) rows.delete(key);
       return over.length;
     },
+    list: (beginning, after, most) =>
+      [...rows]
+        .filter(([key]) => parts.begins(key, beginning) && key > parts.after(after))
+        .sort(([one], [other]) => one < other ? -1 : 1)
+        .slice(0, most)
+        .map(([key, { text }]) => [key, text]),
     deletePrefix(beginning) {
       for (const key of [...rows.keys()]) if (parts.begins(key, beginning)) rows.delete(key);
     },
@@ -103,7 +112,7 @@ const SWEPT = "a key whose time has come is swept";
 const ONE = "of several who change a key at once, one does";
 const COUNTED = "no change is lost, and every change ends";
 const TIME = "time is in milliseconds since 1970";
-const PREFIX = "all keys of a prefix are deleted, and no others";
+const PREFIX = "all keys of a prefix are listed and deleted, and no others";
 const THROWN = "what throws while a key is locked writes nothing";
 
 /** Faults of drivers, and the law that names each. */
@@ -130,6 +139,7 @@ const FAULTS: readonly (readonly [name: string, law: string, change: Partial<Par
   ["time as text", TIME, { now: () => String(Date.now()) as unknown as number }],
   ["a prefix as a pattern of LIKE", PREFIX, { begins: isLike }],
   ["a prefix that deletes nothing", PREFIX, { begins: () => false }],
+  ["a list that begins anew", PREFIX, { after: () => "" }],
 ];
 
 function firstOnly(cells: readonly DriverCell[]): readonly DriverCell[] {

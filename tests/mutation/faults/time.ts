@@ -27,7 +27,7 @@ export const TIME_FAULTS: readonly Fault[] = [
       "if (isBlocked(state) && {~~state.blockedUntil >= end~>false~~}) return state;",
     "A block of a block: unblock leaves the first one":
       "return { blockedUntil: end, covered: {~~coveredBy(state)~>state as never~~} };",
-    "A retryAfter to the end of the block alone": "allowed ? 0 : wait{~~ + retryAfter~>~~},",
+    "A retryAfter to the end of the block alone": "? Infinity : wait{~~ + tried.retryAfter~>~~};",
     "A block that is lost as words": "if (count < maxWords{~~~> + 1~~}) return inner.read(",
     "Use under a block expires with it": "{~~wait + then.resetAfter~>wait~~},",
   }),

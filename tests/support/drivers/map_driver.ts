@@ -31,6 +31,11 @@ export function mapDriver(texts: Map<string, string> = new Map<string, string>()
       });
       return { now: Date.now(), lost };
     },
+    list: (beginning, after, most) =>
+      [...texts]
+        .filter(([key]) => key.startsWith(beginning) && key > after)
+        .sort(([one], [other]) => one < other ? -1 : 1)
+        .slice(0, most),
     deletePrefix(beginning) {
       for (const key of texts.keys()) if (key.startsWith(beginning)) texts.delete(key);
     },

@@ -3,6 +3,8 @@ import { after, afterEach, before, describe, test } from "node:test";
 import process from "node:process";
 
 import {
+  block,
+  blockable,
   consumeAll,
   ContentionError,
   type Decision,
@@ -23,6 +25,7 @@ import {
   until,
   untilServed,
 } from "../../../support/redis/redis_cluster.ts";
+import { listedBlocks } from "../../../support/listed_blocks.ts";
 import { needs } from "../../../support/program.ts";
 import { inShare } from "../../../support/seed.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
@@ -107,6 +110,13 @@ describe("a cluster of six nodes", redis, () => {
     assert.ok(left.every(({ remaining }) => remaining === 2_000));
     const others = await Promise.all(keys.map((key) => beside!.peek(key, 0)));
     assert.ok(others.every(({ remaining }) => remaining === 1_999));
+  });
+
+  test("lists the blocked keys of every node", async () => {
+    const api = limiter(blockable(slow), { store: storeOf({}), prefix: "blocks" });
+    const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`).sort();
+    await Promise.all(keys.map((key) => block(api, key, "forever")));
+    assert.deepEqual(await listedBlocks(api), keys.map((key) => [key, Infinity]));
   });
 
   test("takes several keys at once in one slot, and of several slots in turn, all or none", async () => {

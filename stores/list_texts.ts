@@ -1,0 +1,55 @@
+/*
+ * The keys of a database, listed by its driver a page at a time.
+ */
+
+import type { Algorithm } from "../core/algorithm.ts";
+import { StoreUnavailableError } from "../core/errors.ts";
+import type { ListedKey } from "../core/store.ts";
+import { DriverError, type Housekeeping, type ListedText } from "./driver.ts";
+import { driverKeyReader, keyBeginning } from "./driver_keys.ts";
+import { asError } from "./optimistic/batch_failure.ts";
+import { decodeText } from "./optimistic/cell.ts";
+import { setImmediate } from "./own_timers.ts";
+
+/** The keys of a page. */
+const PAGE = 1_000;
+
+/**
+ * Lists the keys of a prefix and an algorithm. Between two pages, other work of the process goes on.
+ *
+ * @throws {StoreUnavailableError} If the database does not answer.
+ */
+export async function* listTexts(
+  driver: Pick<Housekeeping, "name" | "list">,
+  prefix: string,
+  algorithm: Algorithm,
+): AsyncGenerator<readonly ListedKey[], void> {
+  const beginning = keyBeginning(prefix);
+  const keyOf = driverKeyReader(prefix, algorithm.id);
+  let after = "";
+  for (;;) {
+    const page = await pageAfter(driver, beginning, after);
+    yield page.flatMap(([stored, text]) => {
+      const key = keyOf(stored);
+      const state = key === undefined ? undefined : decodeText(text, algorithm);
+      return state === undefined ? [] : [[key!, state]] as const;
+    });
+    if (page.length < PAGE) return;
+    after = page.at(-1)![0];
+    await new Promise((resolve) => void setImmediate(resolve, undefined));
+  }
+}
+
+async function pageAfter(
+  driver: Pick<Housekeeping, "name" | "list">,
+  beginning: string,
+  after: string,
+): Promise<readonly ListedText[]> {
+  try {
+    return await driver.list!(beginning, after, PAGE);
+  } catch (cause) {
+    const { rule } = cause instanceof DriverError ? cause : { rule: "answer" };
+    const message = `Cannot list keys as ${driver.name} must ${rule}: ${asError(cause).message}`;
+    throw new StoreUnavailableError(message, "no", { cause });
+  }
+}
