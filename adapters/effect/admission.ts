@@ -23,15 +23,10 @@ import { type Acquired, takeOrUndo } from "../../core/limiter/take_or_undo.ts";
 import { acquireOrUndo } from "../../core/waiting/acquire.ts";
 import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
-import {
-  type BoundLimit,
-  failOrDie,
-  recordVerdict,
-  storeEffect,
-  whenSettled,
-} from "./bound_limit.ts";
+import { type BoundLimit, callStore, failed, recordVerdict, storeFailure } from "./bound_limit.ts";
 import { withDurations } from "./decision.ts";
-import { RateLimited, type RateLimitStoreError } from "./errors.ts";
+import { RateLimited, RateLimitError } from "./errors.ts";
+import type { Limit } from "./limit.ts";
 
 /** An admitted call, and how to take it back. */
 export interface Admission {
@@ -61,16 +56,16 @@ export interface UnitsCall {
  *
  * @param keeps Whether the units may be given back.
  */
-export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, RateLimited> {
+export function take(call: UnitsCall, keeps: boolean): Effect.Effect<Admission, RateLimitError> {
   const { bound, verb } = call;
-  const settled = whenSettled(
-    keeps ? takeChecked(call) : consume(call),
-    (acquired): Effect.Effect<Admission, RateLimited> =>
-      acquired.decision.allowed ? admit(call, acquired) : refused(call, acquired.decision),
+  const taken = callStore(
+    () => keeps ? takeChecked(call) : consume(call),
+    (acquired) => settled(call, acquired),
+    storeFailure,
     `RateLimiter.${verb}`,
     bound.attributes,
   );
-  return Effect.uninterruptible(settled);
+  return Effect.uninterruptible(taken);
 }
 
 /**
@@ -83,28 +78,33 @@ export function waitFor(
   call: UnitsCall,
   maxWait: number,
   restore?: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>,
-): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
+): Effect.Effect<Admission, RateLimitError> {
   const { fiber, bound: { attributes, metrics }, verb } = call;
   const clock = fiber.getRef(Clock.Clock);
   const start = clock.currentTimeMillisUnsafe();
 
-  function settle(outcome: Acquired | RateLimitedError): Effect.Effect<Admission, RateLimited> {
+  function admitted(
+    outcome: Acquired | RateLimitedError,
+  ): Effect.Effect<Admission, RateLimitError> {
     if (outcome instanceof RateLimitedError) return refused(call, outcome.decision);
-    const admitted = admit(call, outcome);
     metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
-    return admitted;
+    return settled(call, outcome);
   }
 
   return Effect.uninterruptibleMask((own) => {
     const waiting = (restore ?? own)(waitInQueue(call, maxWait));
     const traced = Effect.withSpan(waiting, `RateLimiter.${verb}`, { attributes });
-    return Effect.flatMap(Effect.catchDefect(traced, failOrDie), settle);
+    return Effect.flatMap(traced, admitted);
   });
 }
 
-/** Records an admission, which can be taken back. */
-function admit(call: UnitsCall, acquired: Acquired): Effect.Effect<Admission> {
+/** Records the answer of a store: an admission, which can be taken back, or a refusal. */
+function settled(
+  call: UnitsCall,
+  acquired: Acquired,
+): Effect.Effect<Admission, RateLimitError> {
   const { decision } = acquired;
+  if (!decision.allowed) return refused(call, decision);
   recordVerdict(call.fiber, call.bound, call.verb, decision, call.cost);
   return Effect.succeed({ decision, undo: undo(call, acquired) });
 }
@@ -113,13 +113,23 @@ function admit(call: UnitsCall, acquired: Acquired): Effect.Effect<Admission> {
 function refused(
   { fiber, bound, verb, key, cost }: UnitsCall,
   refusal: Decision,
-): Effect.Effect<never, RateLimited> {
+): Effect.Effect<never, RateLimitError> {
   recordVerdict(fiber, bound, verb, refusal, cost);
-  const { prefix } = bound.limit;
+  return Effect.fail(refusalError(bound.limit, key, cost, refusal));
+}
+
+/** The error of a refused call. */
+export function refusalError(
+  { prefix }: Limit,
+  key: string,
+  cost: number,
+  refusal: Decision,
+): RateLimitError {
   const decision = withDurations(refusal);
-  return Effect.fail(
-    new RateLimited({ prefix, key, cost, retryAfter: decision.retryAfter, decision }),
-  );
+  const { retryAfter } = decision;
+  return new RateLimitError({
+    reason: new RateLimited({ prefix, key, cost, retryAfter, decision }),
+  });
 }
 
 /**
@@ -130,14 +140,13 @@ function refused(
 function waitInQueue(
   call: UnitsCall,
   maxWait: number,
-): Effect.Effect<Acquired | RateLimitedError> {
+): Effect.Effect<Acquired | RateLimitedError, RateLimitError> {
   const { bound, key, cost } = call;
-  return Effect.callback<Acquired | RateLimitedError>((resume, signal) => {
+  return Effect.callback((resume, signal) => {
     const outcome = acquireOrUndo(bound.internals, key, true, { cost, maxWait, signal });
     outcome.then(
       (acquired) => resume(Effect.succeed(acquired)),
-      (cause) =>
-        resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : Effect.die(cause)),
+      (cause) => resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : failed(cause)),
     );
     const undone = (acquired: Acquired) => undo(call, acquired);
     return Effect.flatten(Effect.promise(() => outcome.then(undone, () => Effect.void)));
@@ -162,8 +171,8 @@ function undo(
   { undo: giveBack }: Acquired,
 ): Effect.Effect<void> {
   if (giveBack === undefined) return Effect.void;
-  const refunding = storeEffect(() =>
-    whenSettled(giveBack(), () => Effect.void, "RateLimiter.refund", attributes)
+  const givenBack = () => Effect.void;
+  return Effect.ignore(
+    callStore(giveBack, givenBack, storeFailure, "RateLimiter.refund", attributes),
   );
-  return Effect.ignore(refunding);
 }

@@ -25,7 +25,13 @@ import { internalsOf, type LimiterInternals } from "../../core/limiter/limiter_i
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import { isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Store } from "../../core/store.ts";
-import { RateLimitStoreError, type StoreErrorReason } from "./errors.ts";
+import {
+  RateLimitError,
+  StoreContention,
+  StoreFull,
+  StoreOverloaded,
+  StoreUnavailable,
+} from "./errors.ts";
 import type { Limit } from "./limit.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
 
@@ -79,34 +85,32 @@ function bindTo(store: Store, limit: Limit, clock: LimiterClock | undefined): Bo
   };
 }
 
-/** Work on a store. Errors that the store throws or rejects with are typed failures. */
-export function storeEffect<A, E>(
-  work: (fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<A, E>,
-): Effect.Effect<A, E | RateLimitStoreError> {
-  return Effect.catchDefect(Effect.withFiber(work), failOrDie);
-}
-
-const REASONS: Readonly<Record<string, StoreErrorReason>> = {
-  StoreUnavailableError: "unavailable",
-  ContentionError: "contention",
-  StoreFullError: "full",
-  StoreOverloadedError: "overloaded",
+const REASONS = {
+  StoreUnavailableError: StoreUnavailable,
+  ContentionError: StoreContention,
+  StoreFullError: StoreFull,
+  StoreOverloadedError: StoreOverloaded,
 };
 
 /**
- * An error that the store throws is a failure; anything else, such as a cost below 0, is a defect.
+ * The failure that an error of a store is. Any other error, such as that of a cost below 0, is
+ * thrown: what `Effect.try` is to map and cannot becomes a defect.
  */
-export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreError> {
-  if (!isStoreError(cause)) return Effect.die(cause);
+export function storeFailure(cause: unknown): RateLimitError {
+  if (!isStoreError(cause)) throw cause;
   const { name, message, applied } = cause as StoreUnavailableError;
-  return Effect.fail(
-    new RateLimitStoreError({
-      reason: REASONS[name]!,
-      applied: applied === "unknown" ? "unknown" : "no",
-      message: String(message),
-      cause,
-    }),
-  );
+  const Reason = REASONS[name as keyof typeof REASONS];
+  const reason = new Reason({
+    applied: applied === "unknown" ? "unknown" : "no",
+    message: String(message),
+    cause,
+  });
+  return new RateLimitError({ reason });
+}
+
+/** Fails with the failure that an error of a store is, or dies of any other error. */
+export function failed(cause: unknown): Effect.Effect<never, RateLimitError> {
+  return Effect.suspend(() => Effect.fail(storeFailure(cause)));
 }
 
 /** Counts a verdict, and adds it to the current span as an event. */
@@ -168,26 +172,51 @@ function isDefault(clock: Clock.Clock): boolean {
 /** The attributes of a call's span. */
 export type SpanAttributes = Readonly<Record<string, unknown>>;
 
+/** A call on a limit, and what its fiber makes of the answer. */
+export function callLimit<Answer, A>(
+  bind: Binder,
+  verb: string,
+  limit: Limit,
+  call: (limiter: Limiter | AsyncLimiter) => MaybePromise<Answer>,
+  answered: (answer: Answer, bound: BoundLimit, fiber: Fiber.Fiber<unknown, unknown>) => A,
+): Effect.Effect<A, RateLimitError> {
+  return Effect.withFiber((fiber) => {
+    const bound = bind(limit, fiber);
+    return callStore(
+      () => call(bound.limiter),
+      (answer) => Effect.succeed(answered(answer, bound, fiber)),
+      storeFailure,
+      `RateLimiter.${verb}`,
+      bound.attributes,
+    );
+  });
+}
+
 /**
- * Goes on with an answer: at once, or when its promise is kept.
+ * Calls a store, and goes on with its answer: at once, or when its promise is kept.
  *
  * The wait for a promise cannot be interrupted: calls on a store are short, and the caller must
- * know whether a call was charged. The wait is a span if it has a name. A rejection is a defect.
+ * know whether a call was charged. The wait is a span if it has a name.
+ *
+ * @param failure The typed failure that an error is; it throws an error that is a defect.
  */
-export function whenSettled<Answer, A, E>(
-  answer: MaybePromise<Answer>,
-  next: (answer: Answer) => Effect.Effect<A, E>,
+export function callStore<Answer, A, E, E2>(
+  call: () => MaybePromise<Answer>,
+  answered: (answer: Answer) => Effect.Effect<A, E2>,
+  failure: (cause: unknown) => E,
   name?: string,
   attributes?: SpanAttributes,
-): Effect.Effect<A, E> {
-  if (!isPromise(answer)) return next(answer);
-  const promise = Promise.resolve(answer);
-  // An interrupt may come before the promise is awaited, and then a rejection must not end the
-  // process.
-  promise.catch(noOne);
-  const awaited = Effect.uninterruptible(Effect.promise(() => promise));
-  const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
-  return Effect.flatMap(traced, next);
+): Effect.Effect<A, E | E2> {
+  return Effect.flatMap(Effect.try({ try: call, catch: failure }), (answer) => {
+    if (!isPromise(answer)) return answered(answer);
+    const promise = Promise.resolve(answer);
+    // A tracer or a clock that throws keeps the promise from being awaited, and then a rejection must
+    // not end the process.
+    promise.catch(noOne);
+    const awaited = Effect.tryPromise({ try: () => promise, catch: failure });
+    const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
+    return Effect.flatMap(Effect.uninterruptible(traced), answered);
+  });
 }
 
 function noOne(): void {}

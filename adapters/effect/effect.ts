@@ -22,7 +22,7 @@
  *   return yield* Effect.flip(attempt);
  * });
  * const error = await Effect.runPromise(Effect.provide(program, layerMemory()));
- * assert.equal(error._tag, "RateLimited");
+ * assert.equal(error.reason._tag, "RateLimited");
  * ```
  *
  * @module

@@ -5,22 +5,23 @@
 
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
-import type * as Fiber from "effect/Fiber";
 import type * as Scope from "effect/Scope";
 
 import type { AnyLimiterBase } from "../../core/limiter/limiter_types.ts";
 import type { Held, Permit } from "../../core/limiter/permit.ts";
 import { hold } from "../../core/waiting/hold.ts";
 import { checkOptions } from "../../core/options/checks.ts";
+import { refusalError } from "./admission.ts";
 import {
   type Binder,
   type BoundLimit,
+  callStore,
+  failed,
   recordVerdict,
-  storeEffect,
-  whenSettled,
+  storeFailure,
 } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
-import { PermitLost, RateLimited, type RateLimitStoreError } from "./errors.ts";
+import { PermitLost, RateLimitError } from "./errors.ts";
 import type { Limit } from "./limit.ts";
 
 /** The options of `hold`. */
@@ -36,10 +37,11 @@ export interface HeldPermit {
   /** The decision that admitted it. */
   readonly decision: Decision;
   /**
-   * Fails with `PermitLost` when the permit is lost: it could not be renewed in time, or was held for
-   * `maxHold`. Others may hold its units from then on, so race the work with it, as `withPermit` does.
+   * Fails with the reason `PermitLost` when the permit is lost: it could not be renewed in time, or
+   * was held for `maxHold`. Others may hold its units from then on, so race the work with it, as
+   * `withPermit` does.
    */
-  readonly lost: Effect.Effect<never, PermitLost>;
+  readonly lost: Effect.Effect<never, RateLimitError>;
 }
 
 /** A limit names any algorithm, so it is `hold` that throws if that has no permits. */
@@ -51,46 +53,33 @@ export function holdPermit(
   limit: Limit,
   key: string,
   options: HoldOptions = {},
-): Effect.Effect<HeldPermit, RateLimited | RateLimitStoreError, Scope.Scope> {
+): Effect.Effect<HeldPermit, RateLimitError, Scope.Scope> {
+  const held = (restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) =>
+    Effect.withFiber<Held, RateLimitError>((fiber) => {
+      checkOptions<HoldOptions>("hold", options, { cost: true, maxWait: true });
+      const { cost = 1, maxWait } = options;
+      const bound = bind(limit, fiber);
+      const { limiter, attributes } = bound;
+      const answered = (held: Held) => {
+        recordVerdict(fiber, bound, "hold", held.decision, cost);
+        return held.permit === undefined
+          ? Effect.fail(refusalError(limit, key, cost, held.decision))
+          : Effect.succeed(held);
+      };
+      if (maxWait === undefined) {
+        const call = () => hold(limiter as never as PermitLimiter, key, { cost });
+        return callStore(call, answered, storeFailure, "RateLimiter.hold", attributes);
+      }
+      const waiting = waitForPermit(bound, key, cost, Duration.fromInputUnsafe(maxWait));
+      const traced = Effect.withSpan(restore(waiting), "RateLimiter.hold", { attributes });
+      return Effect.flatMap(traced, answered);
+    });
   return Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(
-      storeEffect((fiber) => {
-        checkOptions<HoldOptions>("hold", options, { cost: true, maxWait: true });
-        const { cost = 1, maxWait } = options;
-        const bound = bind(limit, fiber);
-        const { limiter, attributes } = bound;
-        const given = (held: Held) => givenPermit(fiber, bound, key, cost, held);
-        if (maxWait === undefined) {
-          const held = hold(limiter as never as PermitLimiter, key, { cost });
-          return whenSettled(held, given, "RateLimiter.hold", attributes);
-        }
-        const waiting = waitForPermit(bound, key, cost, Duration.fromInputUnsafe(maxWait));
-        const traced = Effect.withSpan(restore(waiting), "RateLimiter.hold", { attributes });
-        return Effect.flatMap(traced, given);
-      }),
-      ({ decision, permit }) =>
-        Effect.as(
-          Effect.addFinalizer(() => release(permit)),
-          { decision: withDurations(decision), lost: lostOf(permit, limit, key) },
-        ),
-    )
-  );
-}
-
-/** A verdict and its permit; fails if there is none. */
-function givenPermit(
-  fiber: Fiber.Fiber<unknown, unknown>,
-  bound: BoundLimit,
-  key: string,
-  cost: number,
-  { decision, permit }: Held,
-): Effect.Effect<Required<Pick<Held, "decision">> & { readonly permit: Permit }, RateLimited> {
-  recordVerdict(fiber, bound, "hold", decision, cost);
-  if (permit !== undefined) return Effect.succeed({ decision, permit });
-  const refusal = withDurations(decision);
-  const { prefix } = bound.limit;
-  return Effect.fail(
-    new RateLimited({ prefix, key, cost, retryAfter: refusal.retryAfter, decision: refusal }),
+    Effect.flatMap(held(restore), ({ decision, permit }) =>
+      Effect.as(
+        Effect.addFinalizer(() => release(permit!)),
+        { decision: withDurations(decision), lost: lostOf(permit!, limit, key) },
+      ))
   );
 }
 
@@ -100,29 +89,36 @@ function waitForPermit(
   key: string,
   cost: number,
   maxWait: Duration.Duration,
-): Effect.Effect<Held> {
-  return Effect.callback<Held>((resume, signal) => {
+): Effect.Effect<Held, RateLimitError> {
+  return Effect.callback((resume, signal) => {
     const options = { cost, maxWait: Duration.toMillis(maxWait), signal };
-    const held = hold(limiter as never as PermitLimiter, key, options);
-    const waiting: Promise<Held> = Promise.resolve(held);
-    waiting.then((held) => resume(Effect.succeed(held)), (cause) => resume(Effect.die(cause)));
+    const waiting = (async () => await hold(limiter as never as PermitLimiter, key, options))();
+    waiting.then((held) => resume(Effect.succeed(held)), (cause) => resume(failed(cause)));
     return Effect.promise(() => waiting.then(({ permit }) => permit?.release(), () => undefined));
   });
 }
 
+/** Releases a permit, which never fails. */
 function release(permit: Permit): Effect.Effect<void> {
-  return Effect.suspend(() =>
-    whenSettled(permit.release(), () => Effect.void, "RateLimiter.release")
-  );
+  return callStore(() => permit.release(), () => Effect.void, rethrow, "RateLimiter.release");
+}
+
+function rethrow(cause: unknown): never {
+  throw cause;
 }
 
 /** Fails when a permit is lost. */
-function lostOf(permit: Permit, { prefix }: Limit, key: string): Effect.Effect<never, PermitLost> {
-  return Effect.interruptible(Effect.callback<never, PermitLost>((resume) => {
+function lostOf(
+  permit: Permit,
+  { prefix }: Limit,
+  key: string,
+): Effect.Effect<never, RateLimitError> {
+  return Effect.interruptible(Effect.callback((resume) => {
     const { signal } = permit;
     const lost = () => {
       const { message } = signal.reason as Error;
-      resume(Effect.fail(new PermitLost({ prefix, key, message, cause: signal.reason })));
+      const reason = new PermitLost({ prefix, key, message, cause: signal.reason });
+      resume(Effect.fail(new RateLimitError({ reason })));
     };
     if (signal.aborted) return lost();
     signal.addEventListener("abort", lost, { once: true });

@@ -3,24 +3,25 @@
  * runs it provides a layer, and so chooses where its counters live.
  */
 
+import * as Config from "effect/Config";
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 
 import type { Store } from "../../core/store.ts";
 import { memoryStore, type MemoryStoreOptions } from "../../stores/memory/memory_store.ts";
-import {
-  type RedisClient,
-  redisStore,
-  type RedisStoreOptions,
-} from "../../stores/redis/redis_store.ts";
+import { redisStore, type RedisStoreOptions } from "../../stores/redis/redis_store.ts";
 import {
   attachSharedStore,
   sharedStore,
   type SharedStoreHandle,
   type SharedStoreOptions,
 } from "../../stores/shared/shared_store.ts";
+import { storeFailure } from "./bound_limit.ts";
+import type { RateLimitError } from "./errors.ts";
+import { Redis } from "./needs_effect_4_1.ts";
 import { makeRateLimiter, RateLimiter } from "./rate_limiter.ts";
+import { redisSender } from "./redis_sender.ts";
 
 /**
  * The service on a store of any kind, which the caller has made and has to close.
@@ -55,9 +56,19 @@ export function layerStoreScoped<E, R>(
 /**
  * The service on a memory store of its own. The counters belong to one process.
  *
+ * Effect shares layers by reference. Without options this is one layer, however often it is called;
+ * with options each call is another layer, and so another store with counters of its own: call it
+ * once, and use the constant.
+ *
  * @param options The options of `memoryStore`; a bad one is a defect.
  */
-export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateLimiter> {
+export function layerMemory(options?: MemoryStoreOptions): Layer.Layer<RateLimiter> {
+  return options === undefined ? memory : layerOnMemory(options);
+}
+
+const memory = layerOnMemory({});
+
+function layerOnMemory(options: MemoryStoreOptions): Layer.Layer<RateLimiter> {
   return layerStoreScoped(Effect.sync(() => memoryStore(options)));
 }
 
@@ -71,7 +82,8 @@ export const SharedHandle: Context.Service<SharedHandle, SharedHandle> = Context
 
 /**
  * The service on a new store in shared memory, for all threads of the process. Other threads attach
- * to it with `layerAttached` and the handle, which this layer provides as `SharedHandle`.
+ * to it with `layerAttached` and the handle, which this layer provides as `SharedHandle`. Each call
+ * is another layer with another store: call it once, and use the constant.
  *
  * @param options The options of `sharedStore`; a bad one is a defect.
  *
@@ -107,46 +119,71 @@ export function layerShared(
 }
 
 /**
- * The service on a store in shared memory that another thread made.
+ * The service on a store in shared memory that another thread made. It fails if the store has no
+ * place for another thread.
  *
  * @param handle The store's handle, received in a message; anything else is a defect.
  */
-export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimiter> {
-  return layerStoreScoped(Effect.sync(() => attachSharedStore(handle)));
+export function layerAttached(
+  handle: SharedStoreHandle,
+): Layer.Layer<RateLimiter, RateLimitError> {
+  return layerStoreScoped(
+    Effect.try({ try: () => attachSharedStore(handle), catch: storeFailure }),
+  );
 }
 
 /**
- * The service on Redis, for many machines. The store opens its own connections with the client's
- * options, and closes them with the layer. It leaves the given client as it is.
+ * The service on Effect's own `Redis`, for many machines.
  *
- * With Effect's default `Clock`, the Redis server tells the time.
+ * With Effect's default `Clock`, the Redis server tells the time. Commands of other callers share
+ * the connection of `Redis`, so decisions are committed by scripts; where a server permits none, and
+ * for a cluster or a sentinel, give `layerStoreScoped` a `redisStore` with connections of its own.
  *
- * @param client Any client that `redisStore` takes, such as the result of `createClient`,
- * `createClientPool`, `createCluster` or `createSentinel` of the package `redis`.
  * @param options The options of `redisStore`; a bad one is a defect.
  *
- * @example Admitting everybody while Redis is away
+ * @example
  * ```ts
- * import { Effect } from "effect";
- * import { createClient } from "redis";
- * import { gcra } from "tidegate";
- * import { layerRedis, limit, RateLimiter } from "tidegate/effect";
- * import assert from "node:assert/strict";
+ * import { Layer } from "effect";
+ * import type { Redis } from "effect/persistence";
+ * import { layerRedis } from "tidegate/effect";
  *
- * const client = createClient({ url: "redis://127.0.0.1:1" }); // nobody is there
- * const api = limit("api", gcra({ limit: 10, period: "1m", burst: 10 }));
- * const program = RateLimiter.use((limiter) => limiter.consume(api, "user:42"));
- *
- * const layer = layerRedis(client, { onUnavailable: "allow" });
- * const decision = await Effect.runPromise(Effect.provide(program, layer));
- * assert.equal(decision.source, "policy");
+ * // Such as `NodeRedis.layer({ url })` of `@effect/platform-node`.
+ * export const limitsOn = <E>(redis: Layer.Layer<Redis.Redis, E>) =>
+ *   Layer.provide(layerRedis({ onUnavailable: "allow" }), redis);
  * ```
  */
 export function layerRedis(
-  client: RedisClient,
   options: RedisStoreOptions = {},
-): Layer.Layer<RateLimiter> {
-  return layerStoreScoped(Effect.sync(() => redisStore(client, options)));
+): Layer.Layer<RateLimiter, never, Redis.Redis> {
+  return layerStoreScoped(storeOnRedis(options));
+}
+
+/**
+ * `layerRedis` with options from the configuration.
+ *
+ * @param options A `Config` of the options, or options of `Config`s.
+ *
+ * @example
+ * ```ts
+ * import { Config } from "effect";
+ * import { layerRedisConfig } from "tidegate/effect";
+ *
+ * export const limits = layerRedisConfig({
+ *   timeout: Config.withDefault(Config.Int("REDIS_TIMEOUT"), 100),
+ * });
+ * ```
+ */
+export function layerRedisConfig(
+  options: Config.Wrap<RedisStoreOptions>,
+): Layer.Layer<RateLimiter, Config.ConfigError, Redis.Redis> {
+  return layerStoreScoped(Effect.flatMap(Config.unwrap(options), storeOnRedis));
+}
+
+function storeOnRedis(options: RedisStoreOptions): Effect.Effect<Store, never, Redis.Redis> {
+  return Effect.contextWith((context: Context.Context<Redis.Redis>) => {
+    const send = redisSender(Context.get(context, Redis.Redis), context);
+    return Effect.sync(() => redisStore(send, options));
+  });
 }
 
 /** Closes a store. A failure to close must not fail a program that has done its work. */

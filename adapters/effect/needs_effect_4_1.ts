@@ -21,6 +21,7 @@ export {
   RateLimiterStore,
   RateLimitStoreError,
 } from "effect/persistence/RateLimiter";
+export * as Redis from "effect/persistence/Redis";
 export * as Result from "effect/Result";
 export * as SchemaGetter from "effect/SchemaGetter";
 export * as SchemaIssue from "effect/SchemaIssue";

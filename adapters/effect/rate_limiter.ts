@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope";
 import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
+import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { release, settle } from "../../core/limiter/reservations.ts";
 import type { Receipt } from "../../core/receipts/receipt.ts";
 import type { Store } from "../../core/store.ts";
@@ -19,16 +20,17 @@ import { type Admission, take, waitFor } from "./admission.ts";
 import { checkOptions } from "../../core/options/checks.ts";
 import {
   type Binder,
+  callLimit,
+  callStore,
   limitBinder,
   recordVerdict,
-  storeEffect,
-  whenSettled,
+  storeFailure,
 } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import { type HeldPermit, type HoldOptions, holdPermit } from "./held_permit.ts";
 import type { Limit } from "./limit.ts";
 import { type Reservation, reserve, settleBy, type Settlement } from "./receipts.ts";
-import type { RateLimited, RateLimitStoreError } from "./errors.ts";
+import type { RateLimitError } from "./errors.ts";
 
 /** The options of a wait. */
 export interface AcquireOptions {
@@ -79,20 +81,20 @@ export interface RateLimiter {
   /** The limit as a plain limiter of tidegate, on the fiber's clock: for adapters and callbacks. */
   limiterOf(limit: Limit): Effect.Effect<Limiter | AsyncLimiter>;
   /** Decides and takes; a refusal is a decision too. The cost is 1 unless given; 0 looks. */
-  consume(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
-  /** Takes, or fails with `RateLimited`. */
+  consume(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitError>;
+  /** Takes, or fails with the reason `RateLimited`. */
   consumeOrFail(
     limit: Limit,
     key: string,
     cost?: number,
-  ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
+  ): Effect.Effect<Decision, RateLimitError>;
   /** Answers as `consume` would, and changes nothing. With cost 0 the answer is the balance. */
-  peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitError>;
   /**
    * Gives units back that were just taken, the newest first: an integer of at least 1; default 1.
    * To give units back later, use a reservable algorithm and a receipt.
    */
-  refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitError>;
   /**
    * Takes as `consume` does, and returns a receipt with which exactly these units can be settled
    * later. The limit's algorithm must be `reservable(...)`. An interrupt does not stop a call on the
@@ -102,7 +104,7 @@ export interface RateLimiter {
     limit: Limit,
     key: string,
     cost?: number,
-  ): Effect.Effect<Reservation, RateLimitStoreError>;
+  ): Effect.Effect<Reservation, RateLimitError>;
   /**
    * Settles a receipt, at most once. If it took more than was used, the difference is given back; if
    * it took less, the difference is charged.
@@ -112,13 +114,13 @@ export interface RateLimiter {
     key: string,
     receipt: Receipt,
     used: number,
-  ): Effect.Effect<Settlement, RateLimitStoreError>;
+  ): Effect.Effect<Settlement, RateLimitError>;
   /** Settles a receipt of a call that used nothing. */
   release(
     limit: Limit,
     key: string,
     receipt: Receipt,
-  ): Effect.Effect<Settlement, RateLimitStoreError>;
+  ): Effect.Effect<Settlement, RateLimitError>;
   /**
    * Holds a permit of `concurrency` until the scope is closed; `withPermit` is built on it. An
    * interrupt ends the wait for a permit, and releases a permit that arrives nevertheless.
@@ -127,16 +129,16 @@ export interface RateLimiter {
     limit: Limit,
     key: string,
     options?: HoldOptions,
-  ): Effect.Effect<HeldPermit, RateLimited | RateLimitStoreError, Scope.Scope>;
+  ): Effect.Effect<HeldPermit, RateLimitError, Scope.Scope>;
   /**
    * Takes the units that were actually used, beyond the limit if need be; always allowed. Default
    * 1.
    */
-  charge(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  charge(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitError>;
   /** Forgets every key of the limit's prefix. */
-  resetPrefix(limit: Limit): Effect.Effect<void, RateLimitStoreError>;
+  resetPrefix(limit: Limit): Effect.Effect<void, RateLimitError>;
   /** Forgets the key. */
-  reset(limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError>;
+  reset(limit: Limit, key: string): Effect.Effect<void, RateLimitError>;
   /**
    * Waits its turn, then takes, then waits out the delay of a queue. Each key in the process is
    * first come, first served. It fails at once if the queue is longer than `maxWait`.
@@ -148,11 +150,11 @@ export interface RateLimiter {
     limit: Limit,
     key: string,
     options?: AcquireOptions,
-  ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
+  ): Effect.Effect<Decision, RateLimitError>;
   /**
    * Takes from several keys at one instant, all or nothing; `parts` has the decision of each key.
    */
-  consumeAll(entries: readonly LimitEntry[]): Effect.Effect<Decision, RateLimitStoreError>;
+  consumeAll(entries: readonly LimitEntry[]): Effect.Effect<Decision, RateLimitError>;
   /**
    * Takes or waits as `consumeOrFail` and `acquire` do, and returns how to undo it; `withLimit` is
    * built on it. The delay of a queue is waited out only with `wait`.
@@ -161,7 +163,7 @@ export interface RateLimiter {
     limit: Limit,
     key: string,
     options?: AdmitOptions,
-  ): Effect.Effect<Admission, RateLimited | RateLimitStoreError>;
+  ): Effect.Effect<Admission, RateLimitError>;
 }
 
 /**
@@ -206,8 +208,9 @@ export function makeRateLimiter(store: Store): RateLimiter {
       settleBy(bind, "release", limit, (limiter) => release(limiter, key, receipt)),
     hold: (limit, key, options) => holdPermit(bind, limit, key, options),
     charge: (limit, key, cost) => decide(bind, "charge", limit, key, cost),
-    reset: (limit, key) => forget(bind, "reset", limit, (limiter) => limiter.reset(key)),
-    resetPrefix: (limit) => forget(bind, "resetPrefix", limit, (limiter) => limiter.resetPrefix()),
+    reset: (limit, key) => callLimit(bind, "reset", limit, (limiter) => limiter.reset(key), noOne),
+    resetPrefix: (limit) =>
+      callLimit(bind, "resetPrefix", limit, (limiter) => limiter.resetPrefix(), noOne),
     consumeOrFail: (limit, key, cost) =>
       Effect.map(admit(bind, "consumeOrFail", limit, key, { cost }, false), decisionOf),
     acquire: (limit, key, options) =>
@@ -224,33 +227,17 @@ function decide(
   limit: Limit,
   key: string,
   cost: number = 1,
-): Effect.Effect<Decision, RateLimitStoreError> {
-  return storeEffect((fiber) => {
-    const bound = bind(limit, fiber);
-    const answer: CoreDecision | Promise<CoreDecision> = bound.limiter[verb](key, cost);
-    return whenSettled(
-      answer,
-      (decision) => {
-        if (verb === "consume") recordVerdict(fiber, bound, verb, decision, cost);
-        return Effect.succeed(withDurations(decision));
-      },
-      `RateLimiter.${verb}`,
-      bound.attributes,
-    );
-  });
-}
-
-/** Forgets one key of a limit, or all. */
-function forget(
-  bind: Binder,
-  verb: "reset" | "resetPrefix",
-  limit: Limit,
-  call: (limiter: Limiter | AsyncLimiter) => void | Promise<void>,
-): Effect.Effect<void, RateLimitStoreError> {
-  return storeEffect((fiber) => {
-    const { limiter, attributes } = bind(limit, fiber);
-    return whenSettled(call(limiter), () => Effect.void, `RateLimiter.${verb}`, attributes);
-  });
+): Effect.Effect<Decision, RateLimitError> {
+  return callLimit(
+    bind,
+    verb,
+    limit,
+    (limiter): MaybePromise<CoreDecision> => limiter[verb](key, cost),
+    (decision, bound, fiber) => {
+      if (verb === "consume") recordVerdict(fiber, bound, verb, decision, cost);
+      return withDurations(decision);
+    },
+  );
 }
 
 /** Takes units now or waits for them; its failures are typed. */
@@ -261,8 +248,8 @@ function admit(
   key: string,
   options: AdmitOptions = {},
   keeps: boolean = true,
-): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
-  return storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
+): Effect.Effect<Admission, RateLimitError> {
+  return Effect.withFiber((fiber) => {
     checkOptions<AdmitOptions>(verb, options, {
       cost: true,
       maxWait: true,
@@ -278,28 +265,32 @@ function admit(
 function consumeEntries(
   bind: Binder,
   entries: readonly LimitEntry[],
-): Effect.Effect<Decision, RateLimitStoreError> {
-  return storeEffect((fiber) => {
+): Effect.Effect<Decision, RateLimitError> {
+  return Effect.withFiber((fiber) => {
     const bound = entries.map((entry) => bind(entry.limit, fiber));
-    const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
-      entries.map(({ key, cost }, index) => ({
-        // A store is of one kind, and `consumeAll` answers in the same way as the store.
-        limiter: bound[index]!.limiter as Limiter,
-        key,
-        cost,
-      })),
-    );
-
-    function report(decision: CoreDecision): Effect.Effect<Decision> {
-      decision.parts!.forEach((part, index) => {
-        const verdict = { ...part, allowed: decision.allowed };
-        recordVerdict(fiber, bound[index]!, "consumeAll", verdict, entries[index]!.cost ?? 1);
-      });
-      return Effect.succeed(withDurations(decision));
-    }
-
+    const call = (): MaybePromise<CoreDecision> =>
+      consumeAll(
+        entries.map(({ key, cost }, index) => ({
+          // A store is of one kind, and `consumeAll` answers in the same way as the store.
+          limiter: bound[index]!.limiter as Limiter,
+          key,
+          cost,
+        })),
+      );
     const prefixes = { "tidegate.prefix": entries.map(({ limit }) => limit.prefix).join() };
-    return whenSettled(answer, report, "RateLimiter.consumeAll", prefixes);
+    return callStore(
+      call,
+      (decision) => {
+        decision.parts!.forEach((part, index) => {
+          const verdict = { ...part, allowed: decision.allowed };
+          recordVerdict(fiber, bound[index]!, "consumeAll", verdict, entries[index]!.cost ?? 1);
+        });
+        return Effect.succeed(withDurations(decision));
+      },
+      storeFailure,
+      "RateLimiter.consumeAll",
+      prefixes,
+    );
   });
 }
 
@@ -310,3 +301,5 @@ function decisionOf({ decision }: Admission): Decision {
 function millisOf(duration: Duration.Input | undefined): number {
   return duration === undefined ? Infinity : Duration.toMillis(Duration.fromInputUnsafe(duration));
 }
+
+function noOne(): void {}

@@ -24,7 +24,7 @@ import { makeDecision } from "../../core/make_decision.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkText } from "../../core/options/checks.ts";
 import type { Store, StoreBase, Verb } from "../../core/store.ts";
-import { timeOf, whenSettled } from "./bound_limit.ts";
+import { callStore, timeOf } from "./bound_limit.ts";
 import {
   layerStoreMemory,
   RateLimiterError,
@@ -44,8 +44,8 @@ import {
  * layer keeps them to itself, in a memory store of Effect's own.
  *
  * @param store Any store, which the caller has to close.
- * @param options `prefix`, the beginning of its keys in the store; default `"effect"`.
- * @throws {RangeError} If the store cannot hold its states.
+ * @param options `prefix`, the beginning of its keys in the store; default `"effect"`. A bad one, or
+ * a store that cannot hold its states, is a defect.
  *
  * @example
  * ```ts
@@ -70,21 +70,20 @@ export function layerRateLimiterStore(
   options: { readonly prefix?: string | undefined } = {},
 ): Layer.Layer<RateLimiterStore> {
   const { prefix = "effect" } = options;
-  checkText("create layerRateLimiterStore", "prefix", prefix);
-  const counter = stepperOn(store, prefix, COUNTER);
-  const bucket = stepperOn(store, prefix, BUCKET);
-  return Layer.effect(
-    RateLimiterStore,
-    Effect.map(RateLimiterStore, ({ adaptiveConsume, adaptiveFeedback }) =>
-      RateLimiterStore.of({
-        fixedWindow: ({ key, tokens, refillRate, limit }) =>
-          counter(key, counterTurn(tokens, Duration.toMillis(refillRate), limit)),
-        tokenBucket: ({ key, tokens, refillRate, limit, allowOverflow }) =>
-          bucket(key, bucketTurn(tokens, Duration.toMillis(refillRate), limit, allowOverflow)),
-        adaptiveConsume,
-        adaptiveFeedback,
-      })),
-  ).pipe(Layer.provide(Layer.fresh(layerStoreMemory)));
+  const made = Effect.map(RateLimiterStore, ({ adaptiveConsume, adaptiveFeedback }) => {
+    checkText("create layerRateLimiterStore", "prefix", prefix);
+    const counter = stepperOn(store, prefix, COUNTER);
+    const bucket = stepperOn(store, prefix, BUCKET);
+    return RateLimiterStore.of({
+      fixedWindow: ({ key, tokens, refillRate, limit }) =>
+        counter(key, counterTurn(tokens, Duration.toMillis(refillRate), limit)),
+      tokenBucket: ({ key, tokens, refillRate, limit, allowOverflow }) =>
+        bucket(key, bucketTurn(tokens, Duration.toMillis(refillRate), limit, allowOverflow)),
+      adaptiveConsume,
+      adaptiveFeedback,
+    });
+  });
+  return Layer.provide(Layer.effect(RateLimiterStore, made), Layer.fresh(layerStoreMemory));
 }
 
 /** The state of a key: tokens, and the instant that they count from. */
@@ -208,13 +207,14 @@ function stepperOn(store: Store, prefix: string, { id, fresh, codec }: Kind) {
   const { call } = (store as StoreBase).open({ prefix, algorithm, older: [] }).bind(TURN);
 
   return function step(key: string, turn: TurnOf) {
-    const ran = Effect.withFiber<Turn["answer"]>((fiber) =>
-      whenSettled(
-        call(key, turn, timeOf(fiber.getRef(Clock.Clock))) as MaybePromise<TurnAnswer>,
+    return Effect.withFiber((fiber) => {
+      const now = timeOf(fiber.getRef(Clock.Clock));
+      return callStore(
+        () => call(key, turn, now) as MaybePromise<TurnAnswer>,
         ({ answer }) => Effect.succeed(answer),
-      )
-    );
-    return Effect.catchDefect(ran, failed);
+        failureOf,
+      );
+    });
   };
 }
 
@@ -222,9 +222,7 @@ function kept(resetAfter: number): Decision {
   return makeDecision(true, 1, 1, 0, 0, resetAfter, 0, 0, undefined, undefined);
 }
 
-function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {
+function failureOf(cause: unknown): RateLimiterError {
   const message = cause instanceof Error ? cause.message : String(cause);
-  return Effect.fail(
-    new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) }),
-  );
+  return new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) });
 }

@@ -2,7 +2,7 @@
  * Reservations as effects: units that are taken as an estimate, and settled by their receipt.
  */
 
-import * as Effect from "effect/Effect";
+import type * as Effect from "effect/Effect";
 
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import { reserve as reserveUnits } from "../../core/limiter/reservations.ts";
@@ -11,9 +11,9 @@ import type {
   ReceiptOutcome,
   Settlement as CoreSettlement,
 } from "../../core/receipts/receipt.ts";
-import { type Binder, recordVerdict, storeEffect, whenSettled } from "./bound_limit.ts";
+import { type Binder, callLimit, recordVerdict } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
-import type { RateLimitStoreError } from "./errors.ts";
+import type { RateLimitError } from "./errors.ts";
 import type { Limit } from "./limit.ts";
 
 /** The answer of `reserve`. */
@@ -42,20 +42,17 @@ export function reserve(
   limit: Limit,
   key: string,
   cost: number = 1,
-): Effect.Effect<Reservation, RateLimitStoreError> {
-  return storeEffect((fiber) => {
-    const bound = bind(limit, fiber);
-    const { limiter, attributes } = bound;
-    return whenSettled(
-      reserveUnits(limiter, key, cost),
-      ({ decision, receipt }) => {
-        recordVerdict(fiber, bound, "reserve", decision, cost);
-        return Effect.succeed({ decision: withDurations(decision), receipt });
-      },
-      "RateLimiter.reserve",
-      attributes,
-    );
-  });
+): Effect.Effect<Reservation, RateLimitError> {
+  return callLimit(
+    bind,
+    "reserve",
+    limit,
+    (limiter) => reserveUnits(limiter, key, cost),
+    ({ decision, receipt }, bound, fiber) => {
+      recordVerdict(fiber, bound, "reserve", decision, cost);
+      return { decision: withDurations(decision), receipt };
+    },
+  );
 }
 
 /** Settles a receipt by one of the calls of a limiter. */
@@ -64,15 +61,9 @@ export function settleBy(
   verb: "settle" | "release",
   limit: Limit,
   call: (limiter: Limiter | AsyncLimiter) => CoreSettlement | Promise<CoreSettlement>,
-): Effect.Effect<Settlement, RateLimitStoreError> {
-  return storeEffect((fiber) => {
-    const { limiter, attributes } = bind(limit, fiber);
-    return whenSettled(
-      call(limiter),
-      (settlement) =>
-        Effect.succeed({ ...settlement, decision: withDurations(settlement.decision) }),
-      `RateLimiter.${verb}`,
-      attributes,
-    );
-  });
+): Effect.Effect<Settlement, RateLimitError> {
+  return callLimit(bind, verb, limit, call, (settlement) => ({
+    ...settlement,
+    decision: withDurations(settlement.decision),
+  }));
 }

@@ -11,7 +11,7 @@ import { dual } from "effect/Function";
 import { checkOptions } from "../../core/options/checks.ts";
 import type { Limit } from "./limit.ts";
 import { RateLimiter } from "./rate_limiter.ts";
-import type { RateLimited, RateLimitStoreError } from "./errors.ts";
+import type { RateLimitError } from "./errors.ts";
 
 /** The options of `withLimit`. */
 export interface WithLimitOptions<A = unknown, E = unknown> {
@@ -21,7 +21,7 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
-  /** The reaction to a refusal: `"fail"` (default) with `RateLimited`, or `"wait"` in the queue. */
+  /** The reaction to a refusal: `"fail"` (default) with the reason `RateLimited`, or `"wait"`. */
   readonly onExceeded?: "fail" | "wait" | undefined;
   /** With `"wait"`, the longest wait; unlimited unless given. */
   readonly maxWait?: Duration.Input | undefined;
@@ -33,7 +33,8 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
 }
 
 /**
- * Puts an effect under a limit: it runs once its units are taken, or fails with `RateLimited`.
+ * Puts an effect under a limit: it runs once its units are taken, or fails with the reason
+ * `RateLimited`.
  *
  * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has started gives
  * the units back. A later interrupt leaves them taken, because an effect that has started counts.
@@ -72,14 +73,19 @@ export const withLimit: {
   self: Effect.Effect<A, E, R>,
   options: WithLimitOptions<A, E>,
 ): Limited<A, E, R> => {
-  checkOptions<WithLimitOptions<A, E>>("limit an effect", options, {
-    limit: true,
-    key: true,
-    cost: true,
-    onExceeded: true,
-    maxWait: true,
-    refundIf: true,
-  });
+  // A wrong option is a defect of the effect: what makes an effect does not throw.
+  try {
+    checkOptions<WithLimitOptions<A, E>>("limit an effect", options, {
+      limit: true,
+      key: true,
+      cost: true,
+      onExceeded: true,
+      maxWait: true,
+      refundIf: true,
+    });
+  } catch (cause) {
+    return Effect.die(cause);
+  }
   const { limit, key, cost, onExceeded = "fail", maxWait, refundIf } = options;
   return Effect.flatMap(
     RateLimiter,
@@ -108,6 +114,6 @@ export const withLimit: {
 /** An effect under a limit. */
 export type Limited<A, E, R> = Effect.Effect<
   A,
-  E | RateLimited | RateLimitStoreError,
+  E | RateLimitError,
   R | RateLimiter
 >;

@@ -7,7 +7,7 @@ import { dual } from "effect/Function";
 import * as Scope from "effect/Scope";
 
 import { checkOptions } from "../../core/options/checks.ts";
-import type { PermitLost, RateLimited, RateLimitStoreError } from "./errors.ts";
+import type { RateLimitError } from "./errors.ts";
 import type { HoldOptions } from "./held_permit.ts";
 import type { Limit } from "./limit.ts";
 import { RateLimiter } from "./rate_limiter.ts";
@@ -23,16 +23,17 @@ export interface WithPermitOptions extends HoldOptions {
 /** An effect that runs while it holds a permit. */
 export type Permitted<A, E, R> = Effect.Effect<
   A,
-  E | PermitLost | RateLimited | RateLimitStoreError,
+  E | RateLimitError,
   R | RateLimiter
 >;
 
 /**
- * Runs an effect while a permit of `concurrency` is held for it, or fails with `RateLimited`.
+ * Runs an effect while a permit of `concurrency` is held for it, or fails with the reason
+ * `RateLimited`.
  *
  * The permit is released when the effect has succeeded, failed or been interrupted, and not before
  * its finalizers have run. It is renewed meanwhile; if it is lost, the effect is interrupted, and
- * `withPermit` fails with `PermitLost`.
+ * `withPermit` fails with the reason `PermitLost`.
  *
  * @example Two exports at once for each user
  * ```ts
@@ -48,7 +49,7 @@ export type Permitted<A, E, R> = Effect.Effect<
  * const three = Effect.all([one, one, Effect.flip(one)], { concurrency: "unbounded" });
  * const [first, , refused] = await Effect.runPromise(Effect.provide(three, layerMemory()));
  * assert.equal(first, "exported");
- * assert.equal(refused._tag, "RateLimited");
+ * assert.equal(refused.reason._tag, "RateLimited");
  * ```
  */
 export const withPermit: {
@@ -60,12 +61,17 @@ export const withPermit: {
   self: Effect.Effect<A, E, R>,
   options: WithPermitOptions,
 ): Permitted<A, E, R> => {
-  checkOptions<WithPermitOptions>("hold a permit for an effect", options, {
-    limit: true,
-    key: true,
-    cost: true,
-    maxWait: true,
-  });
+  // A wrong option is a defect of the effect: what makes an effect does not throw.
+  try {
+    checkOptions<WithPermitOptions>("hold a permit for an effect", options, {
+      limit: true,
+      key: true,
+      cost: true,
+      maxWait: true,
+    });
+  } catch (cause) {
+    return Effect.die(cause);
+  }
   const { limit, key, cost, maxWait } = options;
   // The scope is only for the permit. Resources that the effect opens belong to the effect's own
   // scope.

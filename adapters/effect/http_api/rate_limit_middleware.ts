@@ -3,6 +3,7 @@
  * of limiters, and effects instead of functions.
  */
 import * as Context from "effect/Context";
+import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 
@@ -10,10 +11,12 @@ import { applyHeaders } from "../../http/fields/apply_headers.ts";
 import type { HeaderField } from "../../http/fields/header_writer.ts";
 import type { Outcome } from "../../http/gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../../http/gate/refunds.ts";
+import type { GateVerdict } from "../../http/gate/gate.ts";
 import type { Refusal } from "../../http/gate/refusal.ts";
 import { fetchOutcome } from "../../http/servers/fetch_response.ts";
 import { type Decision, withDurations } from "../decision.ts";
 import {
+  HttpApiError,
   HttpApiMiddleware,
   HttpEffect,
   HttpServerRequest,
@@ -22,7 +25,13 @@ import {
 import type { RateLimiter } from "../rate_limiter.ts";
 import { limitRequests } from "./limit_requests.ts";
 import { limitsOf, type RateLimitOptions } from "./rate_limit_options.ts";
-import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
+import {
+  KeyTooLong,
+  QuotaExceeded,
+  type RateLimitProblems,
+  TemporaryReducedCapacity,
+  UnknownAddress,
+} from "./rate_limit_problems.ts";
 
 /** The middleware in the types of an API: it has errors, and needs nothing. */
 export interface RateLimitConfig {
@@ -31,7 +40,13 @@ export interface RateLimitConfig {
   /** It provides no service. */
   readonly provides: never;
   /** The problems that it answers with. */
-  readonly error: readonly [typeof QuotaExceeded, typeof TemporaryReducedCapacity];
+  readonly error: readonly [
+    typeof QuotaExceeded,
+    typeof TemporaryReducedCapacity,
+    typeof UnknownAddress,
+    typeof KeyTooLong,
+    typeof HttpApiError.BadRequestProblem,
+  ];
   /** Nothing is added to clients. */
   readonly clientError: never;
   /** Clients need no part of it. */
@@ -57,7 +72,13 @@ export const RateLimit: HttpApiMiddleware.ServiceClass<
   "tidegate/effect/RateLimit",
   RateLimitConfig
 > = HttpApiMiddleware.Service<RateLimit>()("tidegate/effect/RateLimit", {
-  error: [QuotaExceeded, TemporaryReducedCapacity] as const,
+  error: [
+    QuotaExceeded,
+    TemporaryReducedCapacity,
+    UnknownAddress,
+    KeyTooLong,
+    HttpApiError.BadRequestProblem,
+  ] as const,
 });
 
 /** The decision on the request at hand, for handlers; `undefined` if it was not limited. */
@@ -69,13 +90,14 @@ export const RateLimitDecision: Context.Reference<Decision | undefined> = Contex
 /**
  * The middleware `RateLimit`: requests within the limit go on, with the `RateLimit` fields on their
  * responses; others are answered with a 429, `Retry-After` and a problem as JSON. A refusal by the
- * failure policy is a 503, and so is a store that cannot decide, whose error is logged.
+ * failure policy is a 503, and so is a store that cannot decide, whose error is logged. A request
+ * without a key is answered with a 400. All of them are declared: OpenAPI lists them, and generated
+ * clients fail with them as typed errors.
  *
  * Without `key`, a client is its address as the server knows it; with `trustedProxies`, the address
  * that these proxies report. `RateLimitDecision` holds the decision in handlers.
  *
- * @throws {TypeError} If an option is of the wrong type, or there is no limit.
- * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
+ * A wrong option, or a policy that header fields cannot express, is a defect of the layer.
  *
  * @example
  * ```ts
@@ -103,9 +125,10 @@ export const RateLimitDecision: Context.Reference<Decision | undefined> = Contex
 export function layerRateLimit<R = never>(
   options: RateLimitOptions<R>,
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
-  const limits = limitsOf(options);
   const make = Effect.gen(function* () {
+    const limits = limitsOf(options);
     const limitRequest = yield* limitRequests(options, limits);
+    const { jitter = 0, random = Math.random } = options;
     const services = yield* Effect.context<R>();
     const middleware: HttpApiMiddleware.HttpApiMiddleware<never, RateLimitConfig["error"], never> =
       Effect.fnUntraced(function* (httpEffect, route) {
@@ -122,7 +145,9 @@ export function layerRateLimit<R = never>(
           verdict.release?.();
           return Effect.succeed(withFields(response, verdict.headers));
         });
-        if (verdict.refusal !== undefined) return yield* refused(verdict.refusal);
+        if (verdict.refusal !== undefined) {
+          return yield* refused(verdict.refusal, verdict.decision, jitter * random());
+        }
         const decision = verdict.decision && withDurations(verdict.decision);
         return yield* Effect.provideService(httpEffect, RateLimitDecision, decision);
       });
@@ -157,19 +182,42 @@ function withFields(
   return HttpServerResponse.setHeaders(response, own);
 }
 
-/** Fails with a 429 or 503 as a problem of the API; returns the response of any other refusal. */
-function refused({ status, body }: Refusal): Effect.Effect<
-  HttpServerResponse.HttpServerResponse,
-  QuotaExceeded | TemporaryReducedCapacity
-> {
-  if (status === 429) return Effect.fail(new QuotaExceeded(violatedBy(body)));
-  if (status === 503) return Effect.fail(new TemporaryReducedCapacity(violatedBy(body)));
-  // An unknown address or a bad key is not among the problems that the API declares.
-  return Effect.succeed(
-    HttpServerResponse.text(body, { status, contentType: "application/problem+json" }),
-  );
+/**
+ * Fails with the problem that a refusal is. The response to a client that has gone away is none: it
+ * is never read.
+ *
+ * @param jitter Milliseconds that the client waits beyond the time that the decision says.
+ */
+function refused(
+  { status, contentType, body }: Refusal,
+  decision: GateVerdict["decision"],
+  jitter: number,
+): Effect.Effect<HttpServerResponse.HttpServerResponse, RateLimitProblems> {
+  switch (status) {
+    case 400:
+      return Effect.fail(new HttpApiError.BadRequestProblem({ detail: NO_KEY }));
+    case 403:
+      return Effect.fail(new UnknownAddress());
+    case 429:
+      return Effect.fail(new QuotaExceeded(retryable(body, decision, jitter)));
+    case 431:
+      return Effect.fail(new KeyTooLong());
+    case 503:
+      return Effect.fail(new TemporaryReducedCapacity(retryable(body, decision, jitter)));
+    default:
+      return Effect.succeed(HttpServerResponse.text(body, { status, contentType }));
+  }
 }
 
-function violatedBy(body: string): { readonly "violated-policies": readonly string[] } {
-  return { "violated-policies": JSON.parse(body)["violated-policies"] ?? [] };
+const NO_KEY = "The request has no key that its rate can be limited by";
+
+/** The fields of a refusal that ends with time. */
+function retryable(body: string, decision: GateVerdict["decision"], jitter: number) {
+  const violated: readonly string[] = JSON.parse(body)["violated-policies"] ?? [];
+  const after = decision?.retryAfter ?? Infinity;
+  return {
+    "violated-policies": violated,
+    ...(after < Infinity &&
+      { retryAfter: Duration.millis(Math.max(1, Math.ceil(after + jitter))) }),
+  };
 }

@@ -1,7 +1,12 @@
 import { test } from "node:test";
 import { Clock, Context, Duration, Effect, Scheduler, Schema } from "effect";
 
-import { Decision, limit, makeRateLimiter, RateLimited } from "../../../adapters/effect/effect.ts";
+import {
+  Decision,
+  limit,
+  makeRateLimiter,
+  RateLimitError,
+} from "../../../adapters/effect/effect.ts";
 import { limiterLaws, type VirtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type AcquireOptions,
@@ -63,8 +68,9 @@ function limiterOfFibers(
         const wait = maxWait as number | undefined; // laws give numbers
         return await decide(service.acquire(law, key, { cost, maxWait: wait }), signal);
       } catch (error) {
-        if (error instanceof RateLimited) {
-          throw new RateLimitedError(error.message, Schema.encodeSync(Decision)(error.decision));
+        if (error instanceof RateLimitError && error.reason._tag === "RateLimited") {
+          const { decision } = error.reason;
+          throw new RateLimitedError(error.message, Schema.encodeSync(Decision)(decision));
         }
         throw signal?.aborted === true ? signal.reason : error;
       }

@@ -6,9 +6,8 @@ import { TestClock } from "effect/testing";
 import {
   layerStore,
   limit,
-  PermitLost,
-  RateLimited,
   type RateLimiter,
+  RateLimitError,
   withPermit,
 } from "../../../adapters/effect/effect.ts";
 import { all, concurrency, gcra, memoryStore } from "../../../mod.ts";
@@ -67,8 +66,8 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
         ];
         yield* TestClock.adjust("1 second");
         const refused = yield* Effect.flip(withPermit(Effect.void, work));
-        assert.ok(refused instanceof RateLimited);
-        assert.equal(refused.decision.remaining, 0);
+        assert.ok(refused.reason._tag === "RateLimited");
+        assert.equal(refused.reason.decision.remaining, 0);
         const late = yield* Effect.forkChild(
           Effect.flip(withPermit(Effect.void, { ...work, maxWait: "10 seconds" })),
         );
@@ -76,7 +75,7 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
           withPermit(Effect.succeed("my turn"), { ...work, maxWait: "2 minutes" }),
         );
         yield* TestClock.adjust("10 seconds");
-        assert.ok((yield* Fiber.join(late)) instanceof RateLimited);
+        assert.equal((yield* Fiber.join(late)).reason._tag, "RateLimited");
         yield* TestClock.adjust("2 minutes");
         assert.equal(yield* Fiber.join(waiting), "my turn");
         for (const fiber of fibers) assert.equal(yield* Fiber.join(fiber), "done");
@@ -111,7 +110,7 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
         assert.equal(yield* held(limiter), 1);
         yield* TestClock.adjust("21 seconds");
         const lost = yield* Fiber.join(fiber);
-        assert.ok(lost instanceof PermitLost);
+        assert.ok(lost instanceof RateLimitError && lost.reason._tag === "PermitLost");
         assert.match(lost.message, /held for 120000 ms, which is maxHold/);
         assert.equal(interrupted, true);
         assert.equal(yield* held(limiter), 0);
@@ -130,7 +129,7 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
       await withLimiter(function* (limiter) {
         const one = { limit: both, key: "a" };
         const refused = yield* withPermit(Effect.flip(withPermit(Effect.void, one)), one);
-        assert.ok(refused instanceof RateLimited);
+        assert.equal(refused.reason._tag, "RateLimited");
         const { parts } = yield* limiter.peek(both, "a", 0);
         assert.deepEqual(parts?.map(({ remaining }) => remaining), [1, 4]);
       }, layer());
@@ -152,14 +151,10 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
   });
 }
 
-test("permits are for concurrency, and options have names", async () => {
+test("permits are for concurrency", async () => {
   await withLimiter(function* () {
     const other = limit("other", gcra({ limit: 5, period: "1m", burst: 5 }));
     const wrong = yield* Effect.exit(withPermit(Effect.void, { limit: other, key: "a" }));
     assert.match(String(wrong), /its algorithm must be concurrency/);
   });
-  assert.throws(
-    () => withPermit(Effect.void, { limit: two, key: "a", maxwait: 1 } as never),
-    /maxWait/,
-  );
 });

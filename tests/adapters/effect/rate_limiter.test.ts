@@ -1,29 +1,26 @@
 import assert from "node:assert/strict";
-import process from "node:process";
 import { describe, test } from "node:test";
-import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect";
+import { Cause, Clock, Duration, Effect, Exit, Layer, Schema } from "effect";
 import { RateLimiter as PersistedRateLimiter } from "effect/persistence";
 import { TestClock } from "effect/testing";
 
 import {
   Decision,
+  layerAttached,
   layerMemory,
+  layerRateLimit,
   layerRateLimiterStore,
+  layerShared,
   layerStore,
   layerStoreScoped,
   limit,
   RateLimited,
   RateLimiter,
-  RateLimitStoreError,
+  RateLimitError,
+  withLimit,
+  withPermit,
 } from "../../../adapters/effect/effect.ts";
-import { whenSettled } from "../../../adapters/effect/bound_limit.ts";
-import {
-  gcra,
-  leakyQueue,
-  memoryStore,
-  StoreOverloadedError,
-  StoreUnavailableError,
-} from "../../../mod.ts";
+import { gcra, leakyQueue, memoryStore, StoreOverloadedError } from "../../../mod.ts";
 import type { AsyncStore } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { inTestTime, withLimiter } from "./support/in_test_time.ts";
@@ -75,14 +72,19 @@ describe("RateLimiter", () => {
     assert.deepEqual(seen, [undefined, 0]);
   });
 
-  test("fails with RateLimited as consumeOrFail", async () => {
+  test("fails with the reason RateLimited as consumeOrFail, which catchReason takes", async () => {
     await withLimiter(function* (limiter) {
       yield* limiter.consumeOrFail(api, "a", 2);
       const error = yield* Effect.flip(limiter.consumeOrFail(api, "a"));
-      assert.ok(error instanceof RateLimited);
-      assert.equal(error._tag, "RateLimited");
-      assert.deepEqual(error.retryAfter, Duration.seconds(30));
-      assert.equal(error.decision.allowed, false);
+      const { reason } = error;
+      assert.ok(error instanceof RateLimitError && reason instanceof RateLimited);
+      assert.deepEqual([error._tag, error.cause], ["RateLimitError", reason]);
+      assert.deepEqual(reason.retryAfter, Duration.seconds(30));
+      assert.equal(reason.decision.allowed, false);
+      const caught = yield* limiter.consumeOrFail(api, "a").pipe(
+        Effect.catchReason("RateLimitError", "RateLimited", ({ key }) => Effect.succeed(key)),
+      );
+      assert.equal(caught, "a");
       const never = yield* Effect.flip(limiter.consumeOrFail(api, "a", 3));
       assert.match(never.message, /it would never be admitted$/);
       assert.equal(
@@ -111,12 +113,8 @@ describe("RateLimiter", () => {
     closed.close();
     const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
     const gone = await inTestTime(Effect.flip(consume), layerStore(closed));
-    assert.ok(gone instanceof RateLimitStoreError);
-    assert.deepEqual([gone._tag, gone.reason, gone.applied], [
-      "RateLimitStoreError",
-      "unavailable",
-      "no",
-    ]);
+    assert.ok(gone instanceof RateLimitError && gone.reason._tag === "StoreUnavailable");
+    assert.equal(gone.reason.applied, "no");
 
     const full = await inTestTime(
       Effect.andThen(
@@ -125,12 +123,12 @@ describe("RateLimiter", () => {
       ),
       layerMemory({ maxKeys: 1, onFull: "throw" }),
     );
-    assert.equal(full.reason, "full");
+    assert.equal(full.reason._tag, "StoreFull");
 
     const overload = new StoreOverloadedError("Cannot decide as too many calls wait");
     const crowded = interceptedStore(asyncMemoryStore(), () => Promise.reject(overload));
     const overloaded = await inTestTime(Effect.flip(consume), layerStore(crowded));
-    assert.equal(overloaded.reason, "overloaded");
+    assert.equal(overloaded.reason._tag, "StoreOverloaded");
   });
 
   test("closes a store of its own with its scope, and leaves the caller's open", async () => {
@@ -175,18 +173,6 @@ describe("RateLimiter", () => {
     const answer = await Effect.runPromise(Effect.provide(effects, layerRateLimiterStore(store)));
     assert.equal(answer[0], 1);
   });
-
-  test("leaves no rejection unheard where an interrupt comes before it is awaited", async () => {
-    const unheard: unknown[] = [];
-    const hear = (cause: unknown) => unheard.push(cause);
-    process.on("unhandledRejection", hear);
-    const failing = new StoreUnavailableError("Cannot reach Redis", "no");
-    // The effect of a fiber that is interrupted here is never run.
-    whenSettled(Promise.reject(failing), () => Effect.void);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    process.off("unhandledRejection", hear);
-    assert.deepEqual(unheard, []);
-  });
 });
 
 describe("a call with a bad key or cost is a defect, not a typed failure:", () => {
@@ -206,7 +192,7 @@ describe("a call with a bad key or cost is a defect, not a typed failure:", () =
     test(what, async () => {
       for (const [key, cost, kind] of [["", 1, TypeError], ["a", -1, RangeError]] as const) {
         const program = RateLimiter.use((limiter) =>
-          call(limiter, key, cost) as Effect.Effect<unknown, RateLimited | RateLimitStoreError>
+          call(limiter, key, cost) as Effect.Effect<unknown, RateLimitError>
         );
         const exit = await inTestTime(Effect.exit(program));
         assert.ok(Exit.isFailure(exit) && Cause.hasDies(exit.cause));
@@ -242,21 +228,52 @@ describe("limit", () => {
 describe("the errors", () => {
   test("travel as JSON and come back", () => {
     const [decision] = gcra({ limit: 1, period: "1s", burst: 1 }).step(0, 0, 2);
-    const error = new RateLimited({
+    const reason = new RateLimited({
       prefix: "api",
       key: "a",
       cost: 2,
       retryAfter: Duration.infinity,
       decision: Schema.decodeSync(Decision)(decision as never),
     });
-    const codec = Schema.toCodecJson(RateLimited);
-    const text = JSON.stringify(Schema.encodeSync(codec)(error));
+    const codec = Schema.toCodecJson(RateLimitError);
+    const text = JSON.stringify(Schema.encodeSync(codec)(new RateLimitError({ reason })));
     const back = Schema.decodeUnknownSync(codec)(JSON.parse(text));
-    assert.ok(back instanceof RateLimited);
-    assert.deepEqual([back.key, back.retryAfter, back.decision], [
+    assert.ok(back instanceof RateLimitError && back.reason instanceof RateLimited);
+    assert.deepEqual([back.reason.key, back.reason.retryAfter, back.reason.decision], [
       "a",
       Duration.infinity,
-      error.decision,
+      reason.decision,
     ]);
   });
+});
+
+describe("nothing that makes an effect or a layer throws:", () => {
+  const made: Record<string, () => Effect.Effect<unknown, unknown, RateLimiter>> = {
+    withLimit: () => withLimit(Effect.void, { limit: api, key: "a", kye: 1 } as never),
+    withPermit: () => withPermit(Effect.void, { limit: api, key: "a", maxwait: 1 } as never),
+    hold: () =>
+      RateLimiter.use((limiter) => Effect.scoped(limiter.hold(api, "a", { cots: 1 } as never))),
+    acquire: () => RateLimiter.use((limiter) => limiter.acquire(api, "a", { cots: 1 } as never)),
+    layerMemory: () => onLayer(layerMemory({ maxKeys: -1 })),
+    layerShared: () => onLayer(layerShared({ capacity: -1 })),
+    layerAttached: () => onLayer(layerAttached({} as never)),
+    layerRateLimit: () => onLayer(layerRateLimit({} as never)),
+    layerRateLimiterStore: () => onLayer(layerRateLimiterStore(memoryStore(), { prefix: "" })),
+  };
+  const onLayer = <A, E, R>(layer: Layer.Layer<A, E, R>) => Effect.provide(Effect.void, layer);
+
+  for (const [what, make] of Object.entries(made)) {
+    test(what, async () => {
+      const exit = await inTestTime(Effect.exit(make()));
+      assert.ok(Exit.isFailure(exit) && Cause.hasDies(exit.cause), String(exit));
+    });
+  }
+});
+
+test("layerMemory is one layer, and so one store, however often a program asks for it", async () => {
+  const take = RateLimiter.use((limiter) => limiter.consume(api, "a"));
+  const here = Layer.effectDiscard(take).pipe(Layer.provide(layerMemory()));
+  const there = Layer.effectDiscard(take).pipe(Layer.provide(layerMemory()));
+  const program = Effect.provide(take, Layer.mergeAll(layerMemory(), here, there));
+  assert.equal((await inTestTime(program)).allowed, false);
 });

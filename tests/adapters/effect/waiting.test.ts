@@ -7,9 +7,8 @@ import fc from "fast-check";
 import {
   layerStore,
   limit,
-  RateLimited,
   type RateLimiter,
-  type RateLimitStoreError,
+  RateLimitError,
   withLimit,
 } from "../../../adapters/effect/effect.ts";
 import {
@@ -65,8 +64,8 @@ describe("acquire", () => {
       return yield* timed(Effect.flip(limiter.acquire(slow, "a", { maxWait: "9999 millis" })));
     });
     assert.equal(at, 0);
-    assert.ok(Exit.isSuccess(exit) && exit.value instanceof RateLimited);
-    assert.deepEqual(exit.value.retryAfter, Duration.seconds(10));
+    assert.ok(Exit.isSuccess(exit) && exit.value.reason._tag === "RateLimited");
+    assert.deepEqual(exit.value.reason.retryAfter, Duration.seconds(10));
   });
 
   test("gives back a place in a queue that is the newest", async () => {
@@ -161,7 +160,7 @@ describe("withLimit", () => {
       const limited = hello.pipe(withLimit({ limit: slow, key: "a" }));
       assert.equal(yield* limited, "hello");
       const error = yield* Effect.flip(limited);
-      assert.ok(error instanceof RateLimited);
+      assert.ok(error instanceof RateLimitError);
       yield* TestClock.adjust("10 seconds");
       assert.equal(yield* limited, "hello");
     });
@@ -304,8 +303,9 @@ describe("withLimit", () => {
       limited(Effect.succeed("hello")),
       (text) => text.length,
     );
-    const count: Effect.Effect<number, "no" | RateLimited | RateLimitStoreError, RateLimiter> =
-      limited(Effect.fail("no" as const));
+    const count: Effect.Effect<number, "no" | RateLimitError, RateLimiter> = limited(
+      Effect.fail("no" as const),
+    );
     await withLimiter(function* () {
       assert.equal(yield* length, 5);
       const failing = yield* Effect.forkChild(Effect.flip(count));

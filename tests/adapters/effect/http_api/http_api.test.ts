@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Context, Effect, Fiber, Layer, Logger, Schema } from "effect";
+import { Context, Duration, Effect, Fiber, Layer, Logger, Schedule, Schema } from "effect";
 import { HttpRouter, HttpServer } from "effect/http";
 import {
   HttpApi,
@@ -8,6 +8,7 @@ import {
   HttpApiEndpoint,
   HttpApiGroup,
   HttpApiTest,
+  OpenApi,
 } from "effect/http-api";
 import { TestClock } from "effect/testing";
 
@@ -35,6 +36,7 @@ import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { promised } from "../../../support/promised_store.ts";
 import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
 import { interceptedStore } from "../../../support/intercepted_store.ts";
+import { defectOf } from "../support/defect_of.ts";
 
 const Failure = Schema.Struct({ why: Schema.String }).annotate({ httpApiStatus: 418 });
 
@@ -134,7 +136,9 @@ describe("the middleware of HttpApi", () => {
         type: "application/problem+json",
         fields: [policy, '"api";r=0;t=30', "30", "no-store"],
       });
-      assert.deepEqual(JSON.parse(body), {
+      const { retryAfter, ...problem } = JSON.parse(body);
+      assert.ok(retryAfter > 29_000 && retryAfter <= 30_000, retryAfter);
+      assert.deepEqual(problem, {
         type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
         title: "Quota Exceeded",
         status: 429,
@@ -300,27 +304,54 @@ describe("the middleware of HttpApi", () => {
     }, { limiter: layerStore(failing) });
   });
 
-  test("refuses a request without a key, and one whose key is too long", () =>
-    serving({ limit: api, key: (request) => request.headers["x-api-key"] }, async (ask) => {
-      assert.equal((await ask("/users")).status, 400);
-      assert.equal((await ask("/users", { "x-api-key": "a".repeat(2_000) })).status, 431);
-      assert.equal((await ask("/users", { "x-api-key": "a" })).status, 200);
-    }));
-
-  test("decides by the TestClock, and fails generated clients with a typed error", async () => {
+  test("fails generated clients with typed errors, which say when to retry", async () => {
+    let key: string | undefined;
     const program = Effect.gen(function* () {
       const client = yield* HttpApiTest.groups(Api, ["users"]);
+      const missing = yield* Effect.flip(client.users.list());
+      assert.ok(missing._tag === "BadRequestProblem", String(missing));
+      assert.match(missing.message, /no key/);
+      key = "a".repeat(2_000);
+      assert.equal((yield* Effect.flip(client.users.list()))._tag, "KeyTooLong");
+
+      key = "a";
       yield* client.users.list();
       yield* client.users.list();
-      const error = yield* Effect.flip(client.users.list());
-      assert.ok(error instanceof QuotaExceeded);
-      assert.equal(error._tag, "QuotaExceeded");
-      assert.deepEqual(error["violated-policies"], ["api"]);
-      yield* TestClock.adjust("30 seconds");
-      assert.equal(yield* client.users.list(), "0 left");
+      const refused = yield* Effect.flip(client.users.list());
+      assert.ok(refused instanceof QuotaExceeded);
+      assert.deepEqual(refused["violated-policies"], ["api"]);
+      assert.deepEqual(refused.retryAfter, Duration.seconds(30));
+
+      const waits = Schedule.forever.pipe(
+        Schedule.setInputType<unknown>(),
+        Schedule.addDelay(({ input }) => Effect.succeed((input as QuotaExceeded).retryAfter!)),
+      );
+      const retried = yield* client.users.list().pipe(
+        Effect.retry({
+          while: (error) => error._tag === "QuotaExceeded" && error.retryAfter !== undefined,
+          schedule: waits,
+        }),
+        Effect.forkChild,
+      );
+      yield* TestClock.adjust("29999 millis");
+      assert.equal(retried.pollUnsafe(), undefined);
+      yield* TestClock.adjust("1 millis");
+      assert.equal(yield* Fiber.join(retried), "0 left");
     });
-    await Effect.runPromise(Effect.scoped(Effect.provide(program, testedApi({}))));
+    await Effect.runPromise(Effect.scoped(Effect.provide(program, testedApi({ key: () => key }))));
   });
+
+  test("declares each of its answers to OpenAPI", () => {
+    const { responses } = OpenApi.fromApi(Api).paths["/users"]!.get!;
+    assert.deepEqual(Object.keys(responses), ["200", "400", "403", "429", "431", "503"]);
+    assert.deepEqual(Object.keys(responses["429"]!.content!), ["application/problem+json"]);
+  });
+
+  test("a request that would never be admitted gets no time to come back", () =>
+    serving({ ...forAll, cost: 3 }, async (ask) => {
+      const { status, fields, body } = await ask("/users");
+      assert.deepEqual([status, fields[2], "retryAfter" in JSON.parse(body)], [429, null, false]);
+    }));
 
   test("waits out a queue's delay before the handler", async () => {
     const queue = limit("queue", leakyQueue({ limit: 1, period: "30s", queue: 1 }));
@@ -392,7 +423,10 @@ describe("the middleware of HttpApi", () => {
     test(`answers ${status} to a client of no known address: ${unknownAddress}`, () => {
       const own = unknownAddress === "error" ? {} : { unknownAddress: unknownAddress as "admit" };
       return serving({ limit: api, ...own }, async (ask) => {
-        for (let calls = 0; calls < 3; calls++) assert.equal((await ask("/users")).status, status);
+        for (let calls = 0; calls < 3; calls++) {
+          const { status: given, type } = await ask("/users");
+          assert.deepEqual([given, type?.includes("problem") === true], [status, status === 403]);
+        }
       });
     });
   }
@@ -422,7 +456,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
 describe("the options of the middleware", () => {
   const rate = { limit: 1, period: "1s", burst: 1 } as const;
 
-  test("are checked when it is made", () => {
+  test("are checked when it is made, and a wrong one is a defect", async () => {
     const bad: [options: unknown, error: RegExp][] = [
       [undefined, /^TypeError: Cannot create layerRateLimit as its options must be an object/],
       [{}, /^TypeError: Cannot create layerRateLimit as it needs a limit/],
@@ -437,8 +471,11 @@ describe("the options of the middleware", () => {
       [{ limit: limit("api", gcra({ ...rate, name: "a\r\nb" })) }, /^RangeError: .*policy's name/],
     ];
     for (const [options, error] of bad) {
-      assert.throws(() => layerRateLimit(options as never), error, JSON.stringify(options));
+      assert.match(String(await defectOf(options)), error, JSON.stringify(options));
     }
-    layerRateLimit({ limit: () => "unlimited", cost: () => Effect.succeed(1) });
+    assert.equal(
+      await defectOf({ limit: () => "unlimited", cost: () => Effect.succeed(1) }),
+      undefined,
+    );
   });
 });

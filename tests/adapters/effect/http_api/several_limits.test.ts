@@ -14,6 +14,7 @@ import {
 } from "../../../../adapters/effect/effect.ts";
 import { gcra, limiter, memoryStore, type Store } from "../../../../mod.ts";
 import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
+import { defectOf } from "../support/defect_of.ts";
 
 const users = HttpApiGroup.make("users")
   .add(HttpApiEndpoint.get("list", "/users", { success: Schema.String }))
@@ -127,14 +128,15 @@ describe("several limits of an HttpApi", () => {
     });
   });
 
-  test("are checked when the layer is made", () => {
-    const wrong = (options: unknown) => () => layerRateLimit(options as RateLimitOptions);
-    assert.throws(wrong({ limits: [] }), /limits must be a list of 1 to 16 limits/);
-    assert.throws(wrong({ limits: "address" }), /limits must be a list of 1 to 16 limits/);
-    assert.throws(wrong({ limits: [{}] }), /it needs a limit, such as limit\(\.\.\.\)/);
-    assert.throws(wrong({ limits, limit: ofUser }), /limit belongs to the entries of limits/);
-    assert.throws(wrong({ limits: [{ limit: ofUser, kye: () => "" }] }), /kye/);
-    assert.throws(wrong({ limits: [{ limit: ofUser, cost: -1 }] }), /cost/);
-    assert.throws(wrong({}), /it needs a limit/);
+  test("are checked when the layer is made", async () => {
+    const wrong: [options: unknown, error: RegExp][] = [
+      [{ limits: [] }, /limits must be a list of 1 to 16 limits/],
+      [{ limits: "address" }, /limits must be a list of 1 to 16 limits/],
+      [{ limits: [{}] }, /it needs a limit, such as limit\(\.\.\.\)/],
+      [{ limits, limit: ofUser }, /limit belongs to the entries of limits/],
+      [{ limits: [{ limit: ofUser, kye: () => "" }] }, /kye/],
+      [{ limits: [{ limit: ofUser, cost: -1 }] }, /cost/],
+    ];
+    for (const [options, error] of wrong) assert.match(String(await defectOf(options)), error);
   });
 });
