@@ -1,6 +1,6 @@
 // `npm run options` writes docs/reference.md: every function by its name, and every option of every
 // factory, store, adapter and command, from the declarations that were built and from the tables of the
-// command; and the table of options in docs/http.md. The checks compare both.
+// command; the table of options in docs/http.md; and docs/rules.schema.json. The checks compare them.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -377,4 +377,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const page = readFileSync(HTTP_PAGE, "utf8");
   writeFileSync(HTTP_PAGE, page.replace(HTTP_REGEXP, () => httpTable()));
   await formatPages(["docs/reference.md", "docs/http.md"]);
+  const { ruleSchemaText } = await import(
+    pathToFileURL(join(root, "dist/adapters/rules/rules.js")).href
+  );
+  writeFileSync(join(root, "docs/rules.schema.json"), ruleSchemaText());
 }

@@ -12,119 +12,35 @@ import * as Schema from "effect/Schema";
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/algorithms/all.ts";
-import type { CalendarUnit } from "../../core/arithmetic/calendar.ts";
+import type { OptionData, OptionKind } from "../../core/options/options_data.ts";
 import { type Period, readPeriod as periodOf } from "../../core/options/period.ts";
-import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
+import {
+  ALGORITHM_NAMES,
+  type AlgorithmName,
+  algorithmOf as algorithmOfOptions,
+  type AlgorithmOptions,
+  ALGORITHMS,
+} from "../../core/rules/limit_options.ts";
 import { type Limit, limit, type LimitOptions } from "./limit.ts";
 import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
 
-/** The options that every policy of a single limit has. */
-export interface RatePolicy {
-  /** Units admitted per period in the long run; a positive integer. */
-  readonly limit: number;
-  /** Whole milliseconds, at least one. */
-  readonly period: Duration.Duration;
-  /** The policy's name in headers; by default it is made of the numbers: `"100-in-60s"`. */
-  readonly name?: string;
-}
+/** An algorithm with its options, as data. */
+export type SinglePolicy = {
+  readonly [Name in AlgorithmName]: PolicyOptions<AlgorithmOptions[Name]> & {
+    /** The algorithm. */
+    readonly algorithm: Name;
+  };
+}[AlgorithmName];
 
-/** A policy with the units that a fresh key admits at once. */
-export interface BurstPolicy extends RatePolicy {
-  /** A positive integer. */
-  readonly burst: number;
-}
+/** The options of a factory, with durations in place of periods. */
+export type PolicyOptions<Options> = Options extends unknown
+  ? { readonly [Name in keyof Options]: InDurations<Exclude<Options[Name], undefined>> }
+  : never;
 
-/** `gcra` as data. */
-export interface GcraPolicy extends BurstPolicy {
-  /** The algorithm. */
-  readonly algorithm: "gcra";
-}
-
-/** `leakyBucket` as data. */
-export interface LeakyBucketPolicy extends BurstPolicy {
-  /** The algorithm. */
-  readonly algorithm: "leakyBucket";
-}
-
-/** `tokenBucket` as data. */
-export interface TokenBucketPolicy extends BurstPolicy {
-  /** The algorithm. */
-  readonly algorithm: "tokenBucket";
-  /** How it is refilled: greedily unless given. */
-  readonly refill?: "greedy" | "interval";
-}
-
-/** `leakyQueue` as data. */
-export interface LeakyQueuePolicy extends RatePolicy {
-  /** The algorithm. */
-  readonly algorithm: "leakyQueue";
-  /** How many calls may wait: 0 or more. */
-  readonly queue: number;
-  /** Units that start at once before others wait: 1 unless given. */
-  readonly burst?: number;
-}
-
-/** `fixedWindow` as data. */
-export interface FixedWindowPolicy extends RatePolicy {
-  /** The algorithm. */
-  readonly algorithm: "fixedWindow";
-  /** Where windows begin: at multiples of the period since the Unix epoch unless given. */
-  readonly anchor?: "epoch" | "first" | number;
-}
-
-/** `calendarWindow` as data. */
-export interface CalendarWindowPolicy {
-  /** The algorithm. */
-  readonly algorithm: "calendarWindow";
-  /** Units admitted in each window; a positive integer. */
-  readonly limit: number;
-  /** How long windows are, by the calendar. */
-  readonly every: CalendarUnit;
-  /** The IANA name of the time zone whose calendar counts. */
-  readonly zone: string;
-  /** The day that weeks begin with: Monday (1) unless given. */
-  readonly weekStart?: number;
-  /** The policy's name in headers; by default it is made of the numbers: `"100-per-month"`. */
-  readonly name?: string;
-}
-
-/** `slidingWindow` as data. */
-export interface SlidingWindowPolicy extends RatePolicy {
-  /** The algorithm. */
-  readonly algorithm: "slidingWindow";
-  /** The length of a sub-bucket; it divides the period. */
-  readonly precision: Duration.Duration;
-}
-
-/** `slidingLog` or `slidingCounter` as data. */
-export interface SlidingPolicy extends RatePolicy {
-  /** The algorithm. */
-  readonly algorithm: "slidingLog" | "slidingCounter";
-}
-
-/** `lockout` as data. */
-export interface LockoutPolicy extends RatePolicy {
-  /** The algorithm. */
-  readonly algorithm: "lockout";
-  /** How long the key is locked; several durations, in order, for locks that grow. */
-  readonly lock: Duration.Duration | readonly Duration.Duration[];
-  /** How long a lock counts after its end (locks that grow). */
-  readonly forget?: Duration.Duration;
-}
-
-/** `concurrency` as data. */
-export interface ConcurrencyPolicy {
-  /** The algorithm. */
-  readonly algorithm: "concurrency";
-  /** Units in use at once. */
-  readonly limit: number;
-  /** How long a permit is held without being renewed. */
-  readonly ttl: Duration.Duration;
-  /** The longest time for which a permit is renewed: an hour unless given. */
-  readonly maxHold?: Duration.Duration;
-  /** The policy's name in headers; by default it is made of the limit: `"10-at-once"`. */
-  readonly name?: string;
-}
+/** Durations in place of the periods that an option takes. */
+export type InDurations<Value> = Period extends Value ? Duration.Duration
+  : Value extends readonly Period[] ? readonly Duration.Duration[]
+  : Value;
 
 /** Several policies on one key, all or nothing. */
 export interface AllPolicy {
@@ -134,19 +50,8 @@ export interface AllPolicy {
   readonly policies: readonly [Policy, ...Policy[]];
 }
 
-/** An algorithm with its options, as data. */
-export type Policy =
-  | GcraPolicy
-  | LeakyBucketPolicy
-  | TokenBucketPolicy
-  | LeakyQueuePolicy
-  | FixedWindowPolicy
-  | CalendarWindowPolicy
-  | SlidingWindowPolicy
-  | SlidingPolicy
-  | LockoutPolicy
-  | ConcurrencyPolicy
-  | AllPolicy;
+/** One algorithm with its options, or several, as data. */
+export type Policy = SinglePolicy | AllPolicy;
 
 const PeriodSchema = Schema.Union([Schema.Number, Schema.String]).pipe(
   Schema.decodeTo(Schema.Duration, {
@@ -161,16 +66,46 @@ const PeriodSchema = Schema.Union([Schema.Number, Schema.String]).pipe(
   }),
 );
 
-const Base = {
-  limit: Schema.Number,
-  period: PeriodSchema,
-  name: Schema.optionalKey(Schema.String),
-};
 /** The message if no algorithm has the given name: `gcra`, the default, reports the mismatch. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
-  '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "calendarWindow", "slidingWindow", ' +
-  '"slidingLog", "slidingCounter", "lockout", "concurrency" or "all"';
-const Burst = { ...Base, burst: Schema.Number };
+  `${ALGORITHM_NAMES.slice(1).map((name) => `"${name}"`).join(", ")} or "all"`;
+
+/** The schema of an option of a factory. */
+function fieldOf({ default: value, isOptional, ...kind }: OptionData): Schema.Top {
+  const schema = kindSchema(kind);
+  return value === undefined && isOptional !== true ? schema : Schema.optionalKey(schema);
+}
+
+function kindSchema(kind: OptionKind): Schema.Top {
+  switch (kind.kind) {
+    case "integer":
+      return Schema.Number;
+    case "period":
+      return PeriodSchema;
+    case "text":
+      return Schema.String;
+    case "choice":
+      return Schema.Literals(kind.choices);
+    case "list":
+      return Schema.Array(kindSchema(kind.items));
+    case "either":
+      return Schema.Union(kind.kinds.map(kindSchema));
+  }
+}
+
+/** The schema of an algorithm's options; that of `gcra` needs no name. */
+function singlePolicy(algorithm: AlgorithmName): Schema.Top {
+  const fields = Object.fromEntries(
+    Object.entries(ALGORITHMS[algorithm].options).map(([name, data]) => [name, fieldOf(data)]),
+  );
+  const name = Schema.Literal(algorithm);
+  const named = algorithm === "gcra"
+    ? name.annotate({ message: OTHERWISE }).pipe(
+      Schema.withDecodingDefaultKey(Effect.succeed(algorithm)),
+    )
+    : name;
+  return Schema.Struct({ ...fields, algorithm: named });
+}
 
 /**
  * The schema of policies, for configuration files and the environment.
@@ -196,53 +131,13 @@ const Burst = { ...Base, burst: Schema.Number };
  * ```
  */
 export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
+  ...ALGORITHM_NAMES.map(singlePolicy),
   Schema.Struct({
-    ...Burst,
-    algorithm: Schema.Literal("gcra").annotate({ message: OTHERWISE }).pipe(
-      Schema.withDecodingDefaultKey(Effect.succeed("gcra")),
-    ),
-  }),
-  struct("leakyBucket", Burst),
-  struct("tokenBucket", {
-    ...Burst,
-    refill: Schema.optionalKey(Schema.Literals(["greedy", "interval"])),
-  }),
-  struct("leakyQueue", {
-    ...Base,
-    queue: Schema.Number,
-    burst: Schema.optionalKey(Schema.Number),
-  }),
-  struct("fixedWindow", {
-    ...Base,
-    anchor: Schema.optionalKey(
-      Schema.Union([Schema.Literals(["epoch", "first"]), Schema.Number]),
-    ),
-  }),
-  struct("calendarWindow", {
-    limit: Schema.Number,
-    every: Schema.Literals(["hour", "day", "week", "month", "year"]),
-    zone: Schema.String,
-    weekStart: Schema.optionalKey(Schema.Number),
-    name: Schema.optionalKey(Schema.String),
-  }),
-  struct("slidingWindow", { ...Base, precision: PeriodSchema }),
-  struct("slidingLog", Base),
-  struct("slidingCounter", Base),
-  struct("lockout", {
-    ...Base,
-    lock: Schema.Union([PeriodSchema, Schema.Array(PeriodSchema)]),
-    forget: Schema.optionalKey(PeriodSchema),
-  }),
-  struct("concurrency", {
-    limit: Schema.Number,
-    ttl: PeriodSchema,
-    maxHold: Schema.optionalKey(PeriodSchema),
-    name: Schema.optionalKey(Schema.String),
-  }),
-  struct("all", {
+    algorithm: Schema.Literal("all"),
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
   }),
-]).check(Schema.makeFilter((policy) => faultOf(policy)));
+] as unknown as readonly Schema.Codec<Policy, unknown>[])
+  .check(Schema.makeFilter((policy) => faultOf(policy)));
 
 /**
  * The algorithm of a policy.
@@ -291,13 +186,6 @@ export function limitConfig(
     Config.schema(Policy, path),
     (policy) => limit(prefix, algorithmOf(policy), options),
   );
-}
-
-function struct<Name extends string, Fields extends Schema.Struct.Fields>(
-  name: Name,
-  fields: Fields,
-) {
-  return Schema.Struct({ ...fields, algorithm: Schema.Literal(name) });
 }
 
 /** A value as the factories take it: durations as milliseconds. */

@@ -102,7 +102,7 @@ export type {
   Verdict,
 } from "../../core/rules/rules.ts";
 export type { KeyRules, RuleLevel, RuleNode } from "../../core/rules/compile_domain.ts";
-export type { AlgorithmName, Wildcard } from "../../core/rules/rules.ts";
+export type { AlgorithmName, AlgorithmOptions, Wildcard } from "../../core/rules/rules.ts";
 export type {
   Algorithm,
   AlgorithmInternals,

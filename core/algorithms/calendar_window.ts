@@ -14,6 +14,7 @@ import {
   LAST_INSTANT,
   rangeError,
 } from "../options/checks.ts";
+import { LIMIT, NAME, type OptionsData } from "../options/options_data.ts";
 import { windowArithmetic, type Windows } from "./fixed_window.ts";
 
 /** The options of `calendarWindow`. */
@@ -40,6 +41,28 @@ const PERIODS: Readonly<Record<CalendarUnit, number>> = {
 };
 
 const UNITS: readonly CalendarUnit[] = ["hour", "day", "week", "month", "year"];
+
+/** The options of `calendarWindow` as data. */
+export const CALENDAR_WINDOW_OPTIONS: OptionsData<CalendarWindowOptions> = {
+  limit: LIMIT,
+  every: {
+    kind: "choice",
+    choices: UNITS,
+    about: "How long windows are, by the calendar.",
+  },
+  zone: {
+    kind: "text",
+    about: 'The IANA name of the time zone whose calendar counts, such as "Europe/Berlin".',
+  },
+  weekStart: {
+    kind: "integer",
+    least: 1,
+    most: 7,
+    default: 1,
+    about: "The day that weeks begin with, from 1 for Monday to 7 for Sunday.",
+  },
+  name: NAME,
+};
 
 /** The last second at which a window may end: a year and some days after the last instant. */
 const LAST_END = (LAST_INSTANT + 400 * PERIODS.day) / 1_000;

@@ -6,6 +6,7 @@
 import type { Algorithm, Share } from "../algorithm.ts";
 import { permitDesk } from "../limiter/permit_desk.ts";
 import { checkInteger, checkOptions, checkRange, rangeError } from "../options/checks.ts";
+import { NAME, type OptionsData } from "../options/options_data.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import {
@@ -55,6 +56,24 @@ const MOST_SINGLE = 1_000;
 const MOST_SHARES = 341;
 /** The shortest time to live: a timer runs for a third of it. */
 const MIN_TTL = 10;
+
+/** The options of `concurrency` as data. */
+export const CONCURRENCY_OPTIONS: OptionsData<ConcurrencyOptions> = {
+  limit: {
+    kind: "integer",
+    least: 0,
+    most: MAX_LIMIT,
+    about: "Units in use at once; 0 refuses everything.",
+  },
+  ttl: { kind: "period", about: "How long a permit is held without being renewed." },
+  maxHold: {
+    kind: "period",
+    isOptional: true,
+    about: "The longest time for which a permit is renewed: 1h, or ttl if that is longer.",
+  },
+  name: NAME,
+};
+
 /** The bytes of an array, without its numbers. */
 const PERMITS_BYTES = 48;
 const HOUR = 3_600_000;

@@ -8,6 +8,7 @@ import { mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { byPlace } from "../arithmetic/returns.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
+import { LIMIT, NAME, type OptionsData, PERIOD } from "../options/options_data.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import { NO_USE, type UseForm, type WindowUse, windowUse } from "../arithmetic/window_use.ts";
 
@@ -21,6 +22,20 @@ export interface FixedWindowOptions extends RateOptions {
    */
   readonly anchor?: "epoch" | "first" | number | undefined;
 }
+
+/** The options of `fixedWindow` as data. */
+export const FIXED_WINDOW_OPTIONS: OptionsData<FixedWindowOptions> = {
+  limit: LIMIT,
+  period: PERIOD,
+  name: NAME,
+  anchor: {
+    kind: "either",
+    kinds: [{ kind: "choice", choices: ["epoch", "first"] }, { kind: "integer" }],
+    default: "epoch",
+    about:
+      "Where windows lie: at multiples of the period (epoch), shifted by milliseconds, or opened by the first call.",
+  },
+};
 
 /**
  * Where windows lie. A number identifies a window, its place: the window's index if windows follow
@@ -67,7 +82,8 @@ export interface Windows {
  */
 export function fixedWindow(options: FixedWindowOptions): Algorithm {
   const rate = readRate("fixedWindow", options, { anchor: true });
-  const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
+  const { anchor: given = "epoch" } = options;
+  const anchor = readAnchor(given, rate.period);
   const { limit, period } = rate;
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
   return buildAlgorithm<WindowUse>({

@@ -5,6 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { checkInteger } from "../options/checks.ts";
+import { LIMIT, NAME, type OptionsData, PERIOD } from "../options/options_data.ts";
 import { arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
 import { checkReachable, type RateOptions, readRate } from "../options/rate_options.ts";
 
@@ -15,6 +16,20 @@ export interface LeakyQueueOptions extends RateOptions {
   /** Units that start at once before others wait; a positive integer; default 1. */
   readonly burst?: number | undefined;
 }
+
+/** The options of `leakyQueue` as data. */
+export const LEAKY_QUEUE_OPTIONS: OptionsData<LeakyQueueOptions> = {
+  limit: LIMIT,
+  period: PERIOD,
+  name: NAME,
+  queue: { kind: "integer", least: 0, about: "How many calls may wait." },
+  burst: {
+    kind: "integer",
+    least: 1,
+    default: 1,
+    about: "Units that start at once before others wait.",
+  },
+};
 
 /**
  * The leaky bucket as a queue: calls start one emission interval (period / limit) apart, first

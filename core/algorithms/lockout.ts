@@ -16,6 +16,7 @@ import {
   NO_STRIKES,
 } from "./growing_locks.ts";
 import { LAST_INSTANT, rangeError, typeError } from "../options/checks.ts";
+import { LIMIT, NAME, type OptionsData, PERIOD } from "../options/options_data.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
 
@@ -45,6 +46,23 @@ export interface GrowingLockoutOptions extends RateOptions {
   /** How long after its end a lock still makes the next lock longer. */
   readonly forget: Period;
 }
+
+/** The options of `lockout` as data, with a lock of one length or with locks that grow. */
+export const LOCKOUT_OPTIONS: OptionsData<LockoutOptions | GrowingLockoutOptions> = {
+  limit: LIMIT,
+  period: PERIOD,
+  name: NAME,
+  lock: {
+    kind: "either",
+    kinds: [{ kind: "period" }, { kind: "list", items: { kind: "period" } }],
+    about: "For how long the key is locked; several durations, in order, for locks that grow.",
+  },
+  forget: {
+    kind: "period",
+    isOptional: true,
+    about: "How long after its end a lock makes the next one longer, for locks that grow.",
+  },
+};
 
 /**
  * The lockout, for logins and codes: `limit` tries in a period. The last of them locks the key.

@@ -5,6 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { rangeError } from "../options/checks.ts";
+import { LIMIT, NAME, type OptionsData, PERIOD } from "../options/options_data.ts";
 import { type Period, readPeriod } from "../options/period.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import { timelineAlgorithm } from "./timeline_algorithm.ts";
@@ -14,6 +15,14 @@ export interface SlidingWindowOptions extends RateOptions {
   /** The length of a sub-bucket. It divides the period into at most 65,536 sub-buckets. */
   readonly precision: Period;
 }
+
+/** The options of `slidingWindow` as data. */
+export const SLIDING_WINDOW_OPTIONS: OptionsData<SlidingWindowOptions> = {
+  limit: LIMIT,
+  period: PERIOD,
+  name: NAME,
+  precision: { kind: "period", about: "The length of a sub-bucket, which divides the period." },
+};
 
 /** The most sub-buckets that a sliding window may have. */
 const MAX_BUCKETS = 65_536;

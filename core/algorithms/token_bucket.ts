@@ -20,7 +20,8 @@ import {
   unitsAhead,
 } from "./arrival_time_algorithm.ts";
 import { wholeTicks } from "../arithmetic/ticks.ts";
-import { type BurstOptions, RATE_OPTIONS, readBurst } from "../options/rate_options.ts";
+import { BURST, LIMIT, NAME, type OptionsData, PERIOD } from "../options/options_data.ts";
+import { type BurstOptions, RATE_NAMES, readBurst } from "../options/rate_options.ts";
 
 /** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
@@ -30,6 +31,20 @@ export interface TokenBucketOptions extends BurstOptions {
    */
   readonly refill?: "greedy" | "interval" | undefined;
 }
+
+/** The options of `tokenBucket` as data. */
+export const TOKEN_BUCKET_OPTIONS: OptionsData<TokenBucketOptions> = {
+  limit: LIMIT,
+  period: PERIOD,
+  name: NAME,
+  burst: BURST,
+  refill: {
+    kind: "choice",
+    choices: ["greedy", "interval"],
+    default: "greedy",
+    about: "How tokens come: continuously, or a limit of them at each multiple of the period.",
+  },
+};
 
 const ACTION = "create tokenBucket";
 
@@ -67,7 +82,7 @@ const ACTION = "create tokenBucket";
  * ```
  */
 export function tokenBucket(options: TokenBucketOptions): Algorithm {
-  checkOptions(ACTION, options, { ...RATE_OPTIONS, burst: true, refill: true });
+  checkOptions(ACTION, options, { ...RATE_NAMES, burst: true, refill: true });
   const { refill = "greedy", ...rate } = options;
   checkChoice(ACTION, "refill", refill, ["greedy", "interval"]);
   return refill === "greedy" ? burstAlgorithm("tokenBucket", rate) : refilledAtIntervals(rate);

@@ -37,8 +37,8 @@ export interface Rate {
   readonly name: string | undefined;
 }
 
-/** The options that every algorithm takes. */
-export const RATE_OPTIONS: OptionNames<RateOptions> = { limit: true, period: true, name: true };
+/** The names of the options that every rate takes. */
+export const RATE_NAMES: OptionNames<RateOptions> = { limit: true, period: true, name: true };
 
 /**
  * Reads limit and period.
@@ -53,7 +53,7 @@ export function readRate<Options extends RateOptions>(
   more: OptionNames<Omit<Options, keyof RateOptions>>,
 ): Rate {
   const action = `create ${factory}`;
-  checkOptions(action, options, { ...RATE_OPTIONS, ...more });
+  checkOptions(action, options, { ...RATE_NAMES, ...more });
   checkInteger(action, "limit", options.limit, 0);
   const { limit, name } = options;
   const period = readPeriod(action, "period", options.period);

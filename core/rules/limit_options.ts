@@ -6,34 +6,95 @@
 import type { Algorithm } from "../algorithm.ts";
 import { typeError } from "../options/checks.ts";
 import { blockable } from "../algorithms/blockable.ts";
-import { calendarWindow } from "../algorithms/calendar_window.ts";
-import { concurrency } from "../algorithms/concurrency.ts";
+import {
+  CALENDAR_WINDOW_OPTIONS,
+  calendarWindow,
+  type CalendarWindowOptions,
+} from "../algorithms/calendar_window.ts";
+import {
+  concurrency,
+  CONCURRENCY_OPTIONS,
+  type ConcurrencyOptions,
+} from "../algorithms/concurrency.ts";
 import type { CalendarUnit } from "../arithmetic/calendar.ts";
-import { fixedWindow } from "../algorithms/fixed_window.ts";
+import {
+  FIXED_WINDOW_OPTIONS,
+  fixedWindow,
+  type FixedWindowOptions,
+} from "../algorithms/fixed_window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { leakyBucket } from "../algorithms/leaky_bucket.ts";
-import { leakyQueue } from "../algorithms/leaky_queue.ts";
+import {
+  LEAKY_QUEUE_OPTIONS,
+  leakyQueue,
+  type LeakyQueueOptions,
+} from "../algorithms/leaky_queue.ts";
+import {
+  type GrowingLockoutOptions,
+  lockout,
+  LOCKOUT_OPTIONS,
+  type LockoutOptions,
+} from "../algorithms/lockout.ts";
+import { BURST_OPTIONS, type OptionData, type OptionsData, RATE_OPTIONS } from "../options/options_data.ts";
 import type { Period } from "../options/period.ts";
+import type { BurstOptions, RateOptions } from "../options/rate_options.ts";
 import { reservable } from "../algorithms/reservable.ts";
-import { lockout } from "../algorithms/lockout.ts";
 import { slidingCounter } from "../algorithms/sliding_counter.ts";
 import { slidingLog } from "../algorithms/sliding_log.ts";
-import { slidingWindow } from "../algorithms/sliding_window.ts";
-import { tokenBucket } from "../algorithms/token_bucket.ts";
+import {
+  SLIDING_WINDOW_OPTIONS,
+  slidingWindow,
+  type SlidingWindowOptions,
+} from "../algorithms/sliding_window.ts";
+import {
+  TOKEN_BUCKET_OPTIONS,
+  tokenBucket,
+  type TokenBucketOptions,
+} from "../algorithms/token_bucket.ts";
+
+/** The options of each algorithm that can be chosen by its name, which is that of its factory. */
+export interface AlgorithmOptions {
+  readonly gcra: BurstOptions;
+  readonly fixedWindow: FixedWindowOptions;
+  readonly calendarWindow: CalendarWindowOptions;
+  readonly slidingLog: RateOptions;
+  readonly slidingCounter: RateOptions;
+  readonly slidingWindow: SlidingWindowOptions;
+  readonly tokenBucket: TokenBucketOptions;
+  readonly leakyBucket: BurstOptions;
+  readonly leakyQueue: LeakyQueueOptions;
+  readonly lockout: LockoutOptions | GrowingLockoutOptions;
+  readonly concurrency: ConcurrencyOptions;
+}
 
 /** The names of the algorithms that a rule can choose: those of their factories. */
-export type AlgorithmName =
-  | "gcra"
-  | "fixedWindow"
-  | "calendarWindow"
-  | "slidingLog"
-  | "slidingCounter"
-  | "slidingWindow"
-  | "tokenBucket"
-  | "leakyBucket"
-  | "leakyQueue"
-  | "lockout"
-  | "concurrency";
+export type AlgorithmName = keyof AlgorithmOptions;
+
+/** A factory, and its options as data. Each option is one of `LimitOptions`. */
+interface NamedAlgorithm<Options> {
+  readonly make: (options: Options) => Algorithm;
+  readonly options: {
+    readonly [Name in keyof OptionsData<Options>]: Name extends keyof LimitOptions ? OptionData
+      : never;
+  };
+}
+
+/** The algorithms, in the order of the documentation. */
+export const ALGORITHMS: {
+  readonly [Name in AlgorithmName]: NamedAlgorithm<AlgorithmOptions[Name]>;
+} = {
+  gcra: { make: gcra, options: BURST_OPTIONS },
+  fixedWindow: { make: fixedWindow, options: FIXED_WINDOW_OPTIONS },
+  calendarWindow: { make: calendarWindow, options: CALENDAR_WINDOW_OPTIONS },
+  slidingLog: { make: slidingLog, options: RATE_OPTIONS },
+  slidingCounter: { make: slidingCounter, options: RATE_OPTIONS },
+  slidingWindow: { make: slidingWindow, options: SLIDING_WINDOW_OPTIONS },
+  tokenBucket: { make: tokenBucket, options: TOKEN_BUCKET_OPTIONS },
+  leakyBucket: { make: leakyBucket, options: BURST_OPTIONS },
+  leakyQueue: { make: leakyQueue, options: LEAKY_QUEUE_OPTIONS },
+  lockout: { make: lockout, options: LOCKOUT_OPTIONS },
+  concurrency: { make: concurrency, options: CONCURRENCY_OPTIONS },
+};
 
 /** A limit as it is written: an algorithm by name, and the options of its factory. */
 export interface LimitOptions {
@@ -77,23 +138,9 @@ export interface LimitOptions {
   readonly within?: Period | undefined;
 }
 
-const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> = {
-  gcra,
-  fixedWindow,
-  calendarWindow,
-  slidingLog,
-  slidingCounter,
-  slidingWindow,
-  tokenBucket,
-  leakyBucket,
-  leakyQueue,
-  lockout,
-  concurrency,
-};
-
 /** The names of the algorithms, in the order of the documentation. */
 export const ALGORITHM_NAMES: readonly AlgorithmName[] = Object.freeze(
-  Object.keys(FACTORIES) as AlgorithmName[],
+  Object.keys(ALGORITHMS) as AlgorithmName[],
 );
 
 /**
@@ -112,11 +159,11 @@ export function algorithmOf(options: LimitOptions): Algorithm {
   if (within !== undefined && reserves !== true) {
     throw typeError("create a limit", "within must be left out unless reservable is true", within);
   }
-  if (!Object.hasOwn(FACTORIES, algorithm)) {
+  if (!Object.hasOwn(ALGORITHMS, algorithm)) {
     const rule = `algorithm must be one of ${ALGORITHM_NAMES.join(", ")}`;
     throw typeError("create a limit", rule, algorithm);
   }
-  const limit = FACTORIES[algorithm](rest as never);
+  const limit = ALGORITHMS[algorithm].make(rest as never);
   const own = blocks === true ? blockable(limit) : limit;
   return reserves === true ? reservable(own, { within }) : own;
 }

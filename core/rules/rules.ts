@@ -10,6 +10,8 @@ export {
   ALGORITHM_NAMES,
   type AlgorithmName,
   algorithmOf,
+  type AlgorithmOptions,
+  ALGORITHMS,
   type LimitOptions,
 } from "./limit_options.ts";
 export {

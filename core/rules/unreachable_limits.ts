@@ -41,19 +41,16 @@ function isUnreachable(limit: Algorithm, other: Algorithm): boolean {
       return mostUnitsIn(other, 1) <= burst && otherUnits * period <= units * otherPeriod;
     case "interval":
       return mostUnitsIn(other, period) <= Math.min(burst, units);
-    case "lockout":
-      // A lockout that is used up admits nothing for a while, so it always has an effect.
-      return false;
-    case "calendarWindow":
-      // Its windows differ in length.
-      return false;
-    case "concurrency":
-      // Limits do not determine how long units are in use.
-      return false;
     case "slidingCounter":
       return mostUnitsIn(other, 2 * period) <= units;
-    default:
+    case "fixedWindow":
+    case "slidingLog":
+    case "slidingWindow":
       return mostUnitsIn(other, period) <= units;
+    default:
+      // A lockout that is used up admits nothing for a while, windows of a calendar differ in length,
+      // and limits do not determine how long permits are in use.
+      return false;
   }
 }
 
@@ -65,22 +62,22 @@ function mostUnitsIn(limit: Algorithm, span: number): number {
       return Math.floor(burst + units * span / period);
     case "interval":
       return burst + units * Math.ceil(span / period);
-    case "lockout":
-    case "calendarWindow":
-    case "concurrency":
-      // Limit and period do not tell how long a lock lasts, how short a window may be, or how soon
-      // permits come back.
-      return Infinity;
     case "slidingLog":
       return units * Math.ceil(span / period);
-    default:
+    case "fixedWindow":
+    case "slidingCounter":
+    case "slidingWindow":
       return units * (Math.ceil(span / period) + 1);
+    default:
+      // Limit and period do not tell how long a lock lasts, how short a window of a calendar may be, or
+      // how soon permits come back.
+      return Infinity;
   }
 }
 
 function kindOf({ id }: Algorithm): string {
   const [factory = "", ...options] = id.split("/");
-  if (factory === "tokenBucket" && options.at(-1) === "interval") return "interval";
+  if (factory === "tokenBucket" && options.includes("interval")) return "interval";
   return ["gcra", "tokenBucket", "leakyBucket", "leakyQueue"].includes(factory)
     ? "continuous"
     : factory;

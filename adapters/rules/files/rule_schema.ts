@@ -3,7 +3,8 @@
  * against it.
  */
 
-import { ALGORITHM_NAMES, type AlgorithmName } from "../../../core/rules/rules.ts";
+import type { OptionData, OptionKind } from "../../../core/options/options_data.ts";
+import { ALGORITHM_NAMES, type AlgorithmName, ALGORITHMS } from "../../../core/rules/rules.ts";
 import type { Schema } from "./check_schema.ts";
 
 /** The largest number that floats hold exactly. */
@@ -36,7 +37,6 @@ function map(properties: NonNullable<Schema["properties"]>, ...required: string[
 }
 
 const PERIOD: Schema = {
-  description: 'a period: whole milliseconds, or text such as "500ms", "10s", "1m", "1h", "1d"',
   anyOf: [
     { type: "integer", minimum: 1, maximum: 2 ** 42 },
     {
@@ -47,94 +47,56 @@ const PERIOD: Schema = {
   ],
 };
 
-const BURST = integer("Units that a fresh key admits at once.", 1);
-
-/** The options of each algorithm, apart from limit, period and name. */
-const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>> = {
-  gcra: { burst: BURST },
-  fixedWindow: {
-    anchor: {
-      description:
-        "Where windows lie: at multiples of the period (epoch), shifted by milliseconds, or opened by the first call.",
-      anyOf: [
-        { type: "string", enum: ["epoch", "first"] },
-        { type: "integer", minimum: -MOST, maximum: MOST },
-      ],
-    },
-  },
-  calendarWindow: {
-    every: choice("How long windows are, by the calendar.", [
-      "hour",
-      "day",
-      "week",
-      "month",
-      "year",
-    ]),
-    zone: text('The IANA name of the time zone whose calendar counts, such as "Europe/Berlin".'),
-    weekStart: integer("The day that weeks begin with: 1 for Monday (default) to 7.", 1, 7),
-  },
-  slidingLog: {},
-  slidingCounter: {},
-  slidingWindow: { precision: PERIOD },
-  tokenBucket: { burst: BURST, refill: choice("How tokens come.", ["greedy", "interval"]) },
-  leakyBucket: { burst: BURST },
-  leakyQueue: {
-    queue: integer("How many calls may wait.", 0),
-    burst: integer("Units that start at once before others wait; 1 unless given.", 1),
-  },
-  lockout: {
-    lock: {
-      description:
-        "For how long the key is locked; several durations, in order, for locks that grow.",
-      anyOf: [...PERIOD.anyOf!, { type: "array", minItems: 1, items: PERIOD }],
-    },
-    forget: PERIOD,
-  },
-  concurrency: { ttl: PERIOD, maxHold: PERIOD },
-};
-
-/** The fields that limits require in addition to their algorithm; default: limit and period. */
-const REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
-  gcra: ["limit", "period", "burst"],
-  tokenBucket: ["limit", "period", "burst"],
-  leakyBucket: ["limit", "period", "burst"],
-  calendarWindow: ["limit", "every", "zone"],
-  slidingWindow: ["limit", "period", "precision"],
-  leakyQueue: ["limit", "period", "queue"],
-  lockout: ["limit", "period", "lock"],
-  concurrency: ["limit", "ttl"],
-};
-
 /** The algorithms of limits that name none: without `burst`, and with it. */
 const UNNAMED: readonly AlgorithmName[] = ["slidingCounter", "gcra"];
 
-const LIMIT_UNITS = integer("Units admitted per period in the long run; 0 refuses everything.", 0);
-const NAME = text("What headers call the limit, in printable ASCII.", { pattern: "^[ -~]+$" });
-
 function limitSchema(algorithm: AlgorithmName): Schema {
+  const options: readonly [string, OptionData][] = Object.entries(ALGORITHMS[algorithm].options);
+  const required = options.filter(([, option]) =>
+    option.default === undefined && option.isOptional !== true
+  );
   const own: Schema = {
     description: "Which algorithm decides; slidingCounter unless given, with burst gcra.",
     type: "string",
     const: algorithm,
   };
-  const named = UNNAMED.includes(algorithm) ? [] : ["algorithm"];
-  const required = REQUIRED[algorithm] ?? ["limit", "period"];
-  const period: Readonly<Record<string, Schema>> = required.includes("period")
-    ? { period: PERIOD }
-    : {};
   const properties = {
     algorithm: own,
-    limit: LIMIT_UNITS,
-    ...period,
-    name: NAME,
-    ...OPTIONS[algorithm],
+    ...Object.fromEntries(options.map(([name, option]) => [name, optionSchema(option)])),
     blockable: truth("Its keys can be blocked by hand; not unless given."),
     ...(algorithm !== "concurrency" && {
       reservable: truth("Its calls can be settled later, by receipts; not unless given."),
-      within: PERIOD,
+      within: { description: "How long a receipt can be settled; 10m unless given.", ...PERIOD },
     }),
   };
-  return map(properties, ...named, ...required);
+  const named = UNNAMED.includes(algorithm) ? [] : ["algorithm"];
+  return map(properties, ...named, ...required.map(([name]) => name));
+}
+
+function optionSchema({ about, default: value, ...kind }: OptionData): Schema {
+  return {
+    description: about,
+    ...kindSchema(kind),
+    ...(value !== undefined && { default: value }),
+  };
+}
+
+function kindSchema(kind: OptionKind): Schema {
+  switch (kind.kind) {
+    case "integer":
+      return { type: "integer", minimum: kind.least ?? -MOST, maximum: kind.most ?? MOST };
+    case "period":
+      return PERIOD;
+    case "text":
+      return { type: "string", minLength: 1, ...(kind.pattern && { pattern: kind.pattern }) };
+    case "choice":
+      return { type: "string", enum: kind.choices };
+    case "list":
+      return { type: "array", minItems: 1, items: kindSchema(kind.items) };
+    case "either":
+      // An option of several kinds is of each of their forms.
+      return { anyOf: kind.kinds.flatMap((each) => kindSchema(each).anyOf ?? kindSchema(each)) };
+  }
 }
 
 const LIMIT: Schema = {

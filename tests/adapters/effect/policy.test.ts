@@ -92,7 +92,7 @@ describe("Policy", () => {
     [{ ...bucket, period: "soon" }, /period must be whole milliseconds/],
     [
       { ...bucket, algorithm: "sliding" },
-      /"gcra", or another.*"slidingCounter", "lockout", "concurrency" or "all"/,
+      /"gcra", or another.*"slidingCounter", .*"lockout", "concurrency" or "all"/,
     ],
     [{ ...rate, algorithm: "slidingWindow" }, /Missing key\s+at \["precision"\]/],
     [rate, /^SchemaError: Missing key\s+at \["burst"\]/],

@@ -5,35 +5,23 @@ import {
   acquire,
   all,
   consumeAll,
-  fixedWindow,
   gcra,
   leakyBucket,
   leakyQueue,
   limiter,
-  lockout,
   memoryStore,
   slidingCounter,
-  slidingLog,
   slidingWindow,
   tokenBucket,
 } from "../../../mod.ts";
+import { sizesOf } from "../../../core/algorithms/sizes_of.ts";
+import type { OptionData, OptionKind } from "../../../core/options/options_data.ts";
+import { ALGORITHMS } from "../../../core/rules/limit_options.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
 
 /** Options that no type allows, as they come from JSON or plain JavaScript. */
 // deno-lint-ignore no-explicit-any
 const untyped = (value: unknown) => value as any;
-
-const FACTORIES = {
-  fixedWindow,
-  slidingLog,
-  lockout: (options: object) => lockout(untyped({ lock: 1, ...options })),
-  slidingCounter,
-  slidingWindow: (options: object) => slidingWindow(untyped({ precision: 1, ...options })),
-  tokenBucket: (options: object) => tokenBucket(untyped({ burst: 10, ...options })),
-  leakyBucket: (options: object) => leakyBucket(untyped({ burst: 10, ...options })),
-  leakyQueue: (options: object) => leakyQueue(untyped({ queue: 1, ...options })),
-  gcra: (options: object) => gcra(untyped({ burst: 10, ...options })),
-} as const;
 
 const good = { limit: 10, period: 1_000 };
 const bucket = { ...good, burst: 10 };
@@ -48,42 +36,70 @@ function fault(name: "RangeError" | "TypeError", ...parts: readonly string[]) {
   };
 }
 
-describe("the options of every algorithm", () => {
-  const wrong = [
-    ["limit", -1, "RangeError", "limit must be an integer of at least 0", "-1"],
-    ["limit", 1.5, "RangeError", "limit must be an integer of at least 0", "1.5"],
-    ["limit", NaN, "RangeError", "limit must be an integer of at least 0", "NaN"],
-    ["limit", Infinity, "RangeError", "limit must be an integer of at least 0", "Infinity"],
-    ["limit", 2 ** 53, "RangeError", "limit must be an integer of at least 0", "9007199254740992"],
-    ["limit", "10", "TypeError", "limit must be an integer of at least 0", '"10"'],
-    ["limit", undefined, "TypeError", "limit must be an integer of at least 0", "undefined"],
-    ["limit", null, "TypeError", "limit must be an integer of at least 0", "null"],
-    ["limit", 10n, "TypeError", "limit must be an integer of at least 0", "10n"],
-    ["period", "1 fortnight", "RangeError", "period must be", '"1 fortnight"'],
-    ["period", "1.5s", "RangeError", "period must be", '"1.5s"'],
-    ["period", "", "RangeError", "period must be", '""'],
-    ["period", 0, "RangeError", "period must be", "0"],
-    ["period", 0.5, "RangeError", "period must be", "0.5"],
-    ["period", NaN, "RangeError", "period must be", "NaN"],
-    ["period", 2 ** 42 + 1, "RangeError", "period must be", "4398046511105"],
-    ["period", [1_000], "TypeError", "period must be", "an array"],
-    ["name", "", "TypeError", "name must be a non-empty string", '""'],
-    ["name", 7, "TypeError", "name must be a non-empty string", "7"],
-  ] as const;
+/** Values that are right and wrong for an option of a kind. */
+function valuesOf(data: OptionKind): { readonly right: unknown; readonly wrong: readonly unknown[] } {
+  switch (data.kind) {
+    case "integer": {
+      const { least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER } = data;
+      const wrong = [least - 1, most + 1, 1.5, NaN, Infinity, "10", null, 10n];
+      return { right: Math.min(10, most), wrong };
+    }
+    case "period": {
+      const wrong = ["1 fortnight", "1.5s", "", 0, 0.5, NaN, 2 ** 42 + 1, null, {}];
+      return { right: "1s", wrong };
+    }
+    case "text":
+      return { right: "UTC", wrong: ["", 7, null] };
+    case "choice":
+      return { right: data.choices[0], wrong: ["noon", "", null] };
+    case "list": {
+      const { wrong } = valuesOf(data.items);
+      return { right: [valuesOf(data.items).right], wrong: [[], ...wrong.map((each) => [each])] };
+    }
+    case "either": {
+      const forms = data.kinds.map(valuesOf);
+      const [first, ...others] = forms.map(({ wrong }) => wrong);
+      const isWrong = (value: unknown) => others.every((wrong) => wrong.includes(value));
+      const inLists = forms.flatMap(({ wrong }) => wrong.filter(Array.isArray));
+      return { right: forms[0]!.right, wrong: [...first!.filter(isWrong), ...inLists] };
+    }
+  }
+}
 
-  for (const [factory, create] of Object.entries(FACTORIES)) {
+describe("the options of every algorithm are as their data says", () => {
+  for (const [factory, { make, options }] of Object.entries(ALGORITHMS)) {
+    const all: readonly [string, OptionData][] = Object.entries(options);
+    const required = all.filter(([, data]) => data.default === undefined && !data.isOptional);
+    const least = Object.fromEntries(required.map(([name, data]) => [name, valuesOf(data).right]));
+    if (factory === "calendarWindow") least["every"] = "week";
+    const create = (own: object) => make(untyped({ ...least, ...own }));
+
     test(`${factory} names the option, the rule and the value`, () => {
-      for (const [option, value, name, ...parts] of wrong) {
-        assert.throws(
-          () => create(untyped({ ...good, [option]: value })),
-          fault(name, `Cannot create ${factory} as `, ...parts),
-        );
+      for (const [option, data] of all) {
+        const isRequired = required.some(([name]) => name === option);
+        const { wrong } = valuesOf(data);
+        assert.ok(wrong.length > 0);
+        for (const value of isRequired ? [...wrong, undefined] : wrong) {
+          assert.throws(() => create({ [option]: value }), (error: Error) => {
+            assert.match(error.name, /^(TypeError|RangeError)$/);
+            const rule = new RegExp(`^Cannot create ${factory} as (each )?${option} must .*: current`);
+            assert.match(error.message, rule);
+            return true;
+          }, `${option}: ${String(value)}`);
+        }
       }
-      for (const options of [undefined, null, 10]) {
-        assert.throws(
-          () => create(untyped(options)),
-          fault("TypeError", `Cannot create ${factory}`),
-        );
+      for (const own of [undefined, null, 10]) {
+        assert.throws(() => make(untyped(own)), fault("TypeError", `Cannot create ${factory}`));
+      }
+    });
+
+    test(`${factory} takes a default for what may be left out`, () => {
+      const plain = create({});
+      for (const [option, data] of all) {
+        const { default: value } = data;
+        if (value === undefined) continue;
+        const given = create({ [option]: value });
+        assert.deepEqual([given.id, sizesOf(given)], [plain.id, sizesOf(plain)], option);
       }
     });
   }
@@ -91,17 +107,13 @@ describe("the options of every algorithm", () => {
 
 describe("the options of one algorithm", () => {
   const wrong: readonly [() => unknown, "RangeError" | "TypeError", ...string[]][] = [
-    [() => gcra({ ...bucket, burst: 0 }), "RangeError", "burst must be a positive", "0"],
+    [() => gcra({ ...bucket, limit: -1 }), "RangeError", "limit must be an integer of at least 0"],
+    [() => gcra({ ...bucket, limit: untyped("9") }), "TypeError", "limit must be", '"9"'],
+    [() => gcra({ ...bucket, period: untyped([1]) }), "TypeError", "period must be", "an array"],
+    [() => gcra({ ...bucket, period: 2 ** 43 }), "RangeError", "period must be", "8796093022208"],
     [() => gcra(untyped(good)), "TypeError", "burst must be given", "undefined"],
     [() => tokenBucket(untyped(good)), "TypeError", "burst must be given"],
     [() => leakyBucket(untyped({ ...good, limit: 0 })), "TypeError", "burst must be given"],
-    [() => tokenBucket({ ...bucket, burst: 1.5 }), "RangeError", "burst", "1.5"],
-    [() => leakyBucket({ ...bucket, burst: untyped("5") }), "TypeError", "burst", '"5"'],
-    [() => leakyQueue({ ...good, queue: -1 }), "RangeError", "queue", "at least 0", "-1"],
-    [() => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
-    [() => tokenBucket({ ...bucket, refill: untyped("slow") }), "TypeError", '"slow"'],
-    [() => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
-    [() => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
     [
       () => slidingWindow({ ...good, precision: 300 }),
       "RangeError",
