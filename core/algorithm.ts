@@ -167,12 +167,14 @@ export interface AlgorithmInternals<State = unknown, Can extends Ability = never
   readonly arrival?: ArrivalRate | undefined;
   /** For `all`: its parts, whose states are the items of its state, in order. */
   readonly parts?: readonly Algorithm[] | undefined;
+  /** For a combinator: the algorithms inside that are not combinators, in order. */
+  readonly leaves?: readonly Algorithm[] | undefined;
   /**
    * For `slidingWindow` and `slidingLog`, whose states are timelines: how many sub-buckets the window
    * covers. A store may keep such a history in a form of its own.
    */
   readonly slots?: number | undefined;
-  /** For `leakyQueue`: how many units may wait for their start. */
+  /** For `leakyQueue`: how many units, as it counts them, may wait for their start. */
   readonly queue?: number | undefined;
   /** For `concurrency`: how permits are held, renewed and released. */
   readonly permits?: Permits<State> | undefined;

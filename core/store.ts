@@ -44,8 +44,8 @@ export type VerbKind = "take" | "charge" | "free" | "look";
 export type Transition = "take" | "giveBack" | "charge";
 
 /**
- * A verb on one algorithm: two pure functions of a state, and a third function for neighbours in a
- * batch. `now` is a whole number from 0 to 2^42. They may be called again after a lost race.
+ * A verb on one algorithm: two pure functions of a state. `now` is a whole number from 0 to 2^42.
+ * They may be called again after a lost race.
  *
  * @typeParam Argument The argument of a call, such as its cost.
  * @typeParam Answer The answer to a call.
@@ -61,8 +61,6 @@ export interface Steps<Argument, Answer> {
    * a timeline, which may be a view of memory that the store reuses: `detachState` copies one.
    */
   answer(state: unknown, next: unknown, now: number, argument: Argument): Answer;
-  /** The answer to a call that was admitted, but not applied because a neighbour was refused. */
-  uncharged(state: unknown, now: number, argument: Argument): Answer;
 }
 
 /**

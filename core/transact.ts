@@ -4,6 +4,7 @@
  * race it does all three again.
  */
 
+import { splitReducer } from "./algorithms/split_reducer.ts";
 import { checkCost, checkNow } from "./options/checks.ts";
 import type { Operation } from "./store.ts";
 
@@ -65,9 +66,10 @@ export function transact(
   }
   if (refusals === 0) return { answers, nexts };
   for (let index = 0; index < operations.length; index++) {
-    const { bound: { steps, verb }, argument } = operations[index]!;
+    const { verb, family: { spec } } = operations[index]!.bound;
     if (!verb.decisionOf(answers[index]).allowed) continue;
-    answers[index] = steps.uncharged(states[index], instant, argument);
+    const { decide } = splitReducer(spec.algorithm);
+    answers[index] = verb.answerOf(decide(states[index], states[index], instant, 0));
   }
   return { answers, nexts: states };
 }

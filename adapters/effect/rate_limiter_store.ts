@@ -180,7 +180,6 @@ const TURN: Verb<TurnOf, TurnAnswer> = Object.freeze({
     next: (state: unknown, now: number, turn: TurnOf) => turn(state as State, now).state,
     answer: (state: unknown, _next: unknown, now: number, turn: TurnOf) =>
       answerOf(turn(state as State, now)),
-    uncharged: (state: unknown, now: number, turn: TurnOf) => answerOf(turn(state as State, now)),
   }),
   decisionOf: ({ decision }: TurnAnswer) => decision,
   answerOf: (decision: Decision, answer?: TurnAnswer) => ({

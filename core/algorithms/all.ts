@@ -13,6 +13,7 @@ import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
 import { distinctNames } from "./distinct_names.ts";
 import { inEachPart } from "../arithmetic/returns.ts";
+import { leavesOf } from "./leaves_of.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /** The state of `all`: each part's state, in order. */
@@ -81,6 +82,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
     internals: Object.freeze({
       halves,
       parts: Object.freeze([...algorithms]),
+      leaves: Object.freeze(algorithms.flatMap(leavesOf)),
       abilities: abilitiesOf(algorithms),
       formula: formulaOf(algorithms),
       returns: inEachPart(algorithms.map(({ internals }) => internals?.returns), initial),

@@ -15,6 +15,7 @@ import { all } from "./all.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import { abilitiesOf } from "./can.ts";
 import { fieldsOf } from "./fields_of.ts";
+import { leavesOf } from "./leaves_of.ts";
 import { splitReducer } from "./split_reducer.ts";
 import { stateBytes } from "./state_bytes.ts";
 
@@ -91,6 +92,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
     internals: Object.freeze({
       halves,
       abilities: Object.freeze({ ...abilitiesOf([algorithm]), blocks: true }),
+      leaves: leavesOf(algorithm),
       blocks: blocksOf<unknown>(),
       wraps: Object.freeze({
         inner: algorithm,

@@ -4,25 +4,27 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { partsOf } from "./parts_of.ts";
+import { leavesOf } from "./leaves_of.ts";
 
-const known = new WeakMap<Algorithm, boolean>();
+const tried = new WeakMap<Algorithm, boolean>();
 
 /**
  * Whether an admitted call may have to wait for its start, as calls of `leakyQueue` do. The units
  * of such a call are a place in a queue, and only the newest place can be given back.
  *
- * The reducer is pure, so this function simply tries it: once the rest of the capacity is taken,
- * does the last unit wait? It tries each part of an `all` by itself, because another part may
- * refuse the second call.
+ * An algorithm that does not say how many units may wait is tried: once the rest of its capacity is
+ * taken, does the last unit wait?
  */
 export function mayDelay(algorithm: Algorithm): boolean {
-  const before = known.get(algorithm);
-  if (before !== undefined) return before;
-  const parts = partsOf(algorithm);
-  const delays = parts === undefined ? lastWaits(algorithm) : parts.some(mayDelay);
-  known.set(algorithm, delays);
-  return delays;
+  return leavesOf(algorithm).some(delays);
+}
+
+function delays(algorithm: Algorithm): boolean {
+  const { queue } = algorithm.internals ?? {};
+  if (queue !== undefined) return queue > 0;
+  let waits = tried.get(algorithm);
+  if (waits === undefined) tried.set(algorithm, waits = lastWaits(algorithm));
+  return waits;
 }
 
 function lastWaits(algorithm: Algorithm): boolean {

@@ -26,6 +26,7 @@ import { reducersOf } from "./build_algorithm.ts";
 import { abilitiesOf } from "./can.ts";
 import { fieldsOf } from "./fields_of.ts";
 import { holdsPermits } from "./holds_permits.ts";
+import { leavesOf } from "./leaves_of.ts";
 import { splitReducer } from "./split_reducer.ts";
 import { stateBytes } from "./state_bytes.ts";
 
@@ -118,6 +119,7 @@ export function reservable(algorithm: Algorithm, options: ReservableOptions = {}
     internals: Object.freeze({
       halves,
       abilities: Object.freeze({ ...abilitiesOf([algorithm]), receipts: true }),
+      leaves: leavesOf(algorithm),
       wraps,
       receipts: receiptsIn(algorithm, returns, within),
       arrival: internals?.arrival,

@@ -5,6 +5,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { leavesOf } from "../algorithms/leaves_of.ts";
 import type { Decision } from "../decision.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { release } from "../verbs/release.ts";
@@ -27,15 +28,11 @@ export interface PermitTimes {
  * @param lag Milliseconds that may lie between the renewal of a permit and the answer to its
  * holder.
  */
-export function permitTimes({ internals }: Algorithm, lag: number = 0): PermitTimes {
-  if (internals?.permits !== undefined) {
-    const { ttl, maxHold } = internals.permits;
-    return { ttl: ttl - lag, maxHold };
-  }
-  const parts = internals?.parts?.map((part) => permitTimes(part, lag)) ?? [];
+export function permitTimes(algorithm: Algorithm, lag: number = 0): PermitTimes {
+  const permits = leavesOf(algorithm).flatMap(({ internals }) => internals?.permits ?? []);
   return {
-    ttl: Math.min(...parts.map(({ ttl }) => ttl)),
-    maxHold: Math.min(...parts.map(({ maxHold }) => maxHold)),
+    ttl: Math.min(...permits.map(({ ttl }) => ttl)) - lag,
+    maxHold: Math.min(...permits.map(({ maxHold }) => maxHold)),
   };
 }
 

@@ -86,10 +86,6 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
         const mark = isTaken ? markOf(next, now) : undefined;
         return { decision, sight: { refusedState, at: now, mark } };
       },
-      uncharged: (state: unknown, now: number): Attempt => ({
-        decision: decide(state, state, now, 0),
-        sight: undefined,
-      }),
     };
   },
   decisionOf: ({ decision }: Attempt) => decision,

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm, Wraps } from "../algorithm.ts";
+import { can } from "../algorithms/can.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import { typeError } from "../options/checks.ts";
@@ -41,10 +42,8 @@ export const unblock: DecisionVerb = blockVerb("unblock", "free", (algorithm) =>
 });
 
 /** Whether keys of an algorithm can be blocked. */
-export function isBlockable({ internals }: Algorithm): boolean {
-  const { blocks, wraps, parts = [] } = internals ?? {};
-  if (blocks !== undefined) return true;
-  return wraps === undefined ? parts.some(isBlockable) : isBlockable(wraps.inner);
+export function isBlockable(algorithm: Algorithm): boolean {
+  return can(algorithm, "blocks");
 }
 
 /** The change of a state inside another combinator. */
@@ -91,11 +90,9 @@ function blockVerb(
         throw typeError(`${name} a key`, "the algorithm must be blockable(...)", algorithm.id);
       }
       const { decide } = splitReducer(algorithm);
-      const look = (state: unknown, now: number) => decide(state, state, now, 0);
       return {
         next,
-        answer: (_state: unknown, after: unknown, now: number) => look(after, now),
-        uncharged: look,
+        answer: (_state: unknown, after: unknown, now: number) => decide(after, after, now, 0),
       };
     },
     decisionOf: (decision: Decision) => decision,

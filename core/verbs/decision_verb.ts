@@ -17,7 +17,7 @@ interface Parts extends Pick<DecisionVerb, "name" | "kind" | "undo"> {
   /** Throws if the algorithm has no such verb. */
   readonly require?: (verb: string, algorithm: Algorithm) => void;
   readonly transition: ReturnType<DecisionVerb["transition"]>;
-  steps(split: SplitReducer<unknown>): Pick<Steps<number, Decision>, "next" | "answer">;
+  steps(split: SplitReducer<unknown>): Steps<number, Decision>;
 }
 
 /** Makes a verb of units that answers with a decision. */
@@ -32,12 +32,7 @@ export function decisionVerb(
     on(algorithm: Algorithm) {
       if (kind !== "look") requireNoPermits(name, algorithm);
       require?.(name, algorithm);
-      const split = splitReducer(algorithm) as SplitReducer<unknown>;
-      const { decide } = split;
-      return {
-        ...steps(split),
-        uncharged: (state: unknown, now: number) => decide(state, state, now, 0),
-      };
+      return steps(splitReducer(algorithm));
     },
     decisionOf: itself,
     answerOf: itself,

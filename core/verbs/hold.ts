@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { leavesOf } from "../algorithms/leaves_of.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import { rangeError } from "../options/checks.ts";
 import { lookOf, type PermitVerb, permitVerb } from "./permit_steps.ts";
@@ -6,7 +7,7 @@ import { release } from "./release.ts";
 
 /** Holds a permit, or renews it if it is held already. */
 export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) => {
-  requireSingle(algorithm);
+  leavesOf(algorithm).forEach(requireSingle);
   const { decide } = splitReducer(algorithm);
   const look = lookOf(algorithm);
   return {
@@ -18,7 +19,6 @@ export const hold: PermitVerb = permitVerb("hold", "take", (steps, algorithm) =>
 
 /** Requires an algorithm whose states have room for each permit. */
 function requireSingle({ capacity, internals }: Algorithm): void {
-  internals?.parts?.forEach(requireSingle);
   if (internals?.permits?.single !== false) return;
   const rule = "the store of a limit above 1,000 must be wrapped in lease(store, { units, ttl })";
   throw rangeError("hold a permit", rule, capacity);

@@ -42,10 +42,7 @@ export interface PermitSteps {
 export function permitVerb(
   name: string,
   kind: Verb<PermitArgument, Decision>["kind"],
-  stepsOf: (steps: PermitSteps, algorithm: Algorithm) => Pick<
-    Steps<PermitArgument, Decision>,
-    "next" | "answer"
-  >,
+  stepsOf: (steps: PermitSteps, algorithm: Algorithm) => Steps<PermitArgument, Decision>,
   undo?: PermitVerb["undo"],
 ): PermitVerb {
   return Object.freeze({
@@ -56,11 +53,7 @@ export function permitVerb(
     byId: name !== "hold",
     on(algorithm: Algorithm) {
       requirePermits(name, algorithm);
-      const look = lookOf(algorithm);
-      return {
-        ...stepsOf(permitSteps(algorithm), algorithm),
-        uncharged: (state: unknown, now: number) => look(state, now),
-      };
+      return stepsOf(permitSteps(algorithm), algorithm);
     },
     decisionOf: (decision: Decision) => decision,
     answerOf: (decision: Decision) => decision,

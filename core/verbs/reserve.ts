@@ -81,10 +81,6 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
             : decide(state, state, now, cost);
           return { decision, mark: undefined };
         },
-        uncharged: (state: unknown, now: number): Reserved => ({
-          decision: decide(state, state, now, 0),
-          mark: undefined,
-        }),
       };
     },
     decisionOf: ({ decision }: Reserved) => decision,

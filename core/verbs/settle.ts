@@ -52,7 +52,6 @@ function settling(kind: VerbKind): Verb<SettleArgument, Settlement> {
           settle(state, now, argument).next,
         answer: (state: unknown, next: unknown, now: number, argument: SettleArgument) =>
           answerOf(settle(state, now, argument), next, now),
-        uncharged: (state: unknown, now: number) => unsettled(decide(state, state, now, 0)),
       };
     },
     decisionOf: ({ decision }: Settlement) => decision,

@@ -38,10 +38,6 @@ export const share: Verb<ShareArgument, Shared> = Object.freeze({
       throw typeError("hold a share", "its algorithm must be concurrency(...)", algorithm.id);
     }
     const { decide } = splitReducer(algorithm);
-    const look = (state: unknown, now: number): Shared => ({
-      decision: decide(state, state, now, 0),
-      units: undefined,
-    });
     return {
       next: (state: unknown, now: number, message: ShareArgument) =>
         shares.set(state, now, message),
@@ -55,7 +51,6 @@ export const share: Verb<ShareArgument, Shared> = Object.freeze({
         const missing = Math.max(0, least - (units ?? 0));
         return { decision: decide(next, next, now, missing), units };
       },
-      uncharged: look,
     };
   },
   decisionOf: ({ decision }: Shared) => decision,

@@ -5,6 +5,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
+import { leavesOf } from "../../core/algorithms/leaves_of.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
 import { andFinally, andThen, type MaybePromise } from "../../core/maybe_promise.ts";
@@ -197,7 +198,7 @@ function requireLeasable(algorithm: Algorithm): void {
     const rule = "concurrency must stand alone, not inside all or blockable";
     throw rangeError("create limiter on lease", rule, algorithm.id);
   }
-  if (locks(algorithm)) {
+  if (leavesOf(algorithm).some(({ id }) => id.startsWith("lockout/"))) {
     const rule =
       "its algorithm must not be lockout, because taking a block of units would lock the key";
     throw rangeError("create limiter on lease", rule, algorithm.id);
@@ -205,11 +206,4 @@ function requireLeasable(algorithm: Algorithm): void {
   if (!mayDelay(algorithm)) return;
   const rule = "its algorithm must start calls at once, without a delay";
   throw rangeError("create limiter on lease", rule, algorithm.id);
-}
-
-/** Whether an algorithm, or a part of it, is a lockout. */
-function locks({ id, internals }: Algorithm): boolean {
-  const { parts, wraps } = internals ?? {};
-  return id.startsWith("lockout/") || parts?.some(locks) === true ||
-    wraps !== undefined && locks(wraps.inner);
 }

@@ -12,7 +12,7 @@ import { keptFor } from "../../core/kept_for.ts";
 import { requireWellFormed } from "../../core/options/well_formed.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
-import { consume } from "../../core/verbs/consume.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import { contentionError, enter, MAX_TRIES, recover } from "./decide.ts";
 import { type Fingerprint, fingerprintFrom } from "./fingerprints.ts";
 import { capacityOf, MAX_OPERATIONS, type Memory } from "./layout.ts";
@@ -152,7 +152,7 @@ function batchOf(
     if (held !== undefined) return held;
     const state = takeOver(spec, (index) => look(older[index]!), now);
     if (verb.kind !== "look" && state !== spec.algorithm.initial) {
-      const decision = consume.on(spec.algorithm).uncharged(state, now, 0);
+      const decision = splitReducer(spec.algorithm).decide(state, state, now, 0);
       copies.set(target, { state, decision });
     }
     return state;

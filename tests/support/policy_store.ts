@@ -7,9 +7,9 @@ export function policyStore(): { store: AsyncStore; costs: number[] } {
   const costs: number[] = [];
   const store = interceptedStore(asyncMemoryStore(), (calls) => {
     costs.push(...calls.map(({ cost }) => cost));
-    return Promise.resolve(calls.map(({ bound: { verb, steps, family }, argument }) => {
-      const look = steps.uncharged(family.spec.algorithm.initial, 0, argument);
-      return verb.answerOf({ ...verb.decisionOf(look), source: "policy" });
+    return Promise.resolve(calls.map(({ bound: { verb, family: { spec: { algorithm } } } }) => {
+      const [look] = algorithm.step(algorithm.initial, 0, 0);
+      return verb.answerOf({ ...look, source: "policy" });
     }));
   });
   return { store, costs };

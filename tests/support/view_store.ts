@@ -41,7 +41,6 @@ function viewing<Argument, Answer>(
         lease.ended = true;
       }
     },
-    uncharged: steps.uncharged,
   };
 }
 

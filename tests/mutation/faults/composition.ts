@@ -32,7 +32,7 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
     "A batch charges the keys that admit, though one refuses":
       "return { answers, nexts{~~: states~>~~} };",
     "A refused batch answers as if its admitted keys had been charged":
-      "answers[index] = {~~steps.uncharged(states[index], instant, argument)~>answers[index]~~};",
+      "answers[index] = {~~verb.answerOf(decide(states[index], states[index], instant, 0))~>answers[index]~~};",
   }),
   ...faultsIn("core/verbs/peek.ts", ["memoryStore"], {
     "A look that takes": "next: {~~(state) => state~>take~~},",
