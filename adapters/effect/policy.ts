@@ -44,7 +44,10 @@ export type InDurations<Value> = Period extends Value ? Duration.Duration
 
 /** Several policies on one key, all or nothing. */
 export interface AllPolicy {
-  /** The algorithm. */
+  /**
+   * Several policies. A policy of any other algorithm has the options of its factory, with durations
+   * in place of periods.
+   */
   readonly algorithm: "all";
   /** At least one. */
   readonly policies: readonly [Policy, ...Policy[]];
@@ -130,13 +133,15 @@ function singlePolicy(algorithm: AlgorithmName): Schema.Top {
  * assert.equal(algorithmOf(policy).capacity, 5);
  * ```
  */
-export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
-  ...ALGORITHM_NAMES.map(singlePolicy),
-  Schema.Struct({
-    algorithm: Schema.Literal("all"),
-    policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
-  }),
-] as unknown as readonly Schema.Codec<Policy, unknown>[])
+export const Policy: Schema.Codec<Policy, unknown> = Schema.Union(
+  [
+    ...ALGORITHM_NAMES.map(singlePolicy),
+    Schema.Struct({
+      algorithm: Schema.Literal("all"),
+      policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
+    }),
+  ] as unknown as readonly Schema.Codec<Policy, unknown>[],
+)
   .check(Schema.makeFilter((policy) => faultOf(policy)));
 
 /**

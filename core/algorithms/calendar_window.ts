@@ -103,7 +103,7 @@ const LAST_END = (LAST_INSTANT + 400 * PERIODS.day) / 1_000;
 export function calendarWindow(options: CalendarWindowOptions): Algorithm {
   const { limit, every, zone, weekStart, calendar } = readOptions(options);
   const period = PERIODS[every];
-  const name = options.name ?? `${limit}-per-${every}`;
+  const { name = `${limit}-per-${every}` } = options;
   const week = weekStart === 1 ? [] : [weekStart];
   return buildAlgorithm({
     ...windowArithmetic(limit, windowsBy(calendar)),

@@ -124,7 +124,7 @@ const NOBODY = 0;
  * ```
  */
 export function concurrency(options: ConcurrencyOptions): Algorithm<unknown, "permits"> {
-  const { limit, ttl, maxHold, name } = readOptions(options);
+  const { limit, ttl, maxHold, name = `${limit}-at-once` } = readOptions(options);
   const free = (state: PermitList, now: number) => limit - unitsHeld(state, now);
   const accounting: Accounting<PermitList> = {
     add: (state, now, units) => addPermit(state, now, NOBODY, now + ttl, units),
@@ -138,7 +138,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm<unknown, "pe
   return buildAlgorithm<PermitList>({
     limit,
     period: Infinity,
-    name: name ?? `${limit}-at-once`,
+    name,
     id: ["concurrency", limit, ttl],
     capacity: limit,
     initial: NO_PERMITS,
@@ -179,7 +179,7 @@ export function concurrency(options: ConcurrencyOptions): Algorithm<unknown, "pe
           return place < 0 ? undefined : shareAt(state, place);
         },
       },
-      scale: (share) => concurrency({ ...options, name, limit: Math.floor(limit * share) }),
+      scale: (share) => concurrency({ ...options, limit: Math.floor(limit * share) }),
     },
   }) as Algorithm<unknown, "permits">;
 }

@@ -35,7 +35,12 @@ import {
   LOCKOUT_OPTIONS,
   type LockoutOptions,
 } from "../algorithms/lockout.ts";
-import { BURST_OPTIONS, type OptionData, type OptionsData, RATE_OPTIONS } from "../options/options_data.ts";
+import {
+  BURST_OPTIONS,
+  type OptionData,
+  type OptionsData,
+  RATE_OPTIONS,
+} from "../options/options_data.ts";
 import type { Period } from "../options/period.ts";
 import type { BurstOptions, RateOptions } from "../options/rate_options.ts";
 import { reservable } from "../algorithms/reservable.ts";
@@ -54,16 +59,27 @@ import {
 
 /** The options of each algorithm that can be chosen by its name, which is that of its factory. */
 export interface AlgorithmOptions {
+  /** Calls an emission interval apart, and a burst ahead of that. */
   readonly gcra: BurstOptions;
+  /** Units in each window of one period. */
   readonly fixedWindow: FixedWindowOptions;
+  /** Units in each hour, day, week, month or year of a time zone. */
   readonly calendarWindow: CalendarWindowOptions;
+  /** Units in any span of one period, to the millisecond. */
   readonly slidingLog: RateOptions;
+  /** Units in about any span of one period, in three numbers. */
   readonly slidingCounter: RateOptions;
+  /** Units in any span of one period, by sub-buckets. */
   readonly slidingWindow: SlidingWindowOptions;
+  /** A bucket of tokens that is refilled. */
   readonly tokenBucket: TokenBucketOptions;
+  /** A bucket that drains, as a meter. */
   readonly leakyBucket: BurstOptions;
+  /** A bucket that drains, as a queue. */
   readonly leakyQueue: LeakyQueueOptions;
+  /** Tries in a period, the last of which locks the key. */
   readonly lockout: LockoutOptions | GrowingLockoutOptions;
+  /** Units in use at once. */
   readonly concurrency: ConcurrencyOptions;
 }
 
@@ -72,7 +88,7 @@ export type AlgorithmName = keyof AlgorithmOptions;
 
 /** A factory, and its options as data. Each option is one of `LimitOptions`. */
 interface NamedAlgorithm<Options> {
-  readonly make: (options: Options) => Algorithm;
+  make(options: Options): Algorithm;
   readonly options: {
     readonly [Name in keyof OptionsData<Options>]: Name extends keyof LimitOptions ? OptionData
       : never;

@@ -37,7 +37,9 @@ function fault(name: "RangeError" | "TypeError", ...parts: readonly string[]) {
 }
 
 /** Values that are right and wrong for an option of a kind. */
-function valuesOf(data: OptionKind): { readonly right: unknown; readonly wrong: readonly unknown[] } {
+function valuesOf(
+  data: OptionKind,
+): { readonly right: unknown; readonly wrong: readonly unknown[] } {
   switch (data.kind) {
     case "integer": {
       const { least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER } = data;
@@ -82,7 +84,9 @@ describe("the options of every algorithm are as their data says", () => {
         for (const value of isRequired ? [...wrong, undefined] : wrong) {
           assert.throws(() => create({ [option]: value }), (error: Error) => {
             assert.match(error.name, /^(TypeError|RangeError)$/);
-            const rule = new RegExp(`^Cannot create ${factory} as (each )?${option} must .*: current`);
+            const rule = new RegExp(
+              `^Cannot create ${factory} as (each )?${option} must .*: current`,
+            );
             assert.match(error.message, rule);
             return true;
           }, `${option}: ${String(value)}`);
