@@ -6,6 +6,7 @@ import process from "node:process";
 
 import { build } from "./build.mjs";
 import { child } from "./child.mjs";
+import { filesFor } from "./divide.mjs";
 import { root } from "./install.mjs";
 import { checkFormat } from "./format.mjs";
 import { countFile } from "./junit.mjs";
@@ -191,16 +192,13 @@ function docsJob(plan, snippets) {
  * @param {Plan} plan
  */
 function suiteJob(name, plan) {
-  const { seed, files } = plan;
-  const sharing = RUNTIMES.filter((runtime) => plan.parts.includes(runtime)).length;
-  const isLong = process.env["TIDEGATE_LONG"] === "1";
+  const { seed } = plan;
+  const list = isDivided(plan) ? filesOn(name, plan) : plan.files.list;
   const env = {
     TIDEGATE_RUNTIME: name,
-    // Each runtime draws cases of its own, and its share of them.
+    // Each runtime draws cases of its own.
     TIDEGATE_SEED: String((seed + RUNTIMES.indexOf(name)) % 2 ** 31),
-    TIDEGATE_RUNS: String(Number(process.env["TIDEGATE_RUNS"] ?? 1) / sharing),
-    TIDEGATE_SHARE: isLong ? "0/1" : `${(seed + RUNTIMES.indexOf(name)) % sharing}/${sharing}`,
-    TIDEGATE_FILES: files.list.join(),
+    TIDEGATE_FILES: list.join(),
     TIDEGATE_WITHOUT: plan.missing.join(),
     DENO_NO_UPDATE_CHECK: "1",
     // Each process and thread of Node that a test starts would strip the types of the same modules.
@@ -211,8 +209,25 @@ function suiteJob(name, plan) {
     name,
     120,
     plan,
-    (report, onOutput) => child(name, argumentsOf(name, report, files.list), { env, onOutput }),
+    (report, onOutput) => child(name, argumentsOf(name, report, list), { env, onOutput }),
   );
+}
+
+/**
+ * Whether the runtimes divide the files: not where some files are asked for, and not in a long run.
+ * @param {Plan} plan
+ */
+export function isDivided({ files }) {
+  return files.whole && process.env["TIDEGATE_LONG"] !== "1";
+}
+
+/**
+ * @param {Runtime} name
+ * @param {Plan} plan
+ */
+function filesOn(name, { parts, files, seed, missing }) {
+  const running = RUNTIMES.filter((one) => parts.includes(one) && !missing.includes(one));
+  return filesFor(files.list, seed + running.indexOf(name), running.length);
 }
 
 /**

@@ -17,16 +17,16 @@ import { RUNTIMES } from "./jobs.mjs";
  * @param {readonly string[]} run.missing Programs that this machine does not have.
  * @param {number} run.seed
  * @param {number} run.begun When it began, by `performance.now()`.
- * @param {boolean} run.whole Whether every test file was to run.
+ * @param {boolean} run.same Whether every runtime was to run every test file.
  * @returns {number} The exit status.
  */
-export function summarize({ jobs, results, missing, seed, begun, whole }) {
+export function summarize({ jobs, results, missing, seed, begun, same }) {
   const parts = partsOf(jobs, results);
   const total = sumOf([...parts.values()]);
   const seconds = (performance.now() - begun) / 1_000;
   const faults = jobs.filter(({ title }) => results.get(title)?.failed !== false)
     .map(({ title }) => title);
-  const different = whole ? differentCounts(parts) : undefined;
+  const different = same ? differentCounts(parts) : undefined;
   if (different !== undefined) faults.push(different);
   if (missing.length > 0) {
     console.log(`\nSkipped, because these are missing: ${missing.join(", ")}`);

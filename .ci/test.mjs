@@ -17,7 +17,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 
 import { install, root } from "./install.mjs";
-import { jobsOf, PARTS, RUNTIMES } from "./jobs.mjs";
+import { isDivided, jobsOf, PARTS, RUNTIMES } from "./jobs.mjs";
 import { progress, testsIn } from "./progress.mjs";
 import { missingPrograms } from "./programs.mjs";
 import { schedule } from "./schedule.mjs";
@@ -36,7 +36,8 @@ const missing = await prepare();
 const results = new Map();
 // Tests wait as much as they compute, so two jobs more than there are cores keep them busy.
 const most = availableParallelism() === 1 ? 1 : availableParallelism() + 2;
-const jobs = jobsOf({ parts, files, seed, reports, missing });
+const plan = { parts, files, seed, reports, missing };
+const jobs = jobsOf(plan);
 const shown = progress(Object.fromEntries(jobs.map(({ title, guess }) => [title, guess])), most);
 await schedule(
   jobs.map((job) => ({ ...job, run: () => job.run((text) => shown.output(job.title, text)) })),
@@ -52,7 +53,8 @@ await schedule(
 );
 shown.stop();
 if (slow) { for (const name of RUNTIMES) console.log(slowest(name, reports)); }
-process.exitCode = summarize({ jobs, results, missing, seed, begun, whole: files.whole });
+const same = files.whole && !isDivided(plan);
+process.exitCode = summarize({ jobs, results, missing, seed, begun, same });
 
 /** @returns {Promise<readonly string[]>} The runtimes and programs that this machine does not have. */
 async function prepare() {

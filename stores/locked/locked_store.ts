@@ -11,8 +11,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkFunction, checkNow, checkOptions } from "../../core/options/checks.ts";
 import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
-import { DriverError } from "../driver.ts";
-import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
+import { driverKeyNamer } from "../driver_keys.ts";
 import { listTexts } from "../list_texts.ts";
 import { failurePolicy } from "../optimistic/failure_policy.ts";
 import { familyOpener, type StoredBound } from "../optimistic/families.ts";
@@ -25,10 +24,11 @@ import {
   type SpacedKey,
   type Turn,
 } from "../optimistic/job.ts";
+import { deleteKeys, jobCommitter } from "./job_committer.ts";
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
-import { lockedCounters, transactJobs } from "./transact_jobs.ts";
-import { setImmediate } from "../own_timers.ts";
+import { lockedCounters } from "./transact_jobs.ts";
+import { turnQueue } from "./turn_queue.ts";
 
 /** Counts of the work of a locked store. */
 export interface LockedStoreStatistics {
@@ -54,12 +54,6 @@ export interface LockedStoreExtras {
   [Symbol.dispose](): void;
 }
 
-/** The most calls of a transaction. It is bounded because other processes wait for its end. */
-const MOST_CALLS = 1_000;
-/** Keys that are written between two sweeps, which look for keys to delete. */
-const SWEEP_AFTER = 128;
-/** Keys that a sweep examines. It has seen all keys after half as many writes as there are keys. */
-const SWEEP_KEYS = 256;
 /** The turn of every call here. No time limit counts from its end. */
 const TURN: Turn = { end: 0 };
 
@@ -128,46 +122,13 @@ export function lockedStore(
   );
   const { onClose, announce } = closeNotice();
   let closed = false;
-  let written = 0;
-  let queue: Job[] = [];
+  const commit = jobCommitter(driver, counters, failJobs);
+  const queue = turnQueue(maxPending, (jobs) => {
+    if (closed) failJobs(jobs, "no", closedError());
+    else commit(jobs);
+  });
 
-  /** Decides calls in one transaction, and answers them. */
-  function commit(jobs: readonly Job[]): void {
-    try {
-      const { decided, writes } = transactJobs(driver, jobs, counters);
-      counters.batches++;
-      counters.decisions += decided.length;
-      for (const job of decided) settle(job);
-      if (writes > 0) tidy(writes);
-    } catch (error) {
-      const { applied, scope } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
-      if (scope === "call" && applied === "no" && jobs.length > 1) {
-        // One of the calls may be at fault, so try each alone.
-        for (const job of jobs) commit([job]);
-      } else failJobs(jobs, applied, error as Error);
-    }
-  }
-
-  function tidy(writes: number): void {
-    counters.writes += writes;
-    written += writes;
-    if (driver.sweep === undefined || written < SWEEP_AFTER) return;
-    written = 0;
-    try {
-      driver.sweep(SWEEP_KEYS);
-    } catch {
-      // Ignore a failed sweep: the calls were decided, and the next sweep comes soon.
-    }
-  }
-
-  /** Accepts a call: of one verb, of several operations, or with neither to forget the key. */
-  function submit(
-    { space, key }: SpacedKey,
-    at: number | undefined,
-    bound: Bound | undefined,
-    argument: unknown,
-    several: Several | undefined,
-  ): MaybePromise<Answer> {
+  const submit: Submit = ({ space, key }, at, bound, argument, several) => {
     const now = at === undefined ? undefined : checkNow(at);
     // This throws at once for a key that cannot be stored.
     space.nameOf(key);
@@ -181,99 +142,39 @@ export function lockedStore(
       if (closed) return reject(closedError());
       commit([newJob(space, key, 0, now, bound, argument, several, TURN, resolve, reject)]);
     });
-  }
+  };
 
   function enqueue(job: Job): void {
     if (closed) return job.reject(closedError());
-    if (queue.length >= maxPending) return refuseJob(job);
-    if (queue.push(job) === 1) setImmediate(flush);
-  }
-
-  function flush(): void {
-    const jobs = queue;
-    queue = [];
-    if (closed) return failJobs(jobs, "no", closedError());
-    for (let start = 0; start < jobs.length; start += MOST_CALLS) {
-      commit(jobs.length <= MOST_CALLS ? jobs : jobs.slice(start, start + MOST_CALLS));
-    }
-  }
-
-  const forget = (keys: readonly SpacedKey[]) => {
-    const gone = keys.map((key) => submit(key, undefined, undefined, undefined, undefined));
-    return batch === "turn" ? Promise.all(gone).then(() => {}) : undefined;
-  };
-
-  function submitParts(
-    parts: Several["parts"],
-    at: number | undefined,
-    isSingle: boolean,
-  ): MaybePromise<Answer> {
-    const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
-    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
-  }
-
-  const open = familyOpener({
-    namer: driverKeyNamer,
-    submit: (space, key, at, bound, argument) =>
-      submit({ space, key }, at, bound, argument, undefined) as Promise<Answer>,
-    submitParts: (parts, at, isSingle) => submitParts(parts, at, isSingle) as Promise<Answer>,
-    forget: (keys) => forget(keys) as Promise<void>,
-  });
-
-  function run(operations: readonly Operation[], at?: number): MaybePromise<readonly unknown[]> {
-    if (operations.length === 0) return batch === "turn" ? Promise.resolve([]) : [];
-    const parts = operations.map(({ bound, key, argument }) => {
-      checkCost(bound.verb.name, bound.verb.units(argument), 0);
-      return (bound as StoredBound).part(key, argument);
-    });
-    return submitParts(parts, at, false) as MaybePromise<readonly unknown[]>;
+    if (!queue.push(job)) refuseJob(job);
   }
 
   function deleteNow(prefix: string): void {
-    answerOf((resolve, reject) => {
-      if (closed) return reject(closedError());
-      try {
-        resolve(driver.deletePrefix!(keyBeginning(prefix)));
-      } catch (error) {
-        const { applied, rule } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
-        reject(
-          new StoreUnavailableError(
-            `Cannot delete the keys of a prefix as ${driver.name} must ${rule}`,
-            applied,
-            { cause: error },
-          ),
-        );
-      }
-    });
-  }
-
-  function deleteAll(prefix: string): MaybePromise<void> {
-    if (batch !== "turn") return deleteNow(prefix);
-    return new Promise((resolve) => resolve(deleteNow(prefix)));
+    if (closed) throw closedError();
+    deleteKeys(driver, prefix);
   }
 
   function closeNow(): void {
-    if (!closed) {
-      // Decide the calls that came before.
-      if (queue.length > 0) flush();
-      closed = true;
-      try {
-        driver.close?.();
-      } finally {
-        announce();
-      }
+    if (closed) return;
+    // Decide the calls that came before.
+    queue.flush();
+    closed = true;
+    try {
+      driver.close?.();
+    } finally {
+      announce();
     }
   }
 
-  function close(): MaybePromise<void> {
-    if (batch !== "turn") return closeNow();
-    return new Promise((resolve) => resolve(closeNow()));
-  }
-
+  /** The answer of work, by a promise where calls are answered by promises. */
+  const answered = <Value>(work: () => Value): MaybePromise<Value> =>
+    batch === "turn" ? new Promise((resolve) => resolve(work())) : work();
+  const close = () => answered(closeNow);
   const store = {
-    open,
-    run,
-    ...(driver.deletePrefix !== undefined && { deleteAll }),
+    ...callsBy(submit, batch === "turn"),
+    ...(driver.deletePrefix !== undefined && {
+      deleteAll: (prefix: string) => answered(() => deleteNow(prefix)),
+    }),
     ...(driver.list !== undefined && {
       list(prefix: string, algorithm: Algorithm) {
         if (closed) throw closedError();
@@ -291,11 +192,50 @@ export function lockedStore(
 
 /** Milliseconds after which a call that a policy refused may come again. */
 const RETRY_AFTER = 50;
-const UNKNOWN_FAILURE = { applied: "unknown", scope: "server", rule: "answer" } as const;
 
-function settle(job: Job): void {
-  job.settled = true;
-  job.resolve(job.answer);
+/** Accepts a call: of one verb, of several operations, or with neither to forget the key. */
+type Submit = (
+  key: SpacedKey,
+  at?: number,
+  bound?: Bound,
+  argument?: unknown,
+  several?: Several,
+) => MaybePromise<Answer>;
+
+/** The members of a store that make calls. They answer by promises, or at once, as `submit` does. */
+function callsBy(submit: Submit, isLater: boolean) {
+  function forget(keys: readonly SpacedKey[]): MaybePromise<void> {
+    const gone = keys.map((key) => submit(key));
+    return isLater ? Promise.all(gone).then(() => {}) : undefined;
+  }
+
+  function submitParts(
+    parts: Several["parts"],
+    at: number | undefined,
+    isSingle: boolean,
+  ): MaybePromise<Answer> {
+    const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
+    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
+  }
+
+  const open = familyOpener({
+    namer: driverKeyNamer,
+    submit: (space, key, at, bound, argument) =>
+      submit({ space, key }, at, bound, argument) as Promise<Answer>,
+    submitParts: (parts, at, isSingle) => submitParts(parts, at, isSingle) as Promise<Answer>,
+    forget: (keys) => forget(keys) as Promise<void>,
+  });
+
+  function run(operations: readonly Operation[], at?: number): MaybePromise<readonly unknown[]> {
+    if (operations.length === 0) return isLater ? Promise.resolve([]) : [];
+    const parts = operations.map(({ bound, key, argument }) => {
+      checkCost(bound.verb.name, bound.verb.units(argument), 0);
+      return (bound as StoredBound).part(key, argument);
+    });
+    return submitParts(parts, at, false) as MaybePromise<readonly unknown[]>;
+  }
+
+  return { open, run };
 }
 
 /** Returns the value that is resolved at once, or throws the error that is rejected. */

@@ -1,14 +1,11 @@
 /*
- * The driver of SQLite. A call first reads without a lock, and that is all that a refusal needs. If the
- * call writes, it does so in the same transaction. The transaction fails if another process has written
- * since it began. The call then begins again, with the lock.
+ * The driver of SQLite. A call reads and writes in one transaction (transaction_runner.ts).
  */
 
-import { DriverError } from "../driver.ts";
 import type { LockedTransaction, LockedWork } from "../locked/locked_transaction.ts";
 import { textAfterAll } from "../text_after_all.ts";
-import { hasCode, type SqliteDatabase, type SqliteStatement } from "./database.ts";
-import { patience } from "./patience.ts";
+import type { SqliteDatabase, SqliteStatement } from "./database.ts";
+import { transactionRunner } from "./transaction_runner.ts";
 
 /** Makes the driver of an open database that has its table. */
 export function sqliteDriver(
@@ -23,10 +20,7 @@ export function sqliteDriver(
     statements.push(statement);
     return statement;
   }
-  const begin = prepare("BEGIN");
-  const lock = prepare("BEGIN IMMEDIATE");
-  const commit = prepare("COMMIT");
-  const rollback = prepare("ROLLBACK");
+  const inTransaction = transactionRunner(prepare, timeout);
   const read = prepare(`SELECT state FROM "${table}" WHERE key = ?`);
   const write = prepare(
     `INSERT INTO "${table}" (key, state, fresh_at) VALUES (?, ?, ?)
@@ -42,50 +36,12 @@ export function sqliteDriver(
     `SELECT key, state FROM "${table}" WHERE key > ? AND key < ? ORDER BY key LIMIT ?`,
   );
   const forgetRange = prepare(`DELETE FROM "${table}" WHERE key >= ? AND key < ?`);
-  const waiting = patience(timeout);
   /** The last key of the last sweep. */
   let swept = "";
 
   function textOf(key: string): string {
     const row = read.get(key) as { readonly state: string } | null | undefined;
     return row?.state ?? "";
-  }
-
-  /** Runs work in a transaction. A repeated one begins with the lock. */
-  function inTransaction<Answer>(work: () => Answer): Answer {
-    let isLocking = false;
-    let waitStep: (() => boolean) | undefined;
-    for (;;) {
-      let isOpen = false;
-      try {
-        (isLocking ? lock : begin).run();
-        isOpen = true;
-        const answer = work();
-        commit.run();
-        waiting.reward();
-        return answer;
-      } catch (error) {
-        if (isOpen) undo();
-        if (!hasCode(error, "SQLITE_BUSY")) throw asDriverError(error);
-        waitStep ??= waiting.start();
-        // A failure without the lock only means that another process has written meanwhile.
-        if (isLocking && !waitStep()) throw lockedOut(error);
-        isLocking = true;
-      }
-    }
-  }
-
-  function undo(): void {
-    try {
-      rollback.run();
-    } catch {
-      // After some errors SQLite has rolled back by itself.
-    }
-  }
-
-  function lockedOut(cause: unknown): DriverError {
-    const rule = `get the lock of the file within ${timeout} ms while others write to it`;
-    return new DriverError((cause as Error).message, { applied: "no", rule, cause });
   }
 
   function transact<Answer>(
@@ -122,11 +78,4 @@ export function sqliteDriver(
       close();
     },
   };
-}
-
-/** Wraps an error of SQLite. The transaction was rolled back, unless the disk failed at the commit. */
-function asDriverError(error: unknown): DriverError {
-  const applied = hasCode(error, "SQLITE_IOERR") ? "unknown" : "no";
-  const message = error instanceof Error ? error.message : String(error);
-  return new DriverError(message, { applied, rule: "read and write its file", cause: error });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { testOnce } from "../support/test_once.ts";
 
 /** The warnings of a maker in a thread of its own, because a program warns once. */
 async function warningsOf(maker: string): Promise<readonly string[]> {
@@ -17,13 +17,13 @@ async function warningsOf(maker: string): Promise<readonly string[]> {
 }
 
 for (const maker of ["limiter", "gate", "ruleEngine", "store of hits", "layerMemory"]) {
-  testOnce(`one of several processes warns once of the memory store of a ${maker}`, async () => {
+  test(`one of several processes warns once of the memory store of a ${maker}`, async () => {
     const warnings = await warningsOf(maker);
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]!, /this process is one of several/);
   });
 }
 
-testOnce("a service gives no warning of the memory store in which it counts its log", async () => {
+test("a service gives no warning of the memory store in which it counts its log", async () => {
   assert.deepEqual(await warningsOf("service"), []);
 });

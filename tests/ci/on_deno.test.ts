@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 
 import { rootPath } from "../support/tree.ts";
-import { testOnce } from "../support/test_once.ts";
 
-testOnce(
+test(
   "a test file that Deno cannot load fails the run, and the files after it run all the same",
   () => {
     const files = ["./tests/ci/no_such.test.ts", "./tests/runtime.test.ts"];

@@ -13,7 +13,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { boundedState, isAhead, longestReset, MOST_AHEAD } from "../../core/bounded_state.ts";
 import { openState } from "../../core/receipts/open_state.ts";
 import { all, gcra, reservable } from "../../mod.ts";
-import { dividedRuns } from "../support/seed.ts";
+import { fcOptions } from "../support/seed.ts";
 
 const LAST_INSTANT = 2 ** 42;
 
@@ -57,7 +57,7 @@ for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof s
           if (now + resetAfter > LAST_INSTANT) return;
           assert.equal(algorithm.step(bound, now + resetAfter, capacity)[0].allowed, true);
         }),
-        dividedRuns({ numRuns: 40 }),
+        fcOptions({ numRuns: 40 }),
       );
     });
   });

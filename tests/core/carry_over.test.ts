@@ -12,7 +12,7 @@ import {
   type OlderOptions,
   type ReplaceMode,
 } from "../../mod.ts";
-import { dividedRuns } from "../support/seed.ts";
+import { fcOptions } from "../support/seed.ts";
 
 const LAST_INSTANT = 2 ** 42;
 
@@ -40,7 +40,7 @@ test("under replaces, too, retryAfter is the first admitting millisecond", () =>
       now += 1;
       assert.equal(after.consume("key", cost).allowed, true);
     }),
-    dividedRuns({ numRuns: 300 }),
+    fcOptions({ numRuns: 300 }),
   );
 });
 

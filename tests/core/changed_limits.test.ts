@@ -16,7 +16,7 @@ import {
   slidingLog,
 } from "../../mod.ts";
 import type { Subject } from "../../adapters/testing/testing.ts";
-import { dividedRuns } from "../support/seed.ts";
+import { fcOptions } from "../support/seed.ts";
 
 /** The options in which algorithms of one id may differ. */
 const SIZES: Readonly<Partial<Record<KindName, readonly (keyof LimitOptions)[]>>> = {
@@ -57,7 +57,7 @@ function subjectOf(options: LimitOptions): Subject | undefined {
 
 describe("a state goes on under another limit", () => {
   for (const kind of Object.keys(kinds) as KindName[]) {
-    test(kind, () => identityLaw(pairs(kind), {}).run(dividedRuns({ numRuns: 100 })));
+    test(kind, () => identityLaw(pairs(kind), {}).run(fcOptions({ numRuns: 100 })));
   }
 });
 

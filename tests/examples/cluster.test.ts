@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { join } from "node:path";
 
 import { startProgram } from "../support/child_process.ts";
 import { inFolder } from "../support/in_folder.ts";
 import { rawRequest } from "../support/raw_request.ts";
-import { testOnce } from "../support/test_once.ts";
 
-testOnce(
+test(
   "the example with node:cluster admits exactly the limit over all workers",
   () =>
     inFolder(async (folder) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,7 +8,6 @@ import { startProgram } from "../support/child_process.ts";
 import { needs } from "../support/program.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import { readText, rootPath } from "../support/tree.ts";
-import { testOnce } from "../support/test_once.ts";
 
 /** Where a copy of a recipe finds the packages that are installed here. */
 const CACHE = `${rootPath}node_modules/.cache`;
@@ -35,7 +35,7 @@ await app.close();
 /** Milliseconds in which a process must end. A process that something keeps running never does. */
 const END_WITHIN = 30_000;
 
-testOnce(
+test(
   "a process with the recipe for @fastify/rate-limit ends over Redis",
   needs("redis-server"),
   async () => {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { startProgram } from "../support/child_process.ts";
 import { inFolder } from "../support/in_folder.ts";
 import { rawRequest } from "../support/raw_request.ts";
-import { testOnce } from "../support/test_once.ts";
 import { readText, rootPath } from "../support/tree.ts";
 
-testOnce(
+test(
   "the example server under bun --hot, saved five times, is one server",
   () =>
     inFolder(async (folder) => {

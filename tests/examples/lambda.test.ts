@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
-import { testOnce } from "../support/test_once.ts";
 
 interface Answer {
   readonly statusCode: number;
@@ -9,7 +9,7 @@ interface Answer {
   readonly body: string;
 }
 
-testOnce("the recipe for AWS Lambda limits each client: ten times 200, then 429", async () => {
+test("the recipe for AWS Lambda limits each client: ten times 200, then 429", async () => {
   // By Bun, which finds the package's own name in the sources; Node would want the built package.
   const program = startProgram("bun", ["tests/support/call_lambda.ts"]);
   const [line] = await program.line(/^\[.*\]$/);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { describe } from "node:test";
+import { describe, test } from "node:test";
 
 import { type RunningProgram, startProgram } from "../support/child_process.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
-import { testOnce } from "../support/test_once.ts";
 
 const LOAD = "tests/examples/support/llm_load.ts";
 const CALLS = process.env["TIDEGATE_LONG"] === undefined ? 120 : 1_000;
@@ -21,7 +20,7 @@ const startLoad = (calls: number, env: Readonly<Record<string, string>> = {}) =>
   startProgram("bun", [LOAD], { ...env, CALLS: String(calls) });
 
 describe("the example llm_gateway", () => {
-  testOnce("bills the tokens that were read, and says so", async () => {
+  test("bills the tokens that were read, and says so", async () => {
     const program = startProgram("bun", ["examples/llm_gateway.ts"]);
     const [, read, billed] = await program.line(/^(\d+) tokens read, (\d+) tokens billed$/);
     assert.equal(read, billed);
@@ -29,7 +28,7 @@ describe("the example llm_gateway", () => {
     assert.equal(await program.ended, 0);
   });
 
-  testOnce(
+  test(
     "bills the tokens that were read, even if a third of the clients leave and providers hang up",
     async () => {
       const load = startLoad(CALLS);
@@ -45,7 +44,7 @@ describe("the example llm_gateway", () => {
 });
 
 withRedis("the example llm_gateway on Redis", (redis) => {
-  testOnce("four processes bill together what their clients have read", async () => {
+  test("four processes bill together what their clients have read", async () => {
     const env = { REDIS_URL: redis().url };
     const loads = Array.from({ length: 4 }, () => startLoad(CALLS / 4, env));
     const reads = await Promise.all(loads.map((load) => totalsOf(load, "read")));

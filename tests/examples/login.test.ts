@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
-import { testOnce } from "../support/test_once.ts";
 
-testOnce(
+test(
   "1,000 addresses that guess at an account neither get far nor lock its owner out",
   async () => {
     const program = startProgram("bun", ["tests/examples/support/login_attack.ts"]);

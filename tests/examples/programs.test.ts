@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
 import { withRedis } from "../support/redis/with_redis.ts";
-import { testOnce } from "../support/test_once.ts";
 
 /** Lines that each program prints, among others. */
 const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
@@ -49,7 +48,7 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
 
 describe("the example", () => {
   for (const [name, lines] of Object.entries(PROGRAMS)) {
-    testOnce(`${name} prints what it should, and ends`, async () => {
+    test(`${name} prints what it should, and ends`, async () => {
       const program = startProgram("bun", [`examples/${name}.ts`]);
       try {
         for (const line of lines) await program.line(line);
@@ -61,7 +60,7 @@ describe("the example", () => {
 });
 
 withRedis("the example express_redis", (redis) => {
-  testOnce("refuses the ninth of nine, and ends when it is asked to", async () => {
+  test("refuses the ninth of nine, and ends when it is asked to", async () => {
     const program = startProgram("bun", ["examples/express_redis.ts"], {
       REDIS_URL: redis().url,
       PORT: "0",

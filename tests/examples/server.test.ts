@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
 import { rawRequest } from "../support/raw_request.ts";
 import { runtime } from "../support/runtime.ts";
-import { testOnce } from "../support/test_once.ts";
 
 describe("the example server", () => {
-  testOnce("answers 200 five times, then 429, and ends by SIGINT", async () => {
+  test("answers 200 five times, then 429, and ends by SIGINT", async () => {
     const server = startProgram("bun", ["examples/server.ts"], { PORT: "0" });
     try {
       const [, port] = await server.line(/^Listening on http:\/\/[^:]+:(\d+)\//);
@@ -38,7 +37,7 @@ describe("the example server", () => {
     }
   });
 
-  testOnce("says which PORT it needs", async () => {
+  test("says which PORT it needs", async () => {
     const server = startProgram("bun", ["examples/server.ts"], { PORT: "eighty" });
     await assert.rejects(server.line(/Listening/), /ended without/);
     assert.equal(await server.end("SIGTERM"), 1);

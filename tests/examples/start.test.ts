@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
 import { rawRequest } from "../support/raw_request.ts";
-import { testOnce } from "../support/test_once.ts";
 
 const QUESTION = {
   path: "/check?from=nginx",
   lines: ["X-Original-URI: /", "X-Original-Method: GET"],
 };
 
-testOnce(
+test(
   "npm start says where its page is, and limits each client: 200 with its fields, then 429",
   async () => {
     const service = startProgram("node", [".ci/start.mjs", "--grpc-port", "0"], { PORT: "0" });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, test } from "node:test";
 
 import { withTimeout } from "../../core/with_timeout.ts";
 import { startProgram } from "../support/child_process.ts";
 import { rawRequest } from "../support/raw_request.ts";
 import { freePort } from "../support/redis/free_port.ts";
-import { testOnce } from "../support/test_once.ts";
 
 /** A thread of `deno serve --parallel` may never answer on a busy machine: then another is asked. */
 const ANSWER_WITHIN = 5_000;
@@ -45,7 +44,7 @@ const programs = {
 
 describe("the examples with threads on one port admit exactly the limit", () => {
   for (const [name, start] of Object.entries(programs)) {
-    testOnce(name, async () => {
+    test(name, async () => {
       const port = await freePort();
       const server = start(port);
       try {

@@ -1,8 +1,11 @@
 /*
  * Are the laws any good? Puts faults into a copy of the tree, one at a time, and runs the laws on it:
  *
- *   npm run mutation                 all of them; writes docs/internals/mutation.md
+ *   npm run mutation                 all of them
  *   npm run mutation -- window       those whose words, file or laws hold "window"
+ *
+ * At last it says what each suite is worth: how many faults it caught, for how many of them no other
+ * suite is named, and how long it takes on code without a fault.
  *
  * TIDEGATE_SEED=n   the seed of the laws; 1 without it
  */
@@ -15,7 +18,6 @@ import { fileURLToPath } from "node:url";
 
 import type { Fault, SuiteName } from "./fault.ts";
 import { FAULTS } from "./faults.ts";
-import { report, type Result } from "./report.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const COPIED = [
@@ -49,21 +51,36 @@ for (const name of COPIED) cpSync(join(root, name), join(copy, name), { recursiv
 symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 
 requirePlaces();
-/** How long the laws of a suite may take. */
-const limits = new Map<SuiteName, number>();
+/** How many seconds the laws of a suite take without a fault. */
+const took = new Map<SuiteName, number>();
 const sound = await untouchedLawsHold([...new Set(faults.flatMap(({ laws }) => laws))]);
 if (!sound) process.exit(1);
-const results: Result[] = [];
+const worth = new Map<string, { caught: number; alone: number }>();
+let missed = 0;
 for (const fault of faults) {
-  const result = { fault, caught: await caughtBy(fault) };
-  results.push(result);
-  console.log(`${result.caught === undefined ? "MISSED" : "caught"}  ${fault.what}`);
-  console.log(`        ${result.caught ?? `${fault.file}: ${fault.laws.join(", ")}`}`);
+  const caught = await caughtBy(fault);
+  console.log(`${caught === undefined ? "MISSED" : "caught"}  ${fault.what}`);
+  console.log(`        ${caught?.join(": ") ?? `${fault.file}: ${fault.laws.join(", ")}`}`);
+  if (caught === undefined) missed++;
+  else count(caught[0], fault.laws.length === 1);
 }
-const missed = results.filter(({ caught }) => caught === undefined).length;
-console.log(`${results.length - missed} of ${results.length} faults caught`);
-if (wanted === "") writeFileSync(join(root, "docs/internals/mutation.md"), report(results));
-process.exit(missed === 0 && results.length > 0 ? 0 : 1);
+printWorth();
+console.log(`${faults.length - missed} of ${faults.length} faults caught`);
+process.exit(missed === 0 && faults.length > 0 ? 0 : 1);
+
+function count(suite: string, isAlone: boolean): void {
+  const { caught, alone } = worth.get(suite) ?? { caught: 0, alone: 0 };
+  worth.set(suite, { caught: caught + 1, alone: alone + Number(isAlone) });
+}
+
+function printWorth(): void {
+  console.log("caught  alone  seconds");
+  for (const [suite, seconds] of [...took].sort(([, a], [, b]) => b - a)) {
+    const { caught, alone } = worth.get(suite) ?? { caught: 0, alone: 0 };
+    const cells = [String(caught).padStart(6), String(alone).padStart(5), seconds.toFixed(1)];
+    console.log(`${cells[0]}  ${cells[1]}  ${cells[2]!.padStart(7)}  ${suite}`);
+  }
+}
 
 /** Every fault must have its place; where the code has moved on, so must the fault. */
 function requirePlaces(): void {
@@ -83,7 +100,7 @@ async function untouchedLawsHold(suites: readonly SuiteName[]): Promise<boolean>
   for (const suite of suites) {
     const begun = performance.now();
     const broken = await brokenLaw(suite);
-    limits.set(suite, Math.max(TIME_LIMIT, TIMES_AS_LONG * (performance.now() - begun)));
+    took.set(suite, (performance.now() - begun) / 1_000);
     if (broken === undefined) continue;
     console.error(`The laws of ${suite} fail without a fault: ${broken}`);
     return false;
@@ -91,15 +108,17 @@ async function untouchedLawsHold(suites: readonly SuiteName[]): Promise<boolean>
   return true;
 }
 
-/** The law that catches a fault; `undefined` if no law does. */
-async function caughtBy({ file, search, replace, laws }: Fault): Promise<string | undefined> {
+/** The suite and the law that catch a fault; `undefined` if no law does. */
+async function caughtBy(
+  { file, search, replace, laws }: Fault,
+): Promise<readonly [SuiteName, string] | undefined> {
   const path = join(copy, file);
   const text = readFileSync(path, "utf8");
   writeFileSync(path, text.replace(search, () => replace));
   try {
     for (const suite of laws) {
       const broken = await brokenLaw(suite);
-      if (broken !== undefined) return `${suite}: ${broken}`;
+      if (broken !== undefined) return [suite, broken];
     }
     return undefined;
   } finally {
@@ -118,7 +137,11 @@ function brokenLaw(suite: SuiteName): Promise<string | undefined> {
   child.stdout.on("data", (data) => output += data);
   child.stderr.on("data", (data) => errors += data);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(killGroup, limits.get(suite) ?? SOUND_LIMIT);
+    const sound = took.get(suite);
+    const limit = sound === undefined
+      ? SOUND_LIMIT
+      : Math.max(TIME_LIMIT, TIMES_AS_LONG * sound * 1_000);
+    const timer = setTimeout(killGroup, limit);
     process.once("exit", killGroup);
     child.on("error", reject);
     child.on("close", (code, signal) => {

@@ -9,13 +9,12 @@ import { sharedStore } from "../../stores/shared/shared_store.ts";
 import { deployedLimiters, useUp } from "../support/rolling/deployed.ts";
 import { deployedTogether, expectShared } from "../support/rolling/deployed_together.ts";
 import { PLACES } from "../support/places.ts";
-import { inShare } from "../support/seed.ts";
 
 const kinds = Object.keys(PLACES);
 
 describe("two limits on the same keys admit no more than the larger one", () => {
   for (const kind of kinds) {
-    test(kind, inShare(kinds, kind, () => PLACES[kind]!(deployedTogether)));
+    test(kind, () => PLACES[kind]!(deployedTogether));
   }
 
   const stores: Readonly<Record<string, () => Store>> = {

@@ -26,16 +26,6 @@ export function fcOptions(options: { readonly numRuns?: number } = {}): RunParam
   return { seed: seed(), numRuns: Math.max(1, Math.round((options.numRuns ?? 100) * factor)) };
 }
 
-/**
- * Parameters for a property of pure code, of which an engine says no more than another one: a run on
- * several runtimes divides the cases, and each has a seed of its own.
- */
-export function dividedRuns(options: { readonly numRuns?: number } = {}): RunParameters {
-  const whole = fcOptions(options);
-  const [place, count] = ownShare();
-  return { seed: (whole.seed + place) | 0, numRuns: Math.ceil(whole.numRuns / count) };
-}
-
 /** Whether this run may take long, as `npm run test:long` does. */
 export function isLong(): boolean {
   return process.env["TIDEGATE_LONG"] === "1";
@@ -44,34 +34,6 @@ export function isLong(): boolean {
 /** The first whole numbers, from 0. */
 export function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
-}
-
-/**
- * The share of these cases that this runtime tries: all of them where it runs alone, otherwise those
- * that TIDEGATE_SHARE says, as in `0/3`. Together the runtimes try each case, and in each run others.
- * For cases of which a runtime says no more than another one.
- */
-export function share<T>(cases: readonly T[]): T[] {
-  const [place, count] = ownShare();
-  return cases.filter((_, index) => index % count === place);
-}
-
-/**
- * The test of one case, which passes at once where the case is in the share of another runtime: each
- * runtime has equally many tests.
- */
-export function inShare<T, A extends unknown[]>(
-  cases: readonly T[],
-  one: T,
-  work: (...args: A) => Promise<void>,
-): (...args: A) => Promise<void> {
-  return share(cases).includes(one) ? work : () => Promise.resolve();
-}
-
-/** The place of this runtime, and how many take part. */
-function ownShare(): readonly [place: number, count: number] {
-  const [place = 0, count = 1] = (process.env["TIDEGATE_SHARE"] ?? "0/1").split("/").map(Number);
-  return [place, count];
 }
 
 function given(): number | undefined {

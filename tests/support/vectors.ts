@@ -16,7 +16,7 @@ export interface VectorStep {
   readonly expect_by_boundary?: Readonly<Record<string, Expected>>;
 }
 
-/** A case of a vector file. */
+/** A case. */
 export interface VectorCase {
   readonly id: string;
   readonly algorithm: string;
@@ -27,11 +27,10 @@ export interface VectorCase {
   readonly [fact: string]: any;
 }
 
-/** The cases of a file in tests/vectors. */
-export function vectorCases(name: string): readonly VectorCase[] {
-  const file = new URL(`../vectors/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(file, "utf8")).cases;
-}
+/** The cases of tests/vectors/limiters.json. */
+export const VECTORS: readonly VectorCase[] = JSON.parse(
+  readFileSync(new URL("../vectors/limiters.json", import.meta.url), "utf8"),
+).cases;
 
 /** Fields and parameters that are times. */
 const TIMES = new Set([

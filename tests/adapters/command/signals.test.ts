@@ -11,7 +11,6 @@ import { freePort } from "../../support/redis/free_port.ts";
 import { rootPath } from "../../support/tree.ts";
 import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** How many calls at least, and the milliseconds between two of one client. */
 const [CALLS, PAUSE] = isLong() ? [10_000, 0] : [300, 10];
@@ -24,7 +23,7 @@ async function started(rules: string, port: number, delay = "200ms") {
   return command;
 }
 
-testOnce(
+test(
   "no request is lost behind nginx while two services are restarted in turn",
   needs("nginx"),
   async () => {

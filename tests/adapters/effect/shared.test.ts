@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { Effect } from "effect";
 
 import { layerShared, SharedHandle } from "../../../adapters/effect/effect.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 const WORKER = new URL("./support/taking_worker.ts", import.meta.url);
 
@@ -18,7 +18,7 @@ function admissionsOf(handle: SharedHandle): Promise<readonly [own: number, thei
   });
 }
 
-testOnce("threads that share a store are admitted exactly as often as the limit says", async () => {
+test("threads that share a store are admitted exactly as often as the limit says", async () => {
   const program = Effect.gen(function* () {
     const handle = yield* SharedHandle;
     return yield* Effect.promise(() =>

@@ -17,9 +17,8 @@ import { addressKey } from "../../../adapters/http/http.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { names, policy } from "../../support/policies.ts";
-import { dividedRuns, isLong, share } from "../../support/seed.ts";
+import { fcOptions, isLong } from "../../support/seed.ts";
 import { recount } from "./support/recount.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** Every algorithm, with a limit. */
 const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] = [
@@ -252,7 +251,7 @@ describe("a naive recount agrees, to the last call,", () => {
             );
           },
         ),
-        dividedRuns({ numRuns: 40 }),
+        fcOptions({ numRuns: 40 }),
       );
     });
   }
@@ -260,7 +259,7 @@ describe("a naive recount agrees, to the last call,", () => {
   // Each form in the long run: all of them are read by the same blocks.
   const ENTRIES = isLong() ? 12_000 : 4_000;
   const onFiles = isLong() ? Object.keys(WRITERS) : ["vhost"];
-  testOnce("on a file and its compressed forms, with threads and without", async () => {
+  test("on a file and its compressed forms, with threads and without", async () => {
     for (const format of onFiles) await requireAgreementOnFiles(format);
   });
 
@@ -297,7 +296,7 @@ describe("a naive recount agrees, to the last call,", () => {
       await requireAgreement(read, open("log"), { cost }, 4);
       const first = await reportOf("log", 0);
       const others = files.flatMap(([name]) => [[name, 0], [name, 3]] as const).slice(1);
-      for (const [name, threads] of share(others)) {
+      for (const [name, threads] of others) {
         assert.deepEqual(await reportOf(name, threads), first, `${name}, ${threads} threads`);
       }
     });

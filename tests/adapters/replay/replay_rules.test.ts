@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type LogEntry, replayRules } from "../../../adapters/replay/replay.ts";
 import { readRules } from "../../../adapters/rules/rules.ts";
 import { all, gcra, slidingLog } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const FILE = {
   domain: "shop",
@@ -62,6 +62,6 @@ test("replayRules decides as its limits do, side by side, in order of time", asy
       ]);
       assert.equal(report.clients, new Set(calls.map(({ key }) => key)).size);
     }),
-    dividedRuns(),
+    fcOptions(),
   );
 });

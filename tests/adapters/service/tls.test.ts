@@ -12,7 +12,6 @@ import { runtime } from "../../support/runtime.ts";
 import { readText } from "../../support/tree.ts";
 import { rawGrpc } from "./support/raw_grpc.ts";
 import { SHOP, until, withService } from "./support/running.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 interface Pair {
   readonly cert: string;
@@ -119,7 +118,7 @@ test("HTTP and gRPC are served to clients with a certificate of the authority al
 
 describe("a certificate that is renewed", () => {
   for (const threads of [1, 2]) {
-    (threads === 1 ? test : testOnce)(
+    test(
       `is that of new connections, on ${threads} of threads; a wrong one leaves the old in place`,
       async () => {
         const tls = filesOf(`renewed${threads}`);

@@ -21,7 +21,6 @@ import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { peek } from "../../../core/verbs/peek.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 const honest = gcra({ limit: 3, period: 10, burst: 4 });
 
@@ -121,7 +120,7 @@ test("laws without a rule say once what they cannot find", async () => {
   }
 });
 
-testOnce("the model catches a fault that no other law does", async () => {
+test("the model catches a fault that no other law does", async () => {
   const subject: Subject = {
     algorithm: gcra({ limit: 3, period: 11, burst: 3 }) as Algorithm,
     rule: gcraRule({ limit: 3, period: 10, burst: 3 }) as AlgorithmRule,

@@ -19,13 +19,13 @@ import {
   slidingLog,
   unblock,
 } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const HOUR = 3_600_000;
 const rate = gcra({ limit: 3, period: "3s", burst: 3 });
 
 for (const law of blockLaws(algorithms())) {
-  test(`blockable: ${law.name}`, () => law.run(dividedRuns({ numRuns: 40 })));
+  test(`blockable: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
 }
 
 describe("blockable", () => {

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { calendarWindowRule, type ZoneChanges } from "../../../adapters/testing/testing.ts";
 import { headerWriter } from "../../../adapters/http/http.ts";
 import { all, calendarWindow, limiter, memoryStore } from "../../../mod.ts";
-import { isLong, share } from "../../support/seed.ts";
+import { isLong } from "../../support/seed.ts";
 
 type Unit = Parameters<typeof calendarWindow>[0]["every"];
 
@@ -39,8 +39,8 @@ function walks(unit: Unit, changes: ZoneChanges): readonly (readonly [from: numb
 
 describe("calendarWindow", () => {
   for (
-    const [zone, unit] of share(
-      Object.keys(zones).flatMap((zone) => units.map((unit) => [zone, unit] as const)),
+    const [zone, unit] of Object.keys(zones).flatMap((zone) =>
+      units.map((unit) => [zone, unit] as const)
     )
   ) {
     test(`has the windows of each ${unit} in ${zone}, for 40 years`, () => {

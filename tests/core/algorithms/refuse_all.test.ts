@@ -23,7 +23,7 @@ import {
 } from "../../../mod.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const none = { limit: 0, period: "1m" } as const;
 
@@ -57,7 +57,7 @@ const rule: AlgorithmRule = {
 describe("a limit of 0", () => {
   for (const algorithm of algorithms) {
     for (const law of algorithmLaws({ algorithm, rule })) {
-      test(`${algorithm.id}: ${law.name}`, () => law.run(dividedRuns({ numRuns: 10 })));
+      test(`${algorithm.id}: ${law.name}`, () => law.run(fcOptions({ numRuns: 10 })));
     }
   }
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { algorithmLaws, algorithms, type Subject } from "../../../adapters/testing/testing.ts";
 import { gcra } from "../../../mod.ts";
 import { scaleAlgorithm } from "../../../core/algorithms/scale_algorithm.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 /** Random algorithms, of which a random share is taken. */
 function shares(): fc.Arbitrary<Subject> {
@@ -21,7 +21,7 @@ describe("a share of an algorithm", () => {
   // A share has the id of the whole, because both are kept under the limiter's one key.
   const laws = algorithmLaws(shares()).filter(({ name }) => !name.includes("of one id"));
   for (const law of laws) {
-    test(`keeps the law: ${law.name}`, () => law.run(dividedRuns({ numRuns: 40 })));
+    test(`keeps the law: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
   }
 
   test("admits that share of the capacity, rounded down, for any share", () => {
@@ -38,7 +38,7 @@ describe("a share of an algorithm", () => {
         assert.equal(step(initial, 0, capacity + 1)[0].allowed, false);
         assert.equal(step(initial, 0, 0)[0].remaining, capacity);
       }),
-      dividedRuns(),
+      fcOptions(),
     );
   });
 });

@@ -11,7 +11,7 @@ import type { Algorithm, ShareMessage } from "../../../core/algorithm.ts";
 import { hold } from "../../../core/verbs/hold.ts";
 import { share } from "../../../core/verbs/share.ts";
 import { concurrency } from "../../../mod.ts";
-import { dividedRuns, isLong } from "../../support/seed.ts";
+import { fcOptions, isLong } from "../../support/seed.ts";
 
 const ORIGIN = 1_790_000_000_000;
 const TTL = 20;
@@ -108,7 +108,7 @@ test("each share is that of a model, whichever messages come", () => {
       }
     }),
     // In a long run a million messages.
-    dividedRuns({ numRuns: isLong() ? 4_000 : 100 }),
+    fcOptions({ numRuns: isLong() ? 4_000 : 100 }),
   );
 });
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 
 import { capacitiesOf, freshInstant, leftOf } from "../../../core/arithmetic/fresh_instant.ts";
 import { all, fixedWindow, gcra } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const MAX_INSTANT = 2 ** 42;
 /** More than is left of a key without units, and less than of any other. */
@@ -37,7 +37,7 @@ test("an instant with a share compares with whole instants as it does without", 
         assert.ok(leftOf(more) > leftOf(kept));
       }
     }),
-    dividedRuns({ numRuns: 500 }),
+    fcOptions({ numRuns: 500 }),
   );
 });
 

@@ -12,7 +12,7 @@ import {
   takeInPlace,
   wholeArrivalTime,
 } from "../../../core/arithmetic/whole_arrival_time.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const scales = fc.record({
   limit: fc.integer({ min: 1, max: 2_000 }),
@@ -79,6 +79,6 @@ test("the reducer written out answers as the one by its accounting", () => {
         tat = next;
       }
     }),
-    dividedRuns({ numRuns: 500 }),
+    fcOptions({ numRuns: 500 }),
   );
 });

@@ -17,7 +17,7 @@ import {
 } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 import { testClock } from "../../support/test_clock.ts";
 
 const TTL = 900;
@@ -124,7 +124,7 @@ describe("callers that come, wait, leave, fail and are aborted at any moment", (
       fc.asyncProperty(callers, async (callers) => {
         assert.ok(await run(callers, false) <= LIMIT);
       }),
-      dividedRuns({ numRuns: 30 }),
+      fcOptions({ numRuns: 30 }),
     ));
 
   test("leave nothing held for longer than a time to live where the store fails as well", () =>
@@ -132,7 +132,7 @@ describe("callers that come, wait, leave, fail and are aborted at any moment", (
       fc.asyncProperty(callers, async (callers) => {
         assert.ok(await run(callers, true) <= LIMIT);
       }),
-      dividedRuns({ numRuns: 30 }),
+      fcOptions({ numRuns: 30 }),
     ));
 });
 

@@ -8,7 +8,7 @@ import fc from "fast-check";
 
 import { MOST_RUNS, runOf, widthOf, withReceipt } from "../../../core/receipts/open_receipts.ts";
 import { gcra, limiter, type Receipt, reservable, reserve, settle } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const BURST = 60;
 const START = 1_790_000_000_000;
@@ -60,7 +60,7 @@ test("a rate is the fold of what its calls cost by now, settled in any order, at
         assert.equal(BURST - remaining + debt, used(calls, now));
       }
     }),
-    dividedRuns({ numRuns: 1_000 }),
+    fcOptions({ numRuns: 1_000 }),
   );
 });
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { NO_CALL_SINCE } from "../../../core/arithmetic/returns.ts";
 import { openState, openStateCodec } from "../../../core/receipts/open_state.ts";
 import { gcra } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const codec = openStateCodec(gcra({ limit: 10, period: "1s", burst: 10 }).codec as never, 4);
 const lag = fc.oneof(fc.nat(9), fc.nat(1e9), fc.constant(NO_CALL_SINCE));
@@ -34,7 +34,7 @@ describe("the text of a key with open receipts", () => {
       assert.deepEqual(codec.decode(codec.encode(state)), state);
       assert.deepEqual(codec.read(words, 2, codec.write(state, words, 2)), state);
     });
-    fc.assert(reads, dividedRuns());
+    fc.assert(reads, fcOptions());
   });
 
   test("is the only text of that state", () => {
@@ -51,7 +51,7 @@ describe("the text of a key with open receipts", () => {
       const read = codec.decode(other);
       if (read !== undefined) assert.equal(codec.encode(read), other);
     });
-    fc.assert(isOnly, dividedRuns());
+    fc.assert(isOnly, fcOptions());
   });
 
   test("that is cut or too long is of no state", () => {

@@ -9,7 +9,7 @@ import { type Law, type Subject, subjects } from "../../../adapters/testing/test
 import { receiptCounts, receiptLaws } from "../../../adapters/testing/laws/receipt_laws.ts";
 import { scaleAlgorithm } from "../../../core/algorithms/scale_algorithm.ts";
 import { all, blockable } from "../../../mod.ts";
-import { dividedRuns, isLong } from "../../support/seed.ts";
+import { fcOptions, isLong } from "../../support/seed.ts";
 
 /** Schedules of each law and each kind of subject. */
 const RUNS = isLong() ? 6_000 : 4;
@@ -42,7 +42,7 @@ const KINDS: Readonly<Record<string, MakeSubject>> = {
 
 function run(context: TestContext, law: Law): void {
   const before = { ...receiptCounts };
-  law.run(dividedRuns({ numRuns: RUNS }));
+  law.run(fcOptions({ numRuns: RUNS }));
   const names = Object.keys(before) as (keyof typeof before)[];
   if (!isLong()) return;
   context.diagnostic(

@@ -31,7 +31,7 @@ import {
   unblock,
 } from "../../../mod.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const RATE = { limit: 60, period: "1m", burst: 60 } as const;
 const DAY = { limit: 100, period: "1d", burst: 100 } as const;
@@ -63,7 +63,7 @@ function reservableSubjects(change: (algorithm: Algorithm) => Algorithm): fc.Arb
 }
 
 for (const law of receiptLaws(reservableSubjects(blockable))) {
-  test(`blockable: ${law.name}`, () => law.run(dividedRuns({ numRuns: 40 })));
+  test(`blockable: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
 }
 
 describe("receipts of one instant", () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { keptTexts } from "../../../core/rules/kept_texts.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const MOST = 3;
 const LONG = "x".repeat(200);
@@ -41,6 +41,6 @@ test("each function returns its own texts, and so many of all are kept", () => {
       }
       assert.deepEqual(made, expected);
     }),
-    dividedRuns(),
+    fcOptions(),
   );
 });

@@ -18,7 +18,7 @@ import {
   wildcardOf,
 } from "../../../core/rules/rules.ts";
 import type { Period } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const LIMITS: readonly LimitOptions[] = [{ limit: 10, period: "1s", burst: 10 }];
 
@@ -59,7 +59,7 @@ describe("matchDescriptor", () => {
         const keys = [one, other].map((each) => matchDescriptor(open, each)!.key);
         assert.equal(keys[0] === keys[1], same);
       }),
-      dividedRuns({ numRuns: 500 }),
+      fcOptions({ numRuns: 500 }),
     );
   });
 });
@@ -118,7 +118,7 @@ describe("matchesWildcard", () => {
         const expression = new RegExp(`^${written.replaceAll("*", ".*")}$`);
         assert.equal(matchesWildcard(wildcardOf(written)!, value), expression.test(value));
       }),
-      dividedRuns({ numRuns: 1_000 }),
+      fcOptions({ numRuns: 1_000 }),
     );
   });
 
@@ -143,7 +143,7 @@ describe("matchesWildcard", () => {
           assert.ok(matchesWildcard(found, value), `${found.text} covers ${each}: ${value}`);
         });
       }),
-      dividedRuns({ numRuns: 1_000 }),
+      fcOptions({ numRuns: 1_000 }),
     );
   });
 });
@@ -235,7 +235,7 @@ describe("unreachableLimits", () => {
           assert.ok(idleDecision.allowed, `${idle.id} after ${binding.id} at ${now}`);
         }
       }),
-      dividedRuns({ numRuns: 500 }),
+      fcOptions({ numRuns: 500 }),
     );
   });
 });

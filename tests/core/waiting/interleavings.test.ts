@@ -13,7 +13,7 @@ import {
   limiter,
   memoryStore,
 } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 type Command =
   | { readonly does: "acquire" | "refund"; readonly cost: number }
@@ -81,7 +81,7 @@ test("in every interleaving, a refund wakes the caller that it lets in, and a ca
     assert.deepEqual(calls.filter(({ ended }) => !ended), []);
     assert.equal(direct.peek("key", 0).remaining, LIMIT - used + Math.min(refunds, LIMIT));
   });
-  await fc.assert(property, dividedRuns({ numRuns: 300 }));
+  await fc.assert(property, fcOptions({ numRuns: 300 }));
 });
 
 const queue = leakyQueue({ limit: 1, period: 1_000, queue: 5 });
@@ -124,6 +124,6 @@ for (
       const gaps = starts.slice(1).map((start, index) => start - starts[index]!);
       assert.ok(gaps.every((gap) => gap >= 1_000), `gaps of ${gaps.join(", ")} ms`);
     });
-    await fc.assert(property, dividedRuns({ numRuns: 100 }));
+    await fc.assert(property, fcOptions({ numRuns: 100 }));
   });
 }

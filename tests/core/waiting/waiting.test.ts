@@ -17,7 +17,6 @@ import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { outcome, settledOf } from "../../support/outcomes.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { interceptedStore } from "../../support/intercepted_store.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** A limiter on a store whose answers can be held back, and come one by one when released. */
 function slowLimiter(algorithm: Algorithm) {
@@ -520,7 +519,7 @@ describe("acquire", () => {
     await settledOf([waiting]);
   });
 
-  testOnce("ten thousand may wait, and come and go", async () => {
+  test("ten thousand may wait, and come and go", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 10_000, period: 1_000, burst: 10_000 }), { clock });
     api.consume("key", 10_000);

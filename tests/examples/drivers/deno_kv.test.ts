@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { execFile } from "node:child_process";
 
 import { rootPath } from "../../support/tree.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 const ARGUMENTS = ["test", "-A", "--no-check", "--quiet", "--unstable-kv"];
 
-testOnce("the driver of Deno KV and a store on it keep all laws, in Deno", async () => {
+test("the driver of Deno KV and a store on it keep all laws, in Deno", async () => {
   const file = `${rootPath}tests/examples/drivers/deno_kv_laws.ts`;
   const output = await new Promise<string>((resolve, reject) => {
     execFile(

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { startWorkerd, type WorkerdProcess } from "../../support/workerd/workerd_process.ts";
 import { seed } from "../../support/seed.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 const WORKER = fileURLToPath(new URL("../../support/workerd/limits_worker.ts", import.meta.url));
 
-testOnce(
+test(
   "Durable Objects in workerd: the driver and a store on it keep all laws, and a kill forgets nothing",
   // workerd is the same, whichever runtime starts it.
   async () => {

@@ -66,13 +66,17 @@ export const HELD_FAULTS: readonly Fault[] = [
       "return {~~detached === inner ? state : wraps.withInner(state, detached)~>state~~};",
   }),
   ...faultsIn("stores/locked/locked_store.ts", [LOCKED_STORE], {
+    "A locked store that is closed asks its driver":
+      "{~~if (closed) return reject(closedError());\n      ~>~~}commit([newJob",
+  }),
+  ...faultsIn("stores/locked/job_committer.ts", [LOCKED_STORE], {
     "One of two calls fails the other": "jobs.length > {~~1~>2~~}) {",
     "Calls that may have been applied are made again":
       'scope === "call" && {~~applied === "no" && ~>~~}',
-    "A locked store that is closed asks its driver":
-      "{~~if (closed) return reject(closedError());\n      ~>~~}commit([newJob",
-    "One call of a thousand is never decided": "start + MOST_CALLS{~~~> - 1~~}));",
     "A locked store sweeps at each write": "{~~written = 0;\n    ~>~~}try {",
+  }),
+  ...faultsIn("stores/locked/turn_queue.ts", [LOCKED_STORE], {
+    "One call of a thousand is never decided": "start + MOST_CALLS{~~~> - 1~~}));",
   }),
   ...faultsIn("stores/optimistic/batch.ts", [LOCKED_STORE], {
     "A call that has failed is charged when a driver decides again":

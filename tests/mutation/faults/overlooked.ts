@@ -1,6 +1,10 @@
 import { type Fault, faultsIn } from "../fault.ts";
 
 const RECEIPTS = "tests/core/receipts/reservable.test.ts";
+const LEASED_PERMITS = [
+  "tests/stores/layered/leased_permits.test.ts",
+  "tests/stores/layered/share_network.test.ts",
+] as const;
 const LAGS = "tests/core/receipts/lags.test.ts";
 
 /** Faults that somebody who had not read the tests put in, and no test noticed at first. */
@@ -117,39 +121,40 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "After the largest number of a message comes that of a plain permit":
       "? number : {~~2 + (number - 2) % ROUND~>number % 2 ** 32~~};",
   }),
-  ...faultsIn("stores/layered/leased_permits.ts", [
-    "tests/stores/layered/leased_permits.test.ts",
-    "tests/stores/layered/share_network.test.ts",
-  ], {
-    "Permits are given out of units that are being given back":
-      "{~~pool.units = Math.min(pool.units, units);~>~~}\n      pool.giveBack",
-    "A share counts from when it was answered": "pool.renewedAt = {~~sentAt~>sentAt + 200~~};",
-    "A permit is counted on for longer than its share": "renewalLag: {~~lag~>0~~},",
-    "A stale share gives out permits": "&& at - pool.renewedAt < {~~lag~>ttl~~};",
-    "A release gives back one unit more": "pool.used -= cost{~~~> + 1~~};",
+  ...faultsIn("stores/layered/share_pools.ts", LEASED_PERMITS, {
     "A key for which there is no room loses its permits":
       "if (pool.{~~used + pool.~>~~}wanted > 0) pools.set(name, pool);",
+  }),
+  ...faultsIn("stores/layered/open_shares.ts", LEASED_PERMITS, {
+    "Permits are given out of units that are being given back":
+      "{~~pool.units = Math.min(pool.units, units);~>~~}\n    pool.giveBack",
+    "A share counts from when it was answered": "pool.renewedAt = {~~sentAt~>sentAt + 200~~};",
+    "A stale share gives out permits": "&& at - pool.renewedAt < {~~lag~>ttl~~};",
     "The answer of a failure policy loses a share": [
       'if (decision.source === "policy") return;\n  if (units',
       "if (units",
     ],
+    "A refusal writes":
+      "if ({~~pool.look === undefined && !isUsedUp~>true~~}) return send(open, least, block);",
+    "A call shares the refusal of a larger one": [
+      "if (pool.message !== undefined) return pool.message;",
+      "const sent = pool.message ?? pool.look;\n    if (sent !== undefined) return sent;",
+    ],
+    "A call that began before a share's message loses the share":
+      "if (at < pool.renewedAt) at = {~~pool.renewedAt + time - pool.renewedTime~>Infinity~~};",
+  }),
+  ...faultsIn("stores/layered/leased_permits.ts", LEASED_PERMITS, {
+    "A permit is counted on for longer than its share": "renewalLag: {~~shares.lag~>0~~},",
+    "A release gives back one unit more": "pool.used -= cost{~~~> + 1~~};",
     "A renewal asks for units that nobody needs":
       "const spare = {~~at - pool.touchedAt < idleFor ? block : 0~>block~~};",
     "A refusal by the answer to another call says to come again at once":
       "retryAfter: {~~Math.max(1, decision.retryAfter)~>decision.retryAfter~~},",
     "A call overtakes those that wait for the store": "take(open, permit, {~~pool.wanted~>0~~})",
-    "A refusal writes":
-      "if ({~~pool.look === undefined && !isUsedUp~>true~~}) return send(open, least, block);",
-    "A call shares the refusal of a larger one": [
-      "if (pool.message !== undefined) return pool.message;",
-      "const sent = pool.message ?? pool.look;\n      if (sent !== undefined) return sent;",
-    ],
     "Two calls at once with one id take units twice":
       "if ({~~pool.permits.has(id)~>false~~}) return decide(open, true);",
-    "A call that began before a share's message loses the share":
-      "if (at < pool.renewedAt) at = {~~pool.renewedAt + time - pool.renewedTime~>Infinity~~};",
     "A call for more than the limit takes a share":
-      "if ({~~permit.cost > algorithm.capacity~>false~~}) return lookHere",
+      "if ({~~permit.cost > capacity~>false~~}) return lookHere",
     "A look does not count its own units among idle ones":
       "remaining: remaining{~~ - cost~>~~}, retryAfter: 0 };",
   }),
@@ -165,7 +170,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A store that is closed while it connects reports an outage":
       "if ({~~server.closed~>false~~}) return undefined;",
   }),
-  ...faultsIn("stores/sqlite/sqlite_driver.ts", ["tests/stores/sqlite/patience.test.ts"], {
+  ...faultsIn("stores/sqlite/transaction_runner.ts", ["tests/stores/sqlite/patience.test.ts"], {
     "After a call that waited in vain, no call waits for SQLite any more":
       "commit.run();\n{~~        waiting.reward();\n~>~~}",
   }),
@@ -179,8 +184,8 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/locked/locked_store.ts", ["tests/stores/locked/locked_store.test.ts"], {
     "A driver that fails to close leaves callers waiting": [
-      "      } finally {\n        announce();\n      }",
-      "        announce();\n      } finally {\n      }",
+      "    } finally {\n      announce();\n    }",
+      "      announce();\n    } finally {\n    }",
     ],
   }),
   ...faultsIn("stores/layered/run_with_permits.ts", [

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 
 import { gcra, limiter, memoryStore } from "../../../mod.ts";
 import { denyCache } from "../../../stores/layered/layered.ts";
-import { testOnce } from "../../support/test_once.ts";
 
-testOnce(
+test(
   "limiters of 10,000 tenants leave no more in a deny cache than the keys it may hold",
   () => {
     const NativeMap = globalThis.Map;

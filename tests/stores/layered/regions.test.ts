@@ -22,7 +22,7 @@ import {
   requireRegionLaw,
 } from "../../support/regions/region_law.ts";
 import { regionNetwork } from "../../support/regions/region_network.ts";
-import { isLong, seed, share } from "../../support/seed.ts";
+import { isLong, seed } from "../../support/seed.ts";
 
 const RATE = { limit: 100, period: 200 };
 type Most = RegionPromise["most"];
@@ -64,7 +64,7 @@ for (const [algorithm, most] of POLICIES) {
 /** Regions, units and ttl. */
 function cases(): readonly (readonly [number, number, number])[] {
   const all = [[3, 5, 20], [2, 20, 50], [6, 4, 10]] as const;
-  return isLong() ? all : share(all);
+  return all;
 }
 
 /** Units that were charged in a span. */

@@ -8,15 +8,15 @@ import {
   guessesAdmitted,
   refusedKeysFreed,
 } from "../../support/eviction_law.ts";
-import { dividedRuns, inShare } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 import { fullStoreLaws } from "./support/full_store_laws.ts";
 
 const make = (maxKeys: number) => memoryStore({ maxKeys });
 const subjects = Object.entries(evictionSubjects);
 
 for (const law of fullStoreLaws) {
-  const run = async () => await law.run(dividedRuns({ numRuns: 10 }));
-  test(`a full memoryStore: ${law.name}`, inShare(fullStoreLaws, law, run));
+  const run = async () => await law.run(fcOptions({ numRuns: 10 }));
+  test(`a full memoryStore: ${law.name}`, run);
 }
 
 for (const subject of subjects) {
@@ -31,7 +31,7 @@ for (const subject of subjects) {
     }
     return Promise.resolve();
   };
-  test(`a flood of keys used once frees nobody: ${name}`, inShare(subjects, subject, run));
+  test(`a flood of keys used once frees nobody: ${name}`, run);
 }
 
 test("a flood of five times the capacity buys no guess at a password", () => {

@@ -11,7 +11,7 @@ import {
   slidingLog,
   StoreFullError,
 } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 /** Few enough that one call looks at each of them. */
 const MAX_KEYS = 7;
@@ -71,7 +71,7 @@ for (const algorithm of ALGORITHMS) {
           return api[action](`${key}`, cost);
         }
       }),
-      dividedRuns({ numRuns: 300 }),
+      fcOptions({ numRuns: 300 }),
     );
   });
 }

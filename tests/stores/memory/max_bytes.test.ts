@@ -28,7 +28,7 @@ import {
   refusedKeysFreed,
 } from "../../support/eviction_law.ts";
 import { runtime } from "../../support/runtime.ts";
-import { dividedRuns, upTo } from "../../support/seed.ts";
+import { fcOptions, upTo } from "../../support/seed.ts";
 import { rootPath } from "../../support/tree.ts";
 
 const rate = { limit: 100, period: 1_000 };
@@ -95,7 +95,7 @@ for (const onFull of ["evict", "throw"] as const) {
         const { keys, bytes } = store.statistics();
         assert.deepEqual([keys, bytes], [0, 0], "all that was counted is given back");
       }),
-      dividedRuns({ numRuns: 30 }),
+      fcOptions({ numRuns: 30 }),
     );
   });
 }

@@ -17,8 +17,7 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
-import { testOnce } from "../../support/test_once.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const LONG = process.env["TIDEGATE_LONG"] === "1";
 /** Ten million keys take half a minute on each runtime; `npm run test:long` floods with all. */
@@ -27,7 +26,7 @@ const FLOOD = LONG ? 10_000_000 : 200_000;
 const MANY = LONG ? 2 ** 23 : 10_000;
 
 describe("memoryStore is bounded", () => {
-  testOnce("a flood of distinct keys does not grow it past its bound", () => {
+  test("a flood of distinct keys does not grow it past its bound", () => {
     let now = 1_700_000_000_000;
     const store = memoryStore({ maxKeys: 10_000 });
     const algorithm = gcra({ limit: 10, period: "1m", burst: 10 });
@@ -192,7 +191,7 @@ describe("memoryStore is bounded", () => {
           assert.ok(store.statistics().keys <= maxKeys);
         }
       }),
-      dividedRuns({ numRuns: 300 }),
+      fcOptions({ numRuns: 300 }),
     );
   });
 

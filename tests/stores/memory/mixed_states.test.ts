@@ -8,7 +8,7 @@ import { charge } from "../../../core/verbs/charge.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { refund } from "../../../core/verbs/refund.ts";
 import { type Algorithm, fixedWindow, gcra, memoryStore } from "../../../mod.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 interface Boxed {
   readonly inner: number;
@@ -75,7 +75,7 @@ for (
         for (const key of states.keys()) family.delete(key);
         assert.deepEqual([store.statistics().keys, store.statistics().bytes], [0, 0]);
       }),
-      dividedRuns({ numRuns: 300 }),
+      fcOptions({ numRuns: 300 }),
     );
   });
 }

@@ -26,7 +26,7 @@ import {
 } from "../../../mod.ts";
 import { denyCache } from "../../../stores/layered/layered.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const hourly = gcra({ limit: 10, period: "1h", burst: 10 });
 const log = slidingLog({ limit: 10, period: "1h" }) as Algorithm;
@@ -77,7 +77,7 @@ describe("a snapshot of a memoryStore", () => {
         assert.deepEqual([...dump(again)].length, again.statistics().keys);
       },
     );
-    fc.assert(property, dividedRuns({ numRuns: 150 }));
+    fc.assert(property, fcOptions({ numRuns: 150 }));
   });
 
   test("waits as text for the limiter that knows it, and is dumped, forgotten and blocked so, too", () => {

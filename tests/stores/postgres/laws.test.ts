@@ -6,32 +6,28 @@ import { postgresStore } from "../../../stores/postgres/postgres_store.ts";
 import { lawsByClient } from "../../support/postgres/laws_by_client.ts";
 import { startPGlite } from "../../support/postgres/start_pglite.ts";
 import { withPostgres } from "../../support/postgres/with_postgres.ts";
-import { fcOptions, inShare } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const PATIENT = { deadline: 30_000, timeout: 60_000 };
 
 withPostgres("postgresStore", (server, opened) => lawsByClient(() => server().url, opened));
 
-/** One runtime is enough, the one of schema_faults.test.ts: a Postgres takes seconds to start. */
-const HERE = ["here"];
-const inHere = (work: () => Promise<void>) => inShare(HERE, "here", work);
-
 describe("postgresStore on PGlite", () => {
   let database: PGlite;
-  before(inHere(async () => {
+  before(async () => {
     database = await startPGlite();
-  }));
-  after(inHere(() => database.close()));
+  });
+  after(() => database.close());
   const make = () => postgresStore(database, PATIENT);
   test(
     "makes its table, twice",
-    inHere(async () => {
+    async () => {
       const store = make();
       await Promise.all([store.migrate(), store.migrate()]);
       await store.close();
-    }),
+    },
   );
   for (const law of storeLaws(make, { reuse: true })) {
-    test(law.name, inHere(async () => await law.run(fcOptions({ numRuns: 15 }))));
+    test(law.name, async () => await law.run(fcOptions({ numRuns: 15 })));
   }
 });

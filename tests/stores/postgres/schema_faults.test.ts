@@ -7,16 +7,11 @@ import {
   postgresStore,
   type PostgresStoreOptions,
 } from "../../../stores/postgres/postgres_store.ts";
-import { inShare } from "../../support/seed.ts";
 import { SCHEMA_FAULTS } from "../../support/postgres/schema_faults.ts";
 import { startPGlite } from "../../support/postgres/start_pglite.ts";
 
 const ALGORITHM = fixedWindow({ limit: 100, period: "365d", anchor: "first" });
 const COMMIT = "tidegate_commit_2(text[], text[], text[], bigint[], integer[], boolean)";
-
-/** One runtime is enough: a Postgres of its own takes seconds to start. */
-const HERE = ["here"];
-const inHere = (work: () => Promise<void>) => inShare(HERE, "here", work);
 
 describe("postgresStore", () => {
   let database: PGlite;
@@ -26,19 +21,19 @@ describe("postgresStore", () => {
     stores.push(store);
     return { store, api: limiter(ALGORITHM, { store, prefix: "api" }) };
   }
-  before(inHere(async () => {
+  before(async () => {
     database = await startPGlite();
     await limiterOf().store.migrate();
-  }));
+  });
   afterEach(async () => {
     for (const store of stores.splice(0)) await store.close();
   });
-  after(inHere(() => database.close()));
+  after(() => database.close());
 
   for (const { name, statements: [broken, mended], message, migrates } of SCHEMA_FAULTS) {
     test(
       `${name} is an error that says so, and nothing is lost`,
-      inHere(async () => {
+      async () => {
         const { store, api } = limiterOf();
         const { remaining } = await api.consume("known");
         await database.exec(broken);
@@ -53,13 +48,13 @@ describe("postgresStore", () => {
         const { api: other } = limiterOf();
         assert.equal((await other.peek("known", 0)).remaining, remaining);
         assert.equal((await other.peek(name, 0)).remaining, 100);
-      }),
+      },
     );
   }
 
   test(
     "without rights an error names the rights to grant, and these are enough",
-    inHere(async () => {
+    async () => {
       await database.exec("CREATE ROLE guest; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
       await database.exec(`REVOKE EXECUTE ON FUNCTION ${COMMIT} FROM PUBLIC`);
       const rule =
@@ -81,12 +76,12 @@ describe("postgresStore", () => {
       } finally {
         await database.exec("RESET ROLE");
       }
-    }),
+    },
   );
 
   test(
     "a server that takes no writes is an error, and its keys can still be looked at",
-    inHere(async () => {
+    async () => {
       const { api } = limiterOf();
       await api.consume("held");
       await database.exec("SET default_transaction_read_only = on");
@@ -96,12 +91,12 @@ describe("postgresStore", () => {
         await database.exec("SET default_transaction_read_only = off");
       }
       assert.equal((await limiterOf().api.peek("held", 0)).remaining, 99);
-    }),
+    },
   );
 
   test(
     "another table of the same name is refused by migrate, and is left alone",
-    inHere(async () => {
+    async () => {
       await database.exec("CREATE TABLE taken (key text PRIMARY KEY, value text)");
       const { store } = limiterOf({ table: "taken" });
       await assert.rejects(store.migrate(), /Cannot migrate as "taken" .* must be free/);
@@ -112,23 +107,23 @@ describe("postgresStore", () => {
       );
       const { rows } = await database.query("SELECT proname FROM pg_proc WHERE proname ~ '^taken'");
       assert.deepEqual(rows, []);
-    }),
+    },
   );
 
   test(
     "a table in another schema is an error that names the schema",
-    inHere(async () => {
+    async () => {
       await limiterOf().store.migrate();
       await assert.rejects(
         limiterOf({ schema: "limits" }).api.consume("key"),
         /must have the table "limits"."tidegate" .* in the schema "limits"/,
       );
-    }),
+    },
   );
 
   test(
     "migrate changes how a table is kept only where that is asked for",
-    inHere(async () => {
+    async () => {
       const kind = async () =>
         (await database.query<{ kind: string }>(
           "SELECT relpersistence AS kind FROM pg_class WHERE relname = 'tidegate'",
@@ -141,6 +136,6 @@ describe("postgresStore", () => {
       assert.equal(await kind(), "u");
       await limiterOf({ logged: true }).store.migrate();
       assert.equal(await kind(), "p");
-    }),
+    },
   );
 });

@@ -4,7 +4,6 @@ import process from "node:process";
 
 import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { tell } from "../../support/redis/redis_cluster.ts";
-import { share } from "../../support/seed.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 /** How long connections are killed, in ms. */
@@ -36,7 +35,7 @@ interface Outcome {
 withRedis("connections killed under load", (redis, { storeOf }) => {
   for (const [load, [keys, callers]] of Object.entries(LOADS)) {
     test(`lose no update on ${load}, by each commit`, async () => {
-      for (const commit of share(MODES)) {
+      for (const commit of MODES) {
         const stores = Array.from(
           { length: 6 },
           () => storeOf({ commit }),

@@ -6,11 +6,9 @@ import { ContentionError, gcra, limiter, StoreUnavailableError } from "../../../
 import { withFakeCluster } from "../../support/fake_redis/fake_cluster.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { type FakeRedis, type Fault, startFakeRedis } from "../../support/fake_redis/fake_redis.ts";
-import { inShare } from "../../support/seed.ts";
 import { PATIENT, storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 import { until } from "../../support/redis/redis_cluster.ts";
 import { newClient } from "../../support/redis/new_client.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** The command that reads, and the command that commits. */
 const PHASES = {
@@ -62,14 +60,13 @@ describe("a connection that is lost", () => {
     }));
 
   for (const commit of MODES) {
-    const withOne = inShare(MODES, commit, withFake);
     const phase = PHASES[commit].commit;
 
     for (
       const [when, fault, left] of [["before", "drop", 10], ["after", "drop after", 9]] as const
     ) {
       test(`by ${commit}, ${when} the commit was carried out: unknown, and not tried again`, () =>
-        withOne({ commit }, async ({ fake, limiter }) => {
+        withFake({ commit }, async ({ fake, limiter }) => {
           await limiter.peek("a");
           once(fake, phase, fault);
           assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
@@ -78,7 +75,7 @@ describe("a connection that is lost", () => {
     }
 
     test(`by ${commit}, at a call that only looks: charged nothing, and the error says so`, () =>
-      withOne({ commit }, async ({ fake, limiter }) => {
+      withFake({ commit }, async ({ fake, limiter }) => {
         await limiter.consume("a");
         always(fake, PHASES[commit].load, "drop after");
         for (const look of [() => limiter.peek("a"), () => limiter.consume("a", 0)]) {
@@ -88,7 +85,7 @@ describe("a connection that is lost", () => {
       }));
 
     test(`by ${commit}, between two calls is dialled again`, () =>
-      withOne({ commit }, async ({ fake, limiter }) => {
+      withFake({ commit }, async ({ fake, limiter }) => {
         await limiter.consume("a");
         fake.dropAll();
         while (fake.connections() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -124,12 +121,11 @@ describe("a connection that is lost", () => {
 
 describe("a server that is silent", () => {
   for (const commit of MODES) {
-    const withOne = inShare(MODES, commit, withFake);
     for (const phase of ["load", "commit"] as const) {
       const applied = commit === "watch" && phase === "load" ? "no" : "unknown";
 
       test(`by ${commit}, at the ${phase}: ${applied}, within the deadline`, () =>
-        withOne({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
+        withFake({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
           await limiter.peek("a");
           once(fake, PHASES[commit][phase], "silence after");
           const begun = performance.now();
@@ -188,9 +184,8 @@ describe("a server that is silent", () => {
 
 describe("a server that stalls", () => {
   for (const commit of MODES) {
-    const withOne = inShare(MODES, commit, withFake);
     test(`by ${commit}, past one deadline: the calls under way are answered, on the same connection`, () =>
-      withOne({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
+      withFake({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
         await limiter.peek("a");
         once(fake, PHASES[commit].commit, 300);
         const calls = Array.from({ length: 20 }, () => limiter.consume("a"));
@@ -224,9 +219,8 @@ function holdUp(milliseconds: number): void {
 
 describe("a process that was held up", () => {
   for (const commit of MODES) {
-    const withOne = inShare(MODES, commit, withFake);
     test(`by ${commit} does not take itself for a dead server`, () =>
-      withOne({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
+      withFake({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
         await limiter.peek("a");
         always(fake, PHASES[commit].load, 5);
         for (let calls = 0; calls < 3; calls++) {
@@ -253,7 +247,7 @@ describe("a process that was held up", () => {
 
   const AT_START = { deadline: 3_000, connectDeadline: 3_000 };
 
-  testOnce(
+  test(
     "while it connects does not take itself for a dead server",
     () =>
       withFake(AT_START, async ({ limiter }) => {
@@ -264,7 +258,7 @@ describe("a process that was held up", () => {
       }),
   );
 
-  testOnce(
+  test(
     "while it connects to a cluster does not take itself for a dead one",
     () =>
       withFakeCluster(2, async ({ storeOf }) => {
@@ -281,9 +275,8 @@ describe("a process that was held up", () => {
 
 describe("a server that hangs up on every command", () => {
   for (const commit of MODES) {
-    const withOne = inShare(MODES, commit, withFake);
     test(`by ${commit} is not dialled over and over`, () =>
-      withOne({ commit }, async ({ fake, limiter, store }) => {
+      withFake({ commit }, async ({ fake, limiter, store }) => {
         await limiter.consume("a");
         always(fake, PHASES[commit].load, "drop");
         const end = performance.now() + 300;

@@ -7,7 +7,6 @@ import { gcra, limiter, slidingLog } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { isLong } from "../../support/seed.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
 
@@ -71,7 +70,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
     await store.close();
   });
 
-  testOnce("come and go, and leave nothing behind", async () => {
+  test("come and go, and leave nothing behind", async () => {
     const client = await clientOf();
     await client.flushAll();
     const before = await usedMemory(client);

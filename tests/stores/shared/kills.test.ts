@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { consumeAll } from "../../../core/limiter/consume_all.ts";
 import type { Limiter } from "../../../mod.ts";
@@ -9,7 +10,6 @@ import type { Job } from "./support/jobs.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** Workers killed in each test; each had begun to work. */
 const KILLS = isLong() ? 200 : 8;
@@ -22,7 +22,7 @@ const LONGEST_CALL = 1_500;
 /** A log holds no more than its arena has room for, and leaky queues count whole intervals. */
 const counted = names.filter((name) => name !== "slidingLog");
 
-testOnce(
+test(
   `${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`,
   async () => {
     const store = sharedStore({ capacity: 5_000, threads: KILLS + 50 });
@@ -61,7 +61,7 @@ testOnce(
   },
 );
 
-testOnce(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
+test(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
   const store = sharedStore({ capacity: 5_000, threads: KILLS + 50, maxBytes: 2 ** 26 });
   const workers = await startWorkers(store, 0);
   workers.flags[3] = 1;
@@ -88,7 +88,7 @@ testOnce(`${KILLS} workers killed while windows move leave every key lawful`, as
   }
 });
 
-testOnce(
+test(
   `${KILLS} workers killed on a store without room leave each block and node in one place`,
   async () => {
     const capacity = 60;
@@ -109,7 +109,7 @@ testOnce(
   },
 );
 
-testOnce(
+test(
   "workers killed while they insert new keys leave records that can be taken over",
   async () => {
     const open = () => sharedStore({ capacity: 30_000, threads: 3 });

@@ -19,7 +19,6 @@ import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** A capacity with two keys to a bucket. Hardly one bucket in ten million is ever short of room. */
 const ROOMY = 262;
@@ -197,7 +196,7 @@ describe("a reducer that throws", () => {
 });
 
 describe("threads at once", () => {
-  testOnce("on a narrow store keep each block and node in one place", async () => {
+  test("on a narrow store keep each block and node in one place", async () => {
     for (const [capacity, nodes] of [[4, 60], [40, 400], [2_000, 4_000]] as const) {
       const store = sharedStore({ capacity, maxBytes: nodes * 128, threads: 8 });
       const workers = await startWorkers(store, 3);
@@ -222,7 +221,7 @@ describe("threads at once", () => {
     }
   });
 
-  testOnce("that attach over and over, with fewer records than threads, share none", async () => {
+  test("that attach over and over, with fewer records than threads, share none", async () => {
     const store = sharedStore({ capacity: 10, threads: 12 });
     const workers = await startWorkers(store, 4);
     try {

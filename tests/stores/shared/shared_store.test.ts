@@ -28,7 +28,6 @@ import { isLong } from "../../support/seed.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
 import { whereObserved } from "./support/observed_memory.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
 const [COUNT, USERS] = isLong() ? [1_000_000, 20_000] : [200_000, 4_000];
@@ -65,7 +64,7 @@ describe("a full table", () => {
     assert.equal(store.statistics(now.value).evictions, 0);
   });
 
-  testOnce("of ten thousand takes many times as many distinct keys", () => {
+  test("of ten thousand takes many times as many distinct keys", () => {
     const store = sharedStore({ capacity: 10_000, maxBytes: 0, threads: 4 });
     const now = { value: NOW };
     const api = limiterOn(store, gcra({ limit: 60, period: "1m", burst: 60 }), at(now));
@@ -109,7 +108,7 @@ describe("a full table", () => {
 });
 
 describe("a capacity", () => {
-  testOnce("holds as many sparse windows of many sub-buckets, each to exactly its limit", () => {
+  test("holds as many sparse windows of many sub-buckets, each to exactly its limit", () => {
     const store = sharedStore({ capacity: 5 * USERS });
     const now = { value: NOW };
     const policy = slidingWindow({ limit: 50, period: "1h", precision: "1s" });
@@ -136,7 +135,7 @@ describe("a capacity", () => {
       ),
     })
   ) {
-    testOnce(`for ${name} is a promise: no key in use is ever forgotten`, () => {
+    test(`for ${name} is a promise: no key in use is ever forgotten`, () => {
       const capacity = 300;
       const algorithms = [small, widest];
       const store = sharedStore({ capacity, for: algorithms, threads: 4, onFull: "throw" });
@@ -165,7 +164,7 @@ describe("a capacity", () => {
       slidingWindow({ limit: 1, period: 600, precision: 10 }),
     ]
   ) {
-    testOnce(`for ${widest.id} holds as many keys in debt, charged as in memory`, () => {
+    test(`for ${widest.id} holds as many keys in debt, charged as in memory`, () => {
       const store = sharedStore({ capacity: 300, for: [widest], threads: 1, onFull: "throw" });
       const now = { value: NOW };
       const api = limiterOn(store, widest, at(now));
@@ -242,7 +241,7 @@ describe("grow", () => {
   });
 });
 
-testOnce(
+test(
   "room in the arena is made in some hundred steps, however many keys take none of it",
   () => {
     whereObserved(() => {

@@ -23,7 +23,7 @@ import {
   type Memory,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
-import { share, upTo } from "../../support/seed.ts";
+import { upTo } from "../../support/seed.ts";
 import { audit, NOTHING } from "./support/audit.ts";
 import { consumeKeys, limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
@@ -170,7 +170,7 @@ describe("a thread that is killed at any step", () => {
       test(`of ${name}, ${form}: loses at most what is documented, and stops nobody`, () => {
         whereObserved(() => {
           const steps = stepsOf(storeOf(1), algorithm, work);
-          for (const last of share(upTo(steps))) {
+          for (const last of upTo(steps)) {
             for (const threads of [1, 2]) {
               const store = storeOf(threads);
               run(store, algorithm, work, killAt(last));
@@ -188,7 +188,7 @@ describe("a thread that is killed at any step", () => {
         test(`of ${name}, ${form}, ${how}, and lives on: the same`, () => {
           whereObserved(() => {
             const steps = stepsOf(storeOf(1), algorithm, work);
-            for (const last of share(upTo(steps))) {
+            for (const last of upTo(steps)) {
               const store = storeOf(2);
               const api = run(store, algorithm, work, cut(last));
               consumeKeys(api, "one", "three");
@@ -256,7 +256,7 @@ describe("a thread that stands still at any step", () => {
           for (const threads of [1, 2]) {
             // The other thread's calls may add a few steps.
             let steps = stepsOf(storeOf(threads), algorithm, work);
-            for (const stop of share(upTo(2 * steps)).filter((stop) => stop < steps)) {
+            for (const stop of upTo(2 * steps).filter((stop) => stop < steps)) {
               const store = storeOf(threads);
               let other: Limiter | undefined;
               run(store, algorithm, work, (step) => {

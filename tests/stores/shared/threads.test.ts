@@ -9,7 +9,6 @@ import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
 import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** Units that threads take together from one key, and calls that each makes on many keys. */
 const [LIMIT, CALLS] = isLong() ? [3_001, 60_000] : [1_001, 20_000];
@@ -25,7 +24,7 @@ describe("threads on one shared store", () => {
   after(() => workers.stop());
 
   for (const size of [2, 4, 8]) {
-    testOnce(
+    test(
       `${size} threads on one key are admitted exactly the limit, by every algorithm`,
       async () => {
         for (const name of names) {
@@ -52,7 +51,7 @@ describe("threads on one shared store", () => {
     assert.equal(store.statistics(0).evictions, 0);
   });
 
-  testOnce(
+  test(
     "a store that threads fill to the last place neither forgets nor refuses a key",
     async () => {
       for (const onFull of ["throw", "evict"] as const) {
@@ -101,7 +100,7 @@ describe("threads on one shared store", () => {
 
   for (const isMoving of [false, true]) {
     const clock = isMoving ? "a clock that they move" : "one clock";
-    testOnce(
+    test(
       `the answers that threads got on a key, by ${clock}, are explained by calls in some order`,
       async () => {
         let overlapping = 0;

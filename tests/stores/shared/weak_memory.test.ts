@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isLong, share, upTo } from "../../support/seed.ts";
+import { isLong, upTo } from "../../support/seed.ts";
 import { runWeak, type Schedule, type Weakening } from "./support/weak_memory.ts";
 import {
   everyStop,
@@ -10,7 +10,6 @@ import {
   weakenings,
   withFewBlocks,
 } from "./support/weak_scenarios.ts";
-import { testOnce } from "../../support/test_once.ts";
 
 /** Random schedules of each scenario and order; and accesses at which the first thread is stopped. */
 const SCHEDULES = isLong() ? 3_000 : 10;
@@ -37,8 +36,8 @@ for (const isOrdered of [false, true]) {
     for (const name of Object.keys(scenarios)) {
       test(`${name}: holds in all schedules`, () => {
         let unfinished = 0;
-        const random = share(upTo(SCHEDULES)).map((place) => randomSchedule(place + 1));
-        const stopped = share(upTo(STOPS)).map((stop) =>
+        const random = upTo(SCHEDULES).map((place) => randomSchedule(place + 1));
+        const stopped = upTo(STOPS).map((stop) =>
           stoppedSchedule(isLong() ? stop : 17 * stop + 5, stop)
         );
         for (const schedule of [...random, ...stopped]) {
@@ -54,7 +53,7 @@ for (const isOrdered of [false, true]) {
 
     for (const [name, [from, to]] of Object.entries(everyStop)) {
       test(`${name}: holds wherever a thread stands still`, () => {
-        const stops = share(upTo(to - from));
+        const stops = upTo(to - from);
         const done = stops.filter((stop) =>
           explore(name, stoppedSchedule(from + stop, 1), isOrdered)
         );
@@ -69,7 +68,7 @@ for (const isOrdered of [false, true]) {
 
 describe("it is found if", () => {
   for (const weakening of weakenings) {
-    testOnce(weakening.name, () => {
+    test(weakening.name, () => {
       for (const place of upTo(MAX_SEARCHED)) {
         // The first schedule that showed it, and then others, because the code has changed.
         const seed = (place + (weakening.seed ?? 1)) % MAX_SEARCHED;

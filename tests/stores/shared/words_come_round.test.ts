@@ -11,7 +11,7 @@ import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { settleMark, swapAll } from "../../../stores/shared/table/multi_swap.ts";
 import { openThreadStore } from "../../../stores/shared/thread_store.ts";
 import { attachThread, lockOwnRecord, type Thread } from "../../../stores/shared/threads/thread.ts";
-import { share, upTo } from "../../support/seed.ts";
+import { upTo } from "../../support/seed.ts";
 import { audit, NOTHING } from "./support/audit.ts";
 import { keysOfHome, withFixedHash } from "./support/homes.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
@@ -35,7 +35,7 @@ function narrowStore() {
 test("a key is not put over one that has come into the slot of a fresh one, under the same word", () => {
   let rounds = 0;
   whereObserved(() => {
-    for (const stop of share(upTo(MOST_STEPS))) {
+    for (const stop of upTo(MOST_STEPS)) {
       const { hasCome, isOver } = insertedOverFresh(stop);
       if (hasCome) rounds++;
       if (isOver) break;

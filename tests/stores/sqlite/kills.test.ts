@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { join } from "node:path";
 import process from "node:process";
 
@@ -8,9 +9,8 @@ import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { slow } from "../../support/sqlite/contest.ts";
 import { ended, startFile } from "../../support/sqlite/start_file.ts";
-import { testOnce } from "../../support/test_once.ts";
 
-testOnce(
+test(
   "processes that are killed have charged all that they answered, and no more than they tried",
   () =>
     inFolder(async (folder) => {
@@ -45,7 +45,7 @@ testOnce(
     }),
 );
 
-testOnce(
+test(
   "a process that is stopped inside a transaction keeps others no longer than their timeout",
   () =>
     inFolder(async (folder) => {

@@ -12,7 +12,7 @@ import {
 } from "../../../../adapters/replay/advise/choose_limits.ts";
 import { clientNeeds, fullest } from "../../../../adapters/replay/advise/client_needs.ts";
 import { type ClientRequests, traceOf } from "../../../../adapters/replay/log/trace.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 const MINUTE = 60_000;
 
@@ -125,6 +125,6 @@ test("at each rate, the burst is the need of all ordinary clients but the few th
         assert.ok(Math.abs(burst - Math.max(least, needed) - rate * grain) < 1e-9);
       }
     }),
-    dividedRuns({ numRuns: 100 }),
+    fcOptions({ numRuns: 100 }),
   );
 });

@@ -9,7 +9,7 @@ import {
   SPANS,
 } from "../../../../adapters/replay/advise/client_needs.ts";
 import { type LogEntry, traceOf } from "../../../../adapters/replay/log/trace.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 const START = Date.UTC(2026, 2, 2);
 const HOUR = 3_600_000;
@@ -56,7 +56,7 @@ describe("the most of a client in a span", () => {
         );
         assert.deepEqual(most.map(([own]) => own), counted);
       }),
-      dividedRuns({ numRuns: 100 }),
+      fcOptions({ numRuns: 100 }),
     );
   });
 

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { lineTest, readConditions } from "../../../../adapters/replay/log/conditions.ts";
 import { readTrace, replay, replayTable } from "../../../../adapters/replay/replay.ts";
 import { gcra } from "../../../../mod.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 const second = (at: number) => `22/Dec/2016:22:32:${10 + at} +0000`;
 const COMMON = [
@@ -106,7 +106,7 @@ describe("where", () => {
           assert.equal(test(), new RegExp(`^${parts.join(".*")}$`).test(text));
         },
       ),
-      dividedRuns(),
+      fcOptions(),
     );
   });
 });

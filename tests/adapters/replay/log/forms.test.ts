@@ -12,7 +12,7 @@ import {
   replay,
 } from "../../../../adapters/replay/replay.ts";
 import { gcra } from "../../../../mod.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 import { FIXTURES } from "../support/log_fixtures.ts";
 
 describe("the forms of logs, found by themselves", () => {
@@ -208,7 +208,7 @@ describe("a log that is damaged", () => {
           await requireReadOrError(bytes.subarray(0, magic + cut % length), options);
         },
       ),
-      dividedRuns({ numRuns: 600 }),
+      fcOptions({ numRuns: 600 }),
     );
   });
 

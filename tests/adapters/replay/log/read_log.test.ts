@@ -9,8 +9,7 @@ import {
   readTrace,
 } from "../../../../adapters/replay/replay.ts";
 import type { TextSource } from "../../../../adapters/replay/replay.ts";
-import { dividedRuns } from "../../../support/seed.ts";
-import { testOnce } from "../../../support/test_once.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 async function entriesOf(text: TextSource, options?: ReadLogOptions): Promise<LogEntry[]> {
   const entries: LogEntry[] = [];
@@ -58,7 +57,7 @@ describe("readLog", () => {
         const pieces = places.slice(1).map((end, index) => whole.slice(places[index], end));
         assert.deepEqual(await entriesOf(pieces), expected);
       }),
-      dividedRuns({ numRuns: 40 }),
+      fcOptions({ numRuns: 40 }),
     );
   });
 
@@ -92,7 +91,7 @@ describe("readLog", () => {
     ]);
   });
 
-  testOnce("reads on, whatever the lines are, or says that none could be read", async () => {
+  test("reads on, whatever the lines are, or says that none could be read", async () => {
     const formats = [undefined, ...FORMATS];
     const anyLine = fc.oneof(
       fc.string({ unit: "binary", maxLength: 80 }),
@@ -112,7 +111,7 @@ describe("readLog", () => {
           assert.match(String(error), /^TypeError: Cannot read a log (as|because) /);
         }
       }),
-      dividedRuns({ numRuns: 500 }),
+      fcOptions({ numRuns: 500 }),
     );
   });
 

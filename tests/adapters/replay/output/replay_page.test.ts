@@ -19,8 +19,7 @@ import {
 import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
 import { inFolder } from "../../../support/in_folder.ts";
 import { needs } from "../../../support/program.ts";
-import { dividedRuns } from "../../../support/seed.ts";
-import { testOnce } from "../../../support/test_once.ts";
+import { fcOptions } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
 
 const families: { name: string; make: (limit: number) => Algorithm }[] = [
@@ -165,7 +164,7 @@ describe("replayPage", () => {
         });
         assert.deepEqual(tagsOf(page), tagsOf(plain));
       }),
-      dividedRuns({ numRuns: 60 }),
+      fcOptions({ numRuns: 60 }),
     );
   });
 
@@ -178,7 +177,7 @@ describe("replayPage", () => {
   });
 });
 
-testOnce(
+test(
   "no table is cut off, and no option is broken over two lines, on a desktop and on a phone",
   needs("chromium"),
   () =>

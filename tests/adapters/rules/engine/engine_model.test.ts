@@ -15,7 +15,7 @@ import {
 import { ruleEngine } from "../../../../adapters/rules/rules.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 /*
  * The engine beside a model that knows nothing of stores: it looks rules up in the list that was
@@ -223,7 +223,7 @@ for (const [name, makeStore] of Object.entries(stores)) {
           assert.deepEqual(look, expected);
         }
       }),
-      dividedRuns({ numRuns: 400 }),
+      fcOptions({ numRuns: 400 }),
     );
   });
 }

@@ -8,7 +8,7 @@ import {
   type RuleReceipt,
 } from "../../../../adapters/rules/rules.ts";
 import { dump, memoryStore, restore } from "../../../../mod.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 const rate = { limit: 10, period: "1m" } as const;
 const LIMITS: readonly LimitOptions[] = [
@@ -103,6 +103,6 @@ test("any forged receipt is refused by name, or leaves a state that can decide",
         assert.deepEqual(again.decision, decision);
       }
     }),
-    dividedRuns({ numRuns: 100 }),
+    fcOptions({ numRuns: 100 }),
   );
 });

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { pathPattern } from "../../../../adapters/rules/files/path_pattern.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 type Groups = Readonly<Record<string, string | undefined>> | undefined;
 
@@ -83,7 +83,7 @@ describe("a pattern of paths", () => {
             assert.deepEqual(plain(groups), plain(found), `${pattern} on ${path}`);
           },
         ),
-        dividedRuns({ numRuns: 1_000 }),
+        fcOptions({ numRuns: 1_000 }),
       );
     },
   );

@@ -10,7 +10,7 @@ import fc from "fast-check";
 
 import { readRules } from "../../../../adapters/rules/rules.ts";
 import { pipelined } from "../../../support/pipelined.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 import { ROUTERS } from "../support/node_routers.ts";
 import { targets } from "../support/routed_targets.ts";
 
@@ -54,7 +54,7 @@ function plain(part: string): string {
   return text.toLowerCase();
 }
 
-/** Targets for each router; the runtimes share them. */
+/** Targets for each router. */
 const COUNT = 1_200;
 
 describe("a target that reaches the handler of a limited route is charged", () => {
@@ -72,7 +72,7 @@ describe("a target that reaches the handler of a limited route is charged", () =
   };
   for (const [name, start] of Object.entries(ROUTERS)) {
     test(`by ${name}`, async () => {
-      const { numRuns, seed } = dividedRuns({ numRuns: COUNT });
+      const { numRuns, seed } = fcOptions({ numRuns: COUNT });
       const list = fc.sample(targets, { numRuns, seed });
       const server = await start();
       const answers = await pipelined(server.port, list).finally(server.close);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { ruleSchemaText } from "../../../../adapters/rules/rules.ts";
 import { ruleSchema } from "../../../../adapters/rules/files/rule_schema.ts";
 import { type Schema, schemaFaults } from "../../../../adapters/rules/files/check_schema.ts";
-import { dividedRuns } from "../../../support/seed.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 const root: Schema = JSON.parse(ruleSchemaText());
 
@@ -20,7 +20,7 @@ test("editors and the parser find the same files right", () => {
       ) => [path.join(), message]);
       assert.equal(faults.length === 0, isRight, JSON.stringify([data, faults]));
     }),
-    dividedRuns({ numRuns: 2_000 }),
+    fcOptions({ numRuns: 2_000 }),
   );
   assert.ok(right > 0, "some of them are right");
 });

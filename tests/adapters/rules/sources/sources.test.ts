@@ -18,7 +18,6 @@ import {
 import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { newClient } from "../../../support/redis/new_client.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
 
@@ -116,7 +115,7 @@ describe("a file", () => {
     ["holds bytes that are no text", "\xff\xfe".repeat(10), /./],
   ];
   for (const [name, text, reason] of broken) {
-    (text?.length === HUGE ? testOnce : test)(
+    test(
       `that ${name} leaves the old rules in place, and says why`,
       () =>
         followingFile(rulesOf(10), async ({ file, limit, seen }) => {

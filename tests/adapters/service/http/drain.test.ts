@@ -5,10 +5,9 @@ import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { serve } from "../../../../adapters/service/service.ts";
 import { busyClient, type Seen } from "../support/busy_client.ts";
 import { get, SHOP, until } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 for (const threads of [1, 2]) {
-  (threads === 1 ? test : testOnce)(
+  test(
     `40 busy clients that keep connections see no reset when a service of ${threads} of threads ends`,
     async () => {
       const start = (drainDelay: number) =>

@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { fcOptions } from "../../../support/seed.ts";
 import { statusOf } from "../../../support/raw_request.ts";
 import { oneRule, withService } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 /** A service with a token, whose only client has used up its limit. */
 function withFront(work: (port: number) => Promise<void>, threads: number): Promise<void> {
@@ -45,7 +44,7 @@ const HEADS: readonly (readonly [status: number, first: string, ...lines: string
 
 /** The servers: the server of one thread, and the server that threads share. */
 for (const threads of [1, 2]) {
-  (threads === 1 ? test : testOnce)(
+  test(
     `what can be refused by its head is, before its body is there, on ${threads} threads`,
     () =>
       withFront(async (port) => {
@@ -166,7 +165,7 @@ function expectedOf({ method: { text: method }, target, token, frame }: Parts): 
 const FAULTS: readonly (number | undefined)[] = [400, 417, 431, 505, undefined];
 
 for (const threads of [1, 2]) {
-  (threads === 1 ? test : testOnce)(
+  test(
     `whatever comes over the wire is answered alike on all runtimes, by ${threads} threads`,
     () =>
       withFront(async (port) => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { test } from "node:test";
 
 import { needs } from "../../../support/program.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { post, SHOP, withService } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const HOSTILE = '<img src=x onerror="throw 1">\u202ehostile';
 
@@ -26,10 +26,9 @@ function browse(url: string, token: string): Promise<Readonly<Record<"light" | "
   });
 }
 
-testOnce(
+test(
   "the page shows the figures and tries keys, by keyboard, in light and in dark",
   needs("chromium"),
-  // A browser sees the same page from each runtime, so one of them in a run shows it.
   () =>
     withService(async (service) => {
       const token = { "x-tidegate-token": "secret" };

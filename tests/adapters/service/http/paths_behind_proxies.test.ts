@@ -5,6 +5,7 @@
  */
 
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -18,7 +19,6 @@ import { pipelined } from "../../../support/pipelined.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { fcOptions } from "../../../support/seed.ts";
 import { serveNode } from "../../../support/serve_node.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const PATHS = ["/login", "/search/:q", "/users/:id", "/shops/:shop/all", "/files/*"];
 const rules = () =>
@@ -28,7 +28,7 @@ const rules = () =>
     PATHS.map((path) => ({ path, ignoreCase: true, descriptors: [{ address: "{address}" }] })),
   );
 
-/** Targets for each proxy and server behind it; the runtimes share them. */
+/** Targets for each proxy and server behind it. */
 const COUNT = 450;
 
 /** A site of a proxy. One port serves everybody. The other port asks the service first. */
@@ -136,7 +136,7 @@ function startCaddy(service: string, page: number, sites: readonly Site[]): Prom
 }
 
 for (const [name, start] of [["nginx", startNginx], ["caddy", startCaddy]] as const) {
-  testOnce(
+  test(
     `behind ${name} no path reaches a limited handler once the limit is spent`,
     needs(name),
     () =>

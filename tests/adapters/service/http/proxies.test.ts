@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { needs } from "../../../support/program.ts";
@@ -6,7 +7,6 @@ import { rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { type Proxy, startCaddy, startDeployedNginx, startNginx } from "../support/proxies.ts";
 import { oneRule, withService } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const LIMIT = 25;
 
@@ -39,7 +39,7 @@ async function withProxy(
 const PROXIES = [["caddy", startCaddy, "the page"], ["nginx", startNginx, "the page\n"]] as const;
 
 for (const [name, start, page] of PROXIES) {
-  testOnce(
+  test(
     `${name} lets exactly the limit through, whatever clients write`,
     needs(name),
     () =>
@@ -85,7 +85,7 @@ const HOST_LINES: readonly string[] = [
   'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;',
 ];
 
-testOnce(
+test(
   "behind nginx a client over its limit gets no page by any form of the path, whatever its Host line",
   needs("nginx"),
   () =>
@@ -116,7 +116,7 @@ testOnce(
     }),
 );
 
-testOnce(
+test(
   "a client of HTTP/1.0 passes no limit where nginx hands its Host on",
   needs("nginx"),
   () =>
@@ -133,7 +133,7 @@ testOnce(
     }, { rules }),
 );
 
-testOnce(
+test(
   "nginx by our file passes the fields of the limit on, and refuses with a problem as JSON",
   needs("nginx"),
   () =>

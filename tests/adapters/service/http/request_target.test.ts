@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { oneRule, withService } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const rules = () => oneRule("address", 1, [{ descriptors: [{ address: "{address}" }] }]);
 
@@ -86,7 +85,7 @@ for (const threads of [1, 2]) {
   describe(`the path of a request, on ${threads} of threads,`, () => {
     for (const [refusal, token] of [[429, undefined], [401, "secret"]] as const) {
       const caller = token === undefined ? "a client over its limit" : "a client without the token";
-      (threads === 1 ? test : testOnce)(
+      test(
         `is that of its target, and ${caller} is refused`,
         () =>
           withService(async ({ port }) => {

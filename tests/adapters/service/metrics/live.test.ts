@@ -12,7 +12,6 @@ import { history } from "../../../../adapters/service/metrics/history.ts";
 import { liveDocument } from "../../../../adapters/service/metrics/live_document.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { SHOP } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const MINUTE = 60_000;
 const START = 1e6 * 60 * MINUTE;
@@ -38,7 +37,7 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 describe("keys", () => {
-  testOnce("of 100,000 leave the most frequent one, and a document of bounded size", () => {
+  test("of 100,000 leave the most frequent one, and a document of bounded size", () => {
     const time = { now: START };
     const { ask, snapshot, engine, verdict } = thread(time);
     const { rules } = engine.consume({

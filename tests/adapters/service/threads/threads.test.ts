@@ -8,9 +8,8 @@ import { serve, type ServeOptions, type Service } from "../../../../adapters/ser
 import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
-import { inShare, isLong } from "../../../support/seed.ts";
+import { isLong } from "../../../support/seed.ts";
 import { get, oneRule, post, until, withService } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const LIMIT = isLong() ? 200 : 100;
 
@@ -75,7 +74,7 @@ async function assertExact(options: Partial<ServeOptions>, threads: number): Pro
 describe("2 threads over the shared store", () => {
   test("admit exactly the limit, and count together", () => assertExact({}, 2));
 
-  testOnce(
+  test(
     "start on no port that another service has, though its threads share it",
     () =>
       withService(async ({ port }) => {
@@ -84,7 +83,7 @@ describe("2 threads over the shared store", () => {
       }, { rules: rules(), threads: 2 }),
   );
 
-  testOnce("start on one port once, where services do so at the same instant", async () => {
+  test("start on one port once, where services do so at the same instant", async () => {
     const port = await freePort();
     const start = async (after = 0) => {
       await new Promise((resolve) => setTimeout(resolve, after));
@@ -100,7 +99,7 @@ describe("2 threads over the shared store", () => {
     await (await start()).stop(0);
   });
 
-  testOnce("keep the use under a changed limit", () => {
+  test("keep the use under a changed limit", () => {
     const file = (limit: number) => ({
       domain: "shop",
       rules: [{ key: "user", limits: [{ limit, period: "1d" as const, burst: limit }] }],
@@ -120,9 +119,8 @@ describe("2 threads over the shared store", () => {
   });
 
   for (const threads of THREADS) {
-    const withOne = inShare(THREADS, threads, withService);
     test(`share limits of keys of their own, which a method looks up (threads: ${threads})`, () =>
-      withOne(async (service) => {
+      withService(async (service) => {
         const verdicts = [];
         for (let times = 0; times < 4; times++) {
           const { body } = await post(service, "/v1/consume", { entries: { user: "42" } }, {
@@ -168,7 +166,7 @@ const LARGE = (period: string) =>
 
 for (const threads of isLong() ? [1, 2] : [1]) {
   const name = `calls are answered while ${PATTERNS} rules are loaded, on ${threads} of threads`;
-  testOnce(
+  test(
     name,
     async () => {
       let text = LARGE("1h");
@@ -238,9 +236,8 @@ rules:
   const ROUNDS = isLong() ? 3 : 1;
 
   for (const threads of THREADS) {
-    const withFolder = inShare(THREADS, threads, inFolder);
     test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, () =>
-      withFolder(async (folder) => {
+      inFolder(async (folder) => {
         const file = join(folder, "rules.yaml");
         let loads = 0;
         const refusals = new Set<string>();

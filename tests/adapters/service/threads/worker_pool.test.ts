@@ -10,7 +10,6 @@ import {
 } from "../../../../adapters/service/threads/worker_pool.ts";
 import type { LogEvent } from "../../../../adapters/service/log.ts";
 import { until } from "../support/running.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const links = { show: () => "", lookup: undefined, log: () => {} };
 
@@ -63,7 +62,7 @@ test("a worker that dies is started again, with the rules of that time", () => {
   });
 });
 
-testOnce(
+test(
   "a certificate is in place though workers die of it: others start with it",
   () =>
     withWorkers(2, () => ({ files: [] }), async (workers, events) => {
@@ -72,7 +71,7 @@ testOnce(
     }),
 );
 
-testOnce("a worker that cannot be started again is tried once more, until it can", () => {
+test("a worker that cannot be started again is tried once more, until it can", () => {
   const word = new Int32Array(new SharedArrayBuffer(4));
   return withWorkers(1, () => ({ files: [], shared: word.buffer }), async (workers, events) => {
     Atomics.store(word, 0, 2);

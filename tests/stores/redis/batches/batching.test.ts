@@ -160,7 +160,7 @@ describe("a batch", () => {
     test(`by ${commit} keeps a value while it holds use, though others change it and change it back`, () =>
       withFake({ commit }, async ({ fake, store }) => {
         const algorithm = gcra({ limit: 1, period: 2_999, burst: 100 });
-        const options = { commit, deadline: 1_000 };
+        const options = { commit, deadline: 10_000, timeout: 30_000 };
         const others = [1, 2, 3].map(() => redisStore(newClient(fake.url), options));
         const all = [store, ...others].map((store) => limiter(algorithm, { store, prefix: "api" }));
         const key = storedKey("api", algorithm.id, "a");

@@ -18,11 +18,9 @@ import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
 import { type RedisRulesClient, redisSource } from "../../../../adapters/rules/rules.ts";
 import { type RedisClient, redisStore } from "../../../../stores/redis/redis_store.ts";
 import { tell, until } from "../../../support/redis/redis_cluster.ts";
-import { share } from "../../../support/seed.ts";
 import { needs } from "../../../support/program.ts";
 import { type RedisProcess, startRedis } from "../../../support/redis/redis_process.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const redisServer = needs("redis-server");
 
@@ -130,8 +128,8 @@ const endless = gcra({ limit: 1, period: "1d", burst: 1_000_000 });
 
 withRedis("lost connections", (redis, { storeOf }) => {
   for (const [name, make] of CLIENTS) {
-    testOnce(`of ${name} are dialled again, by each commit`, async () => {
-      for (const commit of share(["watch", "cas", "script"] as const)) {
+    test(`of ${name} are dialled again, by each commit`, async () => {
+      for (const commit of ["watch", "cas", "script"] as const) {
         const { client, end } = await make(redis());
         const store = storeOf({ commit }, client);
         const api = limiter(algorithm, { store, prefix: `${name} ${commit}` });
@@ -212,7 +210,7 @@ describe("lost connections of a cluster", redisServer, () => {
     ],
   ];
 
-  testOnce("of ioredis are dialled again, by script", async () => {
+  test("of ioredis are dialled again, by script", async () => {
     const { port } = new URL(node.url);
     const given = new IoCluster([{ host: "127.0.0.1", port: Number(port) }], { lazyConnect: true });
     const store = redisStore(given, { commit: "script", deadline: 5_000, timeout: 30_000 });
@@ -226,7 +224,7 @@ describe("lost connections of a cluster", redisServer, () => {
   });
 
   for (const [name, make] of CLUSTERS) {
-    testOnce(`of ${name} are dialled again`, async () => {
+    test(`of ${name} are dialled again`, async () => {
       const store = redisStore(make(node.url), {
         commit: "watch",
         deadline: 5_000,

@@ -27,11 +27,9 @@ import {
 } from "../../../support/redis/redis_cluster.ts";
 import { listedBlocks } from "../../../support/listed_blocks.ts";
 import { needs } from "../../../support/program.ts";
-import { inShare } from "../../../support/seed.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";
 import { WAYS } from "../../../support/several_limits.ts";
-import { testOnce } from "../../../support/test_once.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
 
@@ -86,7 +84,7 @@ describe("a cluster of six nodes", redis, () => {
   for (const commit of MODES) {
     test(
       `keeps limits on keys of all nodes, by ${commit}`,
-      inShare(MODES, commit, async () => {
+      async () => {
         const store = storeOf({ commit });
         const api = limiter(gcra({ limit: 1, period: "1d", burst: 5 }), { store, prefix: commit });
         const keys = Array.from({ length: 60 }, (_, index) => `key ${index}`);
@@ -96,7 +94,7 @@ describe("a cluster of six nodes", redis, () => {
         assert.equal(decisions.filter(({ allowed }) => allowed).length, 5 * keys.length);
         await Promise.all(keys.map((key) => api.reset(key)));
         assert.equal((await api.peek("key 7", 0)).remaining, 5);
-      }),
+      },
     );
   }
 
@@ -143,7 +141,7 @@ describe("a cluster of six nodes", redis, () => {
   for (const commit of MODES) {
     test(
       `keeps a limit while its slot moves to another node, by ${commit}`,
-      inShare(MODES, commit, async () => {
+      async () => {
         const stores = [storeOf({ commit }), storeOf({ commit })];
         const limiters = stores.map((store) => limiter(slow, { store, prefix: `move ${commit}` }));
         const stored = `move ${commit}:{moved}:${slow.id}`;
@@ -165,11 +163,11 @@ describe("a cluster of six nodes", redis, () => {
         const used = slow.capacity - (await limiters[0]!.peek("moved", 0)).remaining;
         assert.equal(admitted, used);
         assert.ok(await tell<number>(to, "EXISTS", stored), "the key is where its slot is");
-      }),
+      },
     );
   }
 
-  testOnce("a master that hangs is left once its replica has taken over", async () => {
+  test("a master that hangs is left once its replica has taken over", async () => {
     const hung = cluster.masters[2]!;
     const prefix = "hung";
     const keyOn = await keysByMaster(cluster, `${prefix}:{`, `}:${slow.id}`);
@@ -208,7 +206,7 @@ describe("a cluster of six nodes", redis, () => {
     assert.deepEqual(used, used.map(() => used[0]!));
   });
 
-  testOnce("loses a master under load: other slots go on, and its own come back", async () => {
+  test("loses a master under load: other slots go on, and its own come back", async () => {
     const stores = MODES.map((commit) => storeOf({ commit }));
     const limiters = stores.map((store, index) =>
       limiter(gcra({ limit: 1, period: "1d", burst: 200 }), { store, prefix: MODES[index]! })

@@ -15,7 +15,6 @@ import {
   withFakeCluster,
 } from "../../../support/fake_redis/fake_cluster.ts";
 import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
-import { inShare } from "../../../support/seed.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
 import { until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { withListener } from "../../../support/redis/with_listener.ts";
@@ -68,12 +67,9 @@ function onCluster(
 }
 
 for (const commit of MODES) {
-  const withNodes = inShare(MODES, commit, withFakeCluster);
-  const withApi = inShare(MODES, commit, onCluster);
-
   describe(`a cluster, by ${commit}`, () => {
     test("a node that hangs is left once another one has its slots", () =>
-      withApi({ commit, deadline: 250 }, async ({ nodes, give, api, keys }) => {
+      onCluster({ commit, deadline: 250 }, async ({ nodes, give, api, keys }) => {
         for (const key of keys) await api.consume(key);
         hang(nodes[0]!);
         await assert.rejects(async () => await api.consume(keys[0]));
@@ -83,7 +79,7 @@ for (const commit of MODES) {
       }));
 
     test("a node that is cut off from the others is left once they have given its slots away", () =>
-      withApi({ commit }, async ({ nodes, give, api, keys: [key] }) => {
+      onCluster({ commit }, async ({ nodes, give, api, keys: [key] }) => {
         await api.consume(key);
         const { slots } = nodes[0]!.state;
         nodes[0]!.faults = ([name]) =>
@@ -98,7 +94,7 @@ for (const commit of MODES) {
       }));
 
     test("calls on other slots are served by stores that start while a node is away", () =>
-      withNodes(3, async ({ nodes, storeOf }) => {
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
         hang(nodes[0]!);
         await nodes[1]!.stop();
         for (let stores = 0; stores < 6; stores++) {
@@ -109,7 +105,7 @@ for (const commit of MODES) {
       }));
 
     test("each node's limits go by its own clock", () =>
-      withNodes(3, async ({ nodes, storeOf }) => {
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
         const log = slidingLog({ limit: 10, period: "1m" });
         const api = limiter(log, { store: storeOf({ commit }), prefix: "api" });
         const [slowKey, fastKey] = [keyIn(0, "api", log), keyIn(1, "api", log)];
@@ -123,7 +119,7 @@ for (const commit of MODES) {
       }));
 
     test("a slot that is moved to a node that joined later is followed there", () =>
-      withNodes(4, async ({ nodes, give, storeOf }) => {
+      withFakeCluster(4, async ({ nodes, give, storeOf }) => {
         const [from, , , to] = nodes as [FakeRedis, FakeRedis, FakeRedis, FakeRedis];
         give(nodes[2]!, 0, SLOTS - 1);
         give(from, 0, 5_000);
@@ -150,7 +146,7 @@ for (const commit of MODES) {
       }));
 
     test("two limits of a key whose slot is in two places are decided one by one", () =>
-      withApi({ commit }, async ({ nodes, store, api, keys: [key] }) => {
+      onCluster({ commit }, async ({ nodes, store, api, keys: [key] }) => {
         const apis = [
           api,
           limiter(gcra({ limit: 2, period: "1d", burst: 2 }), { store, prefix: "api" }),
@@ -167,7 +163,7 @@ for (const commit of MODES) {
       }));
 
     test("calls on all slots of a node are followed at once to the one that took over", () =>
-      withApi({ commit }, async ({ nodes, give, api, store }) => {
+      onCluster({ commit }, async ({ nodes, give, api, store }) => {
         const keys = Array.from({ length: 300 }, (_, n) => `k${n}`);
         await Promise.all(keys.map((key) => api.consume(key)));
         give(nodes[1]!, ...FIRST_THIRD);
@@ -176,7 +172,7 @@ for (const commit of MODES) {
       }));
 
     test("a node without slots has no connection any more", () =>
-      withApi({ commit }, async ({ nodes, give, api, keys }) => {
+      onCluster({ commit }, async ({ nodes, give, api, keys }) => {
         for (const key of keys) await api.consume(key);
         assert.equal(nodes[0]!.connections(), 1);
         give(nodes[1]!, ...FIRST_THIRD);
@@ -188,7 +184,7 @@ for (const commit of MODES) {
       }));
 
     test("its password and its addresses are those that the client was given", () =>
-      withNodes(3, async (cluster) => {
+      withFakeCluster(3, async (cluster) => {
         const { nodes } = cluster;
         for (const { state } of nodes) {
           state.password = "secret";
@@ -218,7 +214,7 @@ for (const commit of MODES) {
       }));
 
     test("closed in the middle of a request for slots, it leaves nothing behind", () =>
-      withNodes(3, async ({ nodes, storeOf }) => {
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
         for (const wait of [0, 1, 2, 3, 5, 8]) {
           const store = storeOf({ commit });
           const call = limiter(slow, { store, prefix: "api" }).consume("a");
