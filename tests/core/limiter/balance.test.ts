@@ -26,7 +26,7 @@ import {
 } from "../../../mod.ts";
 import { fallback } from "../../../stores/layered/layered.ts";
 import { policyStore } from "../../support/policy_store.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const NOW = Date.UTC(2026, 10, 28, 12, 30);
 const clock = () => NOW;
@@ -55,7 +55,7 @@ test("a balance adds up, and its key is fresh at resetAt and not before", () => 
       expect(resetAt - 1 > LAST_INSTANT || untilFresh(resetAt - 1) > 0, "use until then");
     });
   });
-  fc.assert(holds, dividedRuns({ numRuns: 100 }));
+  fc.assert(holds, fcOptions({ numRuns: 100 }));
 });
 
 test("a window ends when it ends, with use and without", () => {

@@ -22,7 +22,7 @@ import {
 import { lease } from "../../../stores/layered/layered.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { policyStore } from "../../support/policy_store.ts";
-import { dividedRuns } from "../../support/seed.ts";
+import { fcOptions } from "../../support/seed.ts";
 
 const rate = gcra({ limit: 10, period: "10s", burst: 10 });
 
@@ -52,7 +52,7 @@ for (const [form, made] of Object.entries(FORMS)) {
         expect(free > 0 ? sameState(subject, own, state) : own === after, "the state after it");
       });
     });
-    fc.assert(holds, dividedRuns({ numRuns: 60 }));
+    fc.assert(holds, fcOptions({ numRuns: 60 }));
   });
 }
 
