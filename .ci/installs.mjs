@@ -36,6 +36,11 @@ const PROJECTS = [
   },
   { name: "old_effect", peers: { "effect": "^3.0.0" }, large: true },
   {
+    name: "test_runners",
+    peers: { "@babel/preset-env": "^7.0.0", "jest": "^30.5.0", "vitest": "^4.0.0" },
+    large: true,
+  },
+  {
     // The oldest versions that they work with, and an Effect that is not quite new enough.
     name: "oldest_peers",
     peers: {
