@@ -38,6 +38,7 @@ export type {
   Family,
   FamilySpec,
   Inverse,
+  ListedKey,
   Operation,
   RefundNotice,
   Steps,

@@ -26,6 +26,7 @@ export {
   DriverError,
   type DriverErrorOptions,
   type Housekeeping,
+  type ListedText,
   type LostGroup,
 } from "./driver.ts";
 export {
