@@ -8,6 +8,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { leavesOf } from "../algorithms/leaves_of.ts";
 import type { Decision } from "../decision.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
+import { tryAgain } from "../together/try_again.ts";
 import { release } from "../verbs/release.ts";
 import { renew } from "../verbs/renew.ts";
 import type { PermitArgument, PermitVerb } from "../verbs/permit_steps.ts";
@@ -58,19 +59,20 @@ export interface GivenPermit extends StoredPermit {
 }
 
 /**
- * Releases a permit; answers whether it was held. It never fails, because a permit that is not
- * released expires.
+ * Releases a permit; answers whether it was held. It never fails: if the store cannot answer, it is
+ * tried again later, and a permit that is not released expires.
  */
 export function releasePermit(
   host: CallHost,
   { key, id, cost }: StoredPermit,
 ): MaybePromise<boolean> {
+  const giving = {
+    call: () => host.call(release, key, { id, cost }),
+    decisionOf: release.decisionOf,
+    isRepeatable: true,
+  };
   return orElse(
-    () =>
-      andThen(
-        host.call(release, key, { id, cost }),
-        ({ allowed, source }) => allowed && source !== "policy",
-      ),
+    () => andThen(tryAgain(giving), ({ allowed, source }) => allowed && source !== "policy"),
     () => false,
   );
 }

@@ -4,8 +4,9 @@
  * the event loop does a bounded number of renewals.
  */
 
-import { type Clock, LONGEST_TIMER, passingTime } from "../clock.ts";
+import { type Clock, passingTime } from "../clock.ts";
 import { MAX_PER_TURN } from "../waiting/turns.ts";
+import { inBackground } from "../in_background.ts";
 import {
   type Deadlines,
   deadlines,
@@ -97,11 +98,4 @@ function openRenewals(passing: () => number, after: NonNullable<Clock["after"]>)
 
 function isHeld(permit: Renewed): boolean {
   return permit.isHeld;
-}
-
-/** Calls `wake` later, unless nothing else keeps the process alive until then. */
-function inBackground(milliseconds: number, wake: () => void): () => void {
-  const timer: unknown = setTimeout(wake, Math.min(milliseconds, LONGEST_TIMER));
-  (timer as { unref?(): void }).unref?.();
-  return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
 }

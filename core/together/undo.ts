@@ -9,6 +9,7 @@ import { newPermitId } from "../limiter/permit_ids.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Inverse, Verb } from "../store.ts";
 import { giveBackReceipt, type SettleArgument } from "../verbs/settle.ts";
+import { tryAgain } from "./try_again.ts";
 
 /** Runs verbs on keys. The calls of a limiter that give units back wake its waiting callers. */
 export interface Caller {
@@ -52,14 +53,22 @@ export function undoOf(
 ): Undo | undefined {
   if (inverse === undefined) return undefined;
   const { verb, argument } = inverse;
-  if ((verb as unknown) !== giveBackReceipt) return () => caller.call(verb, key, argument);
+  const { decisionOf } = verb;
+  const isPlain = (verb as unknown) === giveBackReceipt &&
+    (argument as SettleArgument).receipt.id === 0;
+  if (!isPlain) {
+    const call = () => caller.call(verb, key, argument);
+    return () => tryAgain({ call, decisionOf, isRepeatable: true });
+  }
   const { receipt, used } = argument as SettleArgument;
-  if (receipt.id !== 0) return () => caller.call(verb, key, argument);
   const place = placeOf(key);
   const before = counts!.units[place]!;
-  return () => {
-    const since = counts!.units[place]! - before;
-    counts!.units[place]! += receipt.units;
+  let own = 0;
+  function call(): MaybePromise<unknown> {
+    const since = counts!.units[place]! - before - own;
+    counts!.units[place]! += receipt.units - own;
+    own = receipt.units;
     return caller.call(giveBackReceipt, key, { receipt, used, since });
-  };
+  }
+  return () => tryAgain({ call, decisionOf, isRepeatable: false });
 }

@@ -4,7 +4,7 @@
  */
 
 import { agingTime } from "../aging_time.ts";
-import { inBackground } from "./in_background.ts";
+import { inBackground } from "../../core/in_background.ts";
 
 /** A key whose block will end. */
 export interface EndingBlock {

@@ -6,7 +6,7 @@
 import type { Decision } from "../../core/decision.ts";
 import { newPermitId } from "../../core/limiter/permit_ids.ts";
 import { agingTime } from "../aging_time.ts";
-import { inBackground } from "./in_background.ts";
+import { inBackground } from "../../core/in_background.ts";
 
 /** The share of a key. */
 export interface Pool {

@@ -5,11 +5,20 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import { memoryStore, type Store, StoreUnavailableError } from "../../../mod.ts";
+import {
+  type AsyncLimiter,
+  gcra,
+  limiter,
+  memoryStore,
+  type Store,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import { lease } from "../../../stores/layered/lease.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore, type SeenCall } from "../../support/intercepted_store.ts";
+import type { RedisProcess } from "../../support/redis/redis_process.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { WAYS } from "../../support/several_limits.ts";
 
@@ -17,6 +26,11 @@ import { WAYS } from "../../support/several_limits.ts";
 type Fault = "throws" | "hangs" | "is applied and hangs";
 
 const FAULTS: readonly Fault[] = ["throws", "hangs", "is applied and hangs"];
+
+const RATE = { limit: 1, period: "1s", burst: 1 } as const;
+
+/** How long a call waits for a server that is stopped, in milliseconds. */
+const FROZEN = { deadline: 100, timeout: 300 };
 
 /** More calls than a request makes. */
 const MOST_CALLS = 12;
@@ -129,6 +143,58 @@ function laws(storeOf: () => Store): void {
   }
 }
 
+/**
+ * Stops the server at each call, and lets it go on once the request has failed. It then runs what it had
+ * been sent, late: nobody knows whether the call was applied, but what gives units back was sent too.
+ */
+async function freezeAtEachStep(
+  redis: RedisProcess,
+  storeOf: () => Store,
+  other: Store,
+  name: string,
+): Promise<void> {
+  const { least, holds, open } = WAYS[name]!;
+  for (let step = 1; step <= MOST_CALLS; step++) {
+    const store = storeOf();
+    await (limiter(gcra(RATE), { store, prefix: "connects" } as never) as unknown as AsyncLimiter)
+      .consume("a");
+    let calls = 0;
+    const frozen: SeenCall[] = [];
+    const request = open(
+      interceptedStore(store, (operations, proceed) => {
+        if (++calls === step) redis.signal("SIGSTOP");
+        if (calls >= step) frozen.push(...operations);
+        return proceed();
+      }),
+      other,
+      `frozen${trials++}`,
+      least,
+    );
+    const before = await request.left();
+    const outcome = await request.ask().catch((error: unknown) => error);
+    if (frozen.length === 0) return assert.equal(outcome, true);
+    redis.signal("SIGCONT");
+    assert.ok(outcome instanceof StoreUnavailableError, `call ${step}: ${outcome}`);
+    const isKnown = (at: number) =>
+      (holds && at === least - 1) || !frozen.some(({ key }) => key.includes(`key${at}`));
+    const known = (units: readonly number[]) => units.filter((_, at) => isKnown(at));
+    const isAsBefore = async () => `${known(await request.left())}` === `${known(before)}`;
+    for (
+      const end = performance.now() + 10_000;
+      performance.now() < end && !(await isAsBefore());
+    ) {
+      await sleep(50);
+    }
+    assert.deepEqual(known(await request.left()), known(before), `call ${step}`);
+  }
+}
+
 describe("several limits on memory", () => laws(() => memoryStore()));
 describe("several limits on a store that answers by promises", () => laws(asyncMemoryStore));
-withRedis("several limits on Redis", (_redis, { storeOf }) => laws(() => storeOf()));
+withRedis("several limits on Redis", (redis, { storeOf }) => {
+  laws(() => storeOf());
+  for (const name of Object.keys(WAYS)) {
+    test(`${name}: a server that is stopped at any step leaves no trace`, () =>
+      freezeAtEachStep(redis(), () => storeOf(FROZEN), storeOf(), name));
+  }
+});
