@@ -199,6 +199,7 @@ function suiteJob(name, plan) {
     // Each runtime draws cases of its own.
     TIDEGATE_SEED: String((seed + RUNTIMES.indexOf(name)) % 2 ** 31),
     TIDEGATE_FILES: list.join(),
+    TIDEGATE_DIVIDED: isDivided(plan) && list.length < plan.files.list.length ? "1" : "",
     TIDEGATE_WITHOUT: plan.missing.join(),
     DENO_NO_UPDATE_CHECK: "1",
     // Each process and thread of Node that a test starts would strip the types of the same modules.

@@ -25,6 +25,7 @@ const page = readText(PAGE);
 const entries: Readonly<Record<string, string>> = entryPoints(readManifests().deno);
 const recipes = snippetsOf(PAGE, page);
 const README = "README.md";
+const START_PGLITE = new URL("./support/postgres/start_pglite.ts", import.meta.url).href;
 const readme = snippetsOf(README, readText(README));
 
 /** A recipe as a module outside the project, which finds the entry points and packages all the same. */
@@ -178,7 +179,10 @@ withRedis("a recipe keeps what it promises:", (redis) => {
   test("a quota for a month is what customers see, to the unit", () =>
     serving(
       "A quota for a month",
-      { 'import pg from "pg"': () => 'import { PGlite } from "@electric-sql/pglite"' },
+      {
+        'import pg from "pg"': () => `import { startPGlite } from "${START_PGLITE}"`,
+        "new pg.Pool()": () => "await startPGlite()",
+      },
       "export { monthly };",
       async (send, { monthly }) => {
         const usage = async (key: string) =>
@@ -216,7 +220,6 @@ async function serving(
   const start = page.slice(0, page.indexOf(`## ${title}\n`)).split("\n").length;
   const found = title === README ? readme[0] : recipes.find(({ line }) => line > start);
   let code = found!.code
-    .replace("new pg.Pool()", "new PGlite()")
     .replace("app.listen(8080);", 'export const server = app.listen(0, "127.0.0.1");');
   for (const [text, edit] of Object.entries(edits)) {
     assert.ok(code.includes(text), `${title} must have ${text}`);

@@ -6,10 +6,9 @@ import { describe, test } from "node:test";
 
 import { settledTogether } from "../support/receipts/settled_together.ts";
 import { PLACES } from "../support/places.ts";
+import { drawn } from "../support/seed.ts";
 
-const kinds = Object.keys(PLACES);
-
-for (const kind of kinds) {
+for (const kind of drawn(Object.keys(PLACES))) {
   describe(`${kind}: receipts that three settle at once`, () => {
     test(
       "are settled once",

@@ -9,11 +9,10 @@ import { sharedStore } from "../../stores/shared/shared_store.ts";
 import { deployedLimiters, useUp } from "../support/rolling/deployed.ts";
 import { deployedTogether, expectShared } from "../support/rolling/deployed_together.ts";
 import { PLACES } from "../support/places.ts";
-
-const kinds = Object.keys(PLACES);
+import { drawn } from "../support/seed.ts";
 
 describe("two limits on the same keys admit no more than the larger one", () => {
-  for (const kind of kinds) {
+  for (const kind of drawn(Object.keys(PLACES))) {
     test(kind, () => PLACES[kind]!(deployedTogether));
   }
 

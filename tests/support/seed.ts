@@ -31,6 +31,16 @@ export function isLong(): boolean {
   return process.env["TIDEGATE_LONG"] === "1";
 }
 
+/**
+ * The cases of this run: all, but so many by the seed where runtimes divide the files. For cells of
+ * which each starts several processes, such as the same contest on every store.
+ */
+export function drawn<T>(cases: readonly T[], count = 1): readonly T[] {
+  if (process.env["TIDEGATE_DIVIDED"] !== "1") return cases;
+  const first = Math.abs(seed());
+  return upTo(Math.min(count, cases.length)).map((index) => cases[(first + index) % cases.length]!);
+}
+
 /** The first whole numbers, from 0. */
 export function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);

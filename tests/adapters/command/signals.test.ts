@@ -13,7 +13,7 @@ import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
 
 /** How many calls at least, and the milliseconds between two of one client. */
-const [CALLS, PAUSE] = isLong() ? [10_000, 0] : [300, 10];
+const [CALLS, PAUSE] = isLong() ? [10_000, 0] : [300, 30];
 
 /** Starts a service, and waits until it listens. */
 async function started(rules: string, port: number, delay = "200ms") {

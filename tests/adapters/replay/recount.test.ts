@@ -257,7 +257,7 @@ describe("a naive recount agrees, to the last call,", () => {
   }
 
   // Each form in the long run: all of them are read by the same blocks.
-  const ENTRIES = isLong() ? 12_000 : 4_000;
+  const ENTRIES = isLong() ? 12_000 : 1_500;
   const onFiles = isLong() ? Object.keys(WRITERS) : ["vhost"];
   test("on a file and its compressed forms, with threads and without", async () => {
     for (const format of onFiles) await requireAgreementOnFiles(format);

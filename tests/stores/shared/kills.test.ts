@@ -12,7 +12,7 @@ import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
 
 /** Workers killed in each test; each had begun to work. */
-const KILLS = isLong() ? 200 : 8;
+const KILLS = isLong() ? 200 : 4;
 const TOGETHER = 4;
 /** Far more than can be taken, so that every unit taken can be counted from the state. */
 const LIMIT = 50_000_000;

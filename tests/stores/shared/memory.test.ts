@@ -23,7 +23,7 @@ import { names, policy } from "../../support/policies.ts";
 /** A capacity with two keys to a bucket. Hardly one bucket in ten million is ever short of room. */
 const ROOMY = 262;
 /** Calls of each thread on a narrow store. */
-const PER_THREAD = isLong() ? 6_000 : 1_500;
+const PER_THREAD = isLong() ? 6_000 : 500;
 
 /** Takes all units of that many keys, and fails if a key has not had its limit. */
 function exhaust({ consume }: Limiter, name: string, keys: number, limit = 5): void {

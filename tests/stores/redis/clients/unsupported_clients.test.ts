@@ -21,6 +21,7 @@ import { tell, until } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
 import { type RedisProcess, startRedis } from "../../../support/redis/redis_process.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { drawn } from "../../../support/seed.ts";
 
 const redisServer = needs("redis-server");
 
@@ -127,7 +128,7 @@ async function pooled(
 const endless = gcra({ limit: 1, period: "1d", burst: 1_000_000 });
 
 withRedis("lost connections", (redis, { storeOf }) => {
-  for (const [name, make] of CLIENTS) {
+  for (const [name, make] of drawn(CLIENTS, 3)) {
     test(`of ${name} are dialled again, by each commit`, async () => {
       for (const commit of ["watch", "cas", "script"] as const) {
         const { client, end } = await make(redis());
@@ -156,7 +157,7 @@ withRedis("lost connections", (redis, { storeOf }) => {
             }
           }
         });
-        for (let kills = 0; kills < 8; kills++) {
+        for (let kills = 0; kills < 4; kills++) {
           const before = admitted;
           await until(() => Promise.resolve(admitted > before));
           await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
