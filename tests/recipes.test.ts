@@ -12,6 +12,7 @@ import { snippetsOf } from "../.ci/snippets.mjs";
 import {
   type Algorithm,
   type AsyncLimiter,
+  balance,
   calendarWindow,
   type Limiter,
   limiter,
@@ -185,17 +186,16 @@ withRedis("a recipe keeps what it promises:", (redis) => {
       },
       "export { monthly };",
       async (send, { monthly }) => {
-        const usage = async (key: string) =>
-          await (await send("/usage", { "x-api-key": key })).json();
-        const { used, limit, resetsAt } = await usage("key-2");
-        assert.deepEqual([used, limit], [0, 10_000]);
+        const fresh = await balance(monthly, "acme");
+        assert.deepEqual([fresh.used, fresh.limit], [0, 10_000]);
         await monthly.consume("acme", 9_990);
         assert.equal(await admitted(send, 20, "key-1"), 10);
-        assert.deepEqual(await usage("key-1"), { used: 10_000, limit, resetsAt });
+        assert.deepEqual(await balance(monthly, "acme"), { ...fresh, used: 10_000, remaining: 0 });
         // A raised limit keeps what was used.
         const raised = calendarWindow({ limit: 20_000, every: "month", zone: "Europe/Berlin" });
         const after = limiter(raised, { store: monthly.store, prefix: monthly.prefix });
         assert.equal((await after.peek("acme", 0)).remaining, 10_000);
+        const resetsAt = new Date(fresh.resetAt).toISOString();
         assert.match(resetsAt, /^\d{4}-\d\d-\d\dT2[23]:00:00\.\d{3}Z$/); // midnight in Berlin
       },
     ));
