@@ -44,9 +44,17 @@ export * from "./http_api/rate_limit_problems.ts";
 export type { Route } from "./http_api/request_source.ts";
 export * from "./layers.ts";
 export * from "./limit.ts";
+export { limitConfig } from "./limit_config.ts";
 export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";
 export { layerRateLimiterStore } from "./rate_limiter_store.ts";
-export * from "./policy.ts";
+export {
+  algorithmOf,
+  type AllPolicy,
+  type InDurations,
+  Policy,
+  type PolicyOptions,
+  type SinglePolicy,
+} from "./policy.ts";
 export * from "./rate_limiter.ts";
 export type { Reservation, Settlement } from "./receipts.ts";
 export * from "./with_limit.ts";

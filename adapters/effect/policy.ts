@@ -1,10 +1,8 @@
 /*
  * Policies as data: a schema for the options of every algorithm, so that limits can come from the
- * configuration and are validated when it is read.
+ * configuration (limit_config.ts) and are validated when it is read.
  */
 
-import * as Config from "effect/Config";
-import type * as ConfigProvider from "effect/ConfigProvider";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
@@ -21,7 +19,6 @@ import {
   type AlgorithmOptions,
   ALGORITHMS,
 } from "../../core/rules/limit_options.ts";
-import { type Limit, limit, type LimitOptions } from "./limit.ts";
 import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
 
 /** An algorithm with its options, as data. */
@@ -97,7 +94,7 @@ function kindSchema(kind: OptionKind): Schema.Top {
 }
 
 /** The schema of an algorithm's options; that of `gcra` needs no name. */
-function singlePolicy(algorithm: AlgorithmName): Schema.Top {
+export function singlePolicy(algorithm: AlgorithmName): Schema.Top {
   const fields = Object.fromEntries(
     Object.entries(ALGORITHMS[algorithm].options).map(([name, data]) => [name, fieldOf(data)]),
   );
@@ -159,40 +156,6 @@ export function algorithmOf(policy: Policy): Algorithm {
   return algorithmOfOptions(Object.fromEntries(options));
 }
 
-/**
- * A limit from the configuration: the policy at a path, by the names of its options.
- *
- * With `ConfigProvider.constantCase` on the environment, the path `api` reads `API_LIMIT`,
- * `API_PERIOD`, `API_ALGORITHM` and so on; the parts of `all` are `API_POLICIES_0_LIMIT` and so on.
- *
- * @param prefix The beginning of the limit's keys in the store.
- * @param path Where the policy lies in the configuration; at the prefix unless given.
- * @param options The options of `limit`.
- *
- * @example From the environment
- * ```ts
- * import { ConfigProvider, Effect } from "effect";
- * import { limitConfig } from "tidegate/effect";
- * import assert from "node:assert/strict";
- *
- * const env = { API_ALGORITHM: "tokenBucket", API_LIMIT: "100", API_PERIOD: "1m", API_BURST: "20" };
- * const provider = ConfigProvider.constantCase(ConfigProvider.fromEnv({ env }));
- *
- * const api = await Effect.runPromise(limitConfig("api").parse(provider));
- * assert.equal(api.algorithm.id, "tokenBucket/100/60000");
- * ```
- */
-export function limitConfig(
-  prefix: string,
-  path: string | ConfigProvider.Path = prefix,
-  options: LimitOptions = {},
-): Config.Config<Limit> {
-  return Config.map(
-    Config.schema(Policy, path),
-    (policy) => limit(prefix, algorithmOf(policy), options),
-  );
-}
-
 /** A value as the factories take it: durations as milliseconds. */
 function plainOf(value: unknown): unknown {
   return Duration.isDuration(value) ? Duration.toMillis(value) : value;
@@ -214,6 +177,7 @@ function readPeriod(input: number | string): number {
     : periodOf("read a policy", "period", input as Period);
 }
 
-function messageOf(cause: unknown): string {
+/** The message of an error. */
+export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }

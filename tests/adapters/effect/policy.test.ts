@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Cause, ConfigProvider, Duration, Effect, Exit, Schema } from "effect";
+import { Cause, Config, ConfigProvider, Duration, Effect, Exit, Schema } from "effect";
 import fc from "fast-check";
 
 import { algorithmOf, limitConfig, Policy } from "../../../adapters/effect/effect.ts";
@@ -184,20 +184,37 @@ describe("limitConfig", () => {
     assert.equal(exit.value.algorithm.id, "gcra/5/10000");
   });
 
-  test("fails with the reason if something is missing or wrong", async () => {
-    for (
-      const [env, reason] of [
-        [{}, /Expected object/],
-        [{ API_LIMIT: "5" }, /period/],
-        [
-          { API_LIMIT: "-1", API_PERIOD: "1s", API_BURST: "1" },
-          /limit must be an integer of at least 0/,
-        ],
-      ] as const
-    ) {
-      const exit = await read({ ...env });
+  test("says a fault in one line, with its place", async () => {
+    const rate = { API_LIMIT: "5", API_PERIOD: "1s" };
+    const faults: [Record<string, string>, RegExp][] = [
+      [{}, /^Expected the options of a limit at \["api"\]$/],
+      [{ API_LIMIT: "5" }, /^Missing key at \["api"\]\["period"\]$/],
+      [{ ...rate, API_LIMIT: "many" }, /^Expected .*number at \["api"\]\["limit"\]$/],
+      [{ ...rate, API_LIMIT: "-1", API_BURST: "1" }, /limit must be an integer.* at \["api"\]$/],
+      [{ ...rate, API_ALGORITHM: "sliding" }, /^Expected one of "gcra", .*\["algorithm"\]$/],
+      [{ ...rate, API_ALGORITHM: "lockout", API_LOCK: "soon" }, /period must be .*\["lock"\]$/],
+      [{ API_ALGORITHM: "all" }, /^Expected array at \["api"\]\["policies"\]$/],
+      [
+        { API_ALGORITHM: "all", API_POLICIES_0_LIMIT: "5" },
+        /^Missing key at \["api"\]\["policies"\]\[0\]\["period"\]$/,
+      ],
+    ];
+    for (const [env, reason] of faults) {
+      const exit = await read(env);
       assert.ok(Exit.isFailure(exit) && !Cause.hasDies(exit.cause));
-      assert.match(Cause.pretty(exit.cause), reason);
+      const { message } = (Cause.squash(exit.cause) as Config.ConfigError).cause;
+      assert.match(message, reason);
     }
+  });
+
+  test("is absent where there is nothing, and not where something is wrong", async () => {
+    const config = Config.option(limitConfig("api"));
+    const given = (env: Record<string, string>) =>
+      Effect.runPromiseExit(
+        config.parse(ConfigProvider.constantCase(ConfigProvider.fromEnv({ env }))),
+      );
+    const absent = await given({});
+    assert.ok(Exit.isSuccess(absent) && absent.value._tag === "None");
+    assert.ok(Exit.isFailure(await given({ API_LIMIT: "5" })));
   });
 });
