@@ -105,6 +105,9 @@ export function rateLimitGuard<Request extends NestRequest = NestRequest>(
     if (release !== undefined) whenClosed(response, release);
     if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
     if (decision !== undefined) request.rateLimit = decision;
+    // Another handler answered while the request waited for its verdict. Nest then runs no handler,
+    // and writes nothing to an answer that has been sent.
+    if (nodeReplies.isAnswered(response)) return false;
     // Fastify keeps its own header fields in addition to the fields of node:http.
     applyHeaders(nodeReplies.fields(response), headers);
     if (refusal === undefined) return true;

@@ -17,6 +17,11 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
   describeTests(name, subject, { ...VERDICTS, ...OPTIONS, ...FAILURES, ...ENDINGS });
 }
 
+/** How requests end, where the framework writes verdicts and errors in a way of its own. */
+export function describeEndings(name: string, subject: AdapterSubject): void {
+  describeTests(name, subject, ENDINGS);
+}
+
 /** The laws of the gate, which is the same behind every adapter: one kind of server is enough. */
 export function describeGate(name: string, subject: AdapterSubject): void {
   describeTests(name, subject, { ...LIMITS, ...PERMITS });

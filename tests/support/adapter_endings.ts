@@ -7,44 +7,38 @@ import { oneAtOnce } from "./adapter_permits.ts";
 import {
   type AdapterTests,
   type AnyOptions,
-  apiLimiter,
   type AppHooks,
   type AppOf,
   until,
   using,
 } from "./adapter_subject.ts";
 import { rawRequest } from "./raw_request.ts";
+import { collectGarbage } from "./collect_garbage.ts";
 import { isLong } from "./seed.ts";
 
 const key = () => "one";
-const ROUTES = ["/text", "/json", "/image", "/empty", "/missing", "/left", "/bad", "/throw"];
+const ROUTES = [
+  ...["/text", "/json", "/image", "/empty", "/missing", "/left", "/bad", "/throw"],
+  ...["/replaced", "/stream"],
+];
 
 /** How requests end: each verdict once. */
 export const ENDINGS: AdapterTests = {
   "ends every verdict exactly once, however its response went": async (app) => {
-    const { jobs, isFree } = oneAtOnce();
-    const ended: number[] = [];
-    const rate = limiter(gcra({ limit: 1_000, period: "1h", burst: 1_000 }), {
-      store: jobs.store,
-      prefix: "rate",
-    });
-    const options: Partial<AnyOptions> = {
-      limits: [{ limiter: jobs }, { limiter: rate }],
-      key,
-      refund: ({ status }) => ended.push(status) < 0,
-    };
+    const { options, ended, isFree } = watched();
     const hooks = hangingUp((end) => end(false));
     const flow = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
     let requests = 0;
     const endOnce = async (what: string) => {
       requests++;
-      await until(() => ended.length >= requests && isFree());
+      await until(() => ended.length >= requests && isFree(), collectGarbage);
       await new Promise((resolve) => setTimeout(resolve, 2));
       assert.equal(ended.length, requests, what);
     };
     await app.serving(options, async (port) => {
-      for (const path of [...ROUTES, "/stream"]) {
-        assert.notEqual((await rawRequest(port, { path })).status, 429, path);
+      for (const path of ROUTES) {
+        const { status } = await rawRequest(port, { path });
+        assert.equal(status === 429 || (status === 418) !== (path === "/replaced"), false, path);
         await endOnce(path);
       }
       for (const path of ["/text", "/json", "/throw"]) {
@@ -59,6 +53,24 @@ export const ENDINGS: AdapterTests = {
       assert.equal(await echoed(port), "hello");
       await endOnce("an upgrade");
     }, { ...hooks, flow });
+  },
+
+  "limits its scope alone, and ends what it charges there": async (app) => {
+    const { options, ended, isFree } = watched();
+    const given = { ...app.subject.options, ...options } as AnyOptions;
+    const server = await app.subject.startScoped?.(given);
+    if (server === undefined) return;
+    await using(server, async (port) => {
+      for (const path of ["/out/text", "/out/throw"]) {
+        assert.deepEqual((await rawRequest(port, { path })).values("ratelimit"), [], path);
+      }
+      assert.deepEqual(ended, []);
+      for (const [index, path] of ["/in/text", "/in/throw", "/in/text"].entries()) {
+        assert.notEqual((await rawRequest(port, { path })).status, 429, path);
+        await until(() => ended.length > index && isFree());
+        assert.equal(ended.length, index + 1, path);
+      }
+    });
   },
 
   "leaves the type of a response as it is": async (app) => {
@@ -129,14 +141,14 @@ export const ENDINGS: AdapterTests = {
 
   "gives nothing back by name to a client that hangs up": async (app) => {
     for (const refund of ["successful", "failed"] as const) {
-      const limiter = apiLimiter();
+      const rate = limiter(gcra({ limit: 2, period: "1h", burst: 2 }));
       let ended = false;
       const hooks = hangingUp((end) => (end(false), ended = true));
-      await app.serving({ limiter, refund, key: () => "one" }, async (port) => {
+      await app.serving({ limiter: rate, refund, key: () => "one" }, async (port) => {
         await hooks.hangUp(port);
         await until(() => ended);
       }, hooks);
-      assert.equal(limiter.peek("one", 0).remaining, 1, refund);
+      assert.equal(rate.peek("one", 0).remaining, 1, refund);
     }
   },
 
@@ -185,6 +197,22 @@ export const ENDINGS: AdapterTests = {
       assert.equal(await echoed(port), undefined);
     }),
 };
+
+/** Options with a permit and a rate, the statuses that end their verdicts, and whether the permit is free. */
+function watched() {
+  const { jobs, isFree } = oneAtOnce();
+  const ended: number[] = [];
+  const rate = limiter(gcra({ limit: 1_000, period: "1h", burst: 1_000 }), {
+    store: jobs.store,
+    prefix: "rate",
+  });
+  const options = {
+    limits: [{ limiter: jobs }, { limiter: rate }],
+    key,
+    refund: ({ status }: Outcome) => ended.push(status) < 0,
+  };
+  return { options, ended, isFree };
+}
 
 /** Hooks whose `/slow` ends once its client has gone, and `hangUp`, which is such a client. */
 function hangingUp(

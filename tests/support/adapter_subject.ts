@@ -49,6 +49,7 @@ export interface AdapterSubject {
    * | `/bad` | 400 |
    * | `/throw` | an error is thrown, an `Error("boom")` |
    * | `/stream` | `one`, and after `flow()` is kept `two` |
+   * | `/replaced` | 418, which another layer puts in place of the route's answer |
    * | `/slow` | what `slow` says |
    * | `/socket` | a websocket that echoes, if `upgrades` |
    *
@@ -59,6 +60,11 @@ export interface AdapterSubject {
   startTrusting?(options: AnyOptions): Promise<TestServer>;
   /** Starts an app that answers 503 to a request before the adapter's verdict. */
   startAnswering?(options: AnyOptions, meanwhile: Meanwhile): Promise<TestServer>;
+  /**
+   * Starts an app whose adapter holds for the routes below `/in` alone: `/in/text` and `/in/throw`,
+   * beside `/out/text` and `/out/throw`.
+   */
+  startScoped?(options: AnyOptions): Promise<TestServer>;
   /** Options that the framework needs on this runtime. */
   readonly options?: Partial<AnyOptions>;
   /** Whether the framework leaves the character set out as soon as a plugin sets a field. */
@@ -159,9 +165,14 @@ export async function statuses(
   return seen;
 }
 
-/** Waits for something that a server is about to do. */
-export async function until(done: () => boolean): Promise<void> {
+/**
+ * Waits for something that a server is about to do.
+ *
+ * @param urge Called where it takes long, and then again and again.
+ */
+export async function until(done: () => boolean, urge: () => void = () => {}): Promise<void> {
   for (let tries = 0; tries < 1_000 && !done(); tries++) {
+    if (tries % 20 === 19) urge();
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   assert.ok(done());

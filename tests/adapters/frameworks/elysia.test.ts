@@ -62,6 +62,9 @@ for (const aot of [true, false]) {
       }
       app.get("/slow", ({ request }) => slowResponse(request, slow));
       app.get("/", "hello")
+        .get("/replaced", () => "hello", {
+          afterHandle: () => new Response("replaced", { status: 418 }),
+        })
         .get("/text", () => new Response("hello"))
         .get("/json", () => ({ a: 1 }))
         .get(

@@ -29,7 +29,12 @@ versions.forEach(([name, make]) =>
     keepsDecision: true,
     start(limits, { flow, slow }) {
       const app = newApp(make);
+      app.use("/replaced", (_request, response, next) => {
+        setTimeout(() => response.status(418).send("replaced"), 5);
+        next();
+      });
       for (const options of limits) app.use(rateLimit(options));
+      app.get("/replaced", () => {});
       app.get("/slow", (request, response, next) => {
         slow(
           (gone) => request.once("aborted", gone),
@@ -52,6 +57,18 @@ versions.forEach(([name, make]) =>
         response.write("one");
         flow().then(() => response.end("two"));
       });
+      return serveNode(app);
+    },
+    startScoped(options) {
+      const app = newApp(make);
+      const router = () =>
+        make.Router()
+          .get("/text", (_request, response) => void response.send("hello"))
+          .get("/throw", () => {
+            throw new Error("boom");
+          });
+      app.use("/out", router());
+      app.use("/in", make.Router().use(rateLimit(options), router()));
       return serveNode(app);
     },
     startTrusting(options) {

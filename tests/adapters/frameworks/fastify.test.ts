@@ -19,6 +19,11 @@ describeAdapter("tidegate/fastify", {
   async start(limits, { flow, slow }) {
     const app = Fastify({ forceCloseConnections: true });
     for (const options of limits) await app.register(rateLimit(options));
+    app.addHook("onSend", (request, reply, payload, done) => {
+      if (request.url === "/replaced") reply.code(418);
+      done(null, request.url === "/replaced" ? "replaced" : payload);
+    });
+    app.get("/replaced", () => "hello");
     app.get("/slow", ({ raw }) =>
       new Promise((resolve, reject) => {
         slow(
@@ -42,6 +47,19 @@ describeAdapter("tidegate/fastify", {
         await flow();
         yield "two";
       }())));
+    return await listening(app);
+  },
+  async startScoped(options) {
+    const app = Fastify({ forceCloseConnections: true });
+    for (const prefix of ["/in", "/out"]) {
+      await app.register(async (scope) => {
+        if (prefix === "/in") await scope.register(rateLimit(options));
+        scope.get("/text", () => "hello");
+        scope.get("/throw", () => {
+          throw new Error("boom");
+        });
+      }, { prefix });
+    }
     return await listening(app);
   },
   async startTrusting(options) {

@@ -26,7 +26,12 @@ describeAdapter("tidegate/hono", {
   upgrades: runtime() !== "node",
   start(limits, { flow, slow }) {
     const app = new Hono<{ Variables: RateLimitVariables }>();
+    app.use("/replaced", async (c, next) => {
+      await next();
+      c.res = new Response("replaced", { status: 418 });
+    });
     for (const options of limits) app.use(rateLimit(options));
+    app.get("/replaced", (c) => c.text("hello"));
     app.get("/slow", (c) => slowResponse(c.req.raw, slow));
     // As hono/bun does it: the server has answered already.
     app.get("/socket", (c) => upgrade(c.req.raw, c.env) ?? new Response(null));
@@ -43,6 +48,16 @@ describeAdapter("tidegate/hono", {
     });
     app.get("/stream", (c) => c.body(twoParts(flow), 200, { "content-type": "text/plain" }));
     return serveFetch(app.fetch, echo);
+  },
+  startScoped(options) {
+    const app = new Hono();
+    app.use("/in/*", rateLimit(options));
+    app.get("/:place/text", (c) => c.text("hello"));
+    app.get("/:place/throw", () => {
+      throw new Error("boom");
+    });
+    app.onError((_error, c) => c.text("it failed", 500));
+    return serveFetch(app.fetch);
   },
 });
 

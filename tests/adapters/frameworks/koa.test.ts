@@ -23,6 +23,7 @@ function routes({ flow, slow }: AppHooks): Koa.Middleware {
   const answers: Record<string, (context: Koa.Context) => unknown> = {
     "/": (context) => context.body = "hello",
     "/text": (context) => context.body = "hello",
+    "/replaced": (context) => context.body = Readable.from(["hello"]),
     "/json": (context) => context.body = { a: 1 },
     "/image": (context) => {
       context.type = "png";
@@ -62,8 +63,24 @@ for (const [name, Make] of [["Koa 3", Koa], ["Koa 2", koa2]] as const) {
     keepsDecision: true,
     start(limits, hooks) {
       const app = newApp(Make);
+      app.use(async (context, next) => {
+        await next();
+        if (context.path !== "/replaced") return;
+        context.status = 418;
+        context.body = "replaced";
+      });
       for (const options of limits) app.use(rateLimit(options));
       app.use(routes(hooks));
+      return serveNode(app.callback());
+    },
+    startScoped(options) {
+      const app = newApp(Make);
+      const limited = rateLimit(options);
+      app.use((context, next) => context.path.startsWith("/in") ? limited(context, next) : next());
+      app.use((context) => {
+        if (context.path.endsWith("/throw")) throw new Error("boom");
+        context.body = "hello";
+      });
       return serveNode(app.callback());
     },
     startTrusting(options) {

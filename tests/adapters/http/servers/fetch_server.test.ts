@@ -19,6 +19,8 @@ interface NodeInfo {
   readonly incoming: { readonly socket: { readonly remoteAddress?: string } };
 }
 
+const error = () => new Response("it failed", { status: 500 });
+
 const subject: AdapterSubject = {
   options: runtime() === "node"
     ? {
@@ -59,8 +61,22 @@ const subject: AdapterSubject = {
       (inner, options) => limitHandler(options)(inner),
       (request, info, decision) => handler(request, info, decision?.remaining),
     );
-    const error = () => new Response("it failed", { status: 500 });
-    return serveFetch((request, info) => fetch(request, info, undefined), { error, ...echo });
+    return serveFetch(async (request, info) => {
+      const response = await fetch(request, info, undefined);
+      const isReplaced = new URL(request.url).pathname === "/replaced";
+      return isReplaced ? new Response("replaced", { status: 418 }) : response;
+    }, { error, ...echo });
+  },
+  startScoped(options) {
+    const answer = ({ url }: Request) => {
+      if (url.endsWith("/throw")) throw new Error("boom");
+      return new Response("hello");
+    };
+    const limited = limitHandler(options)(answer);
+    return serveFetch(
+      (request, info) => request.url.includes("/in/") ? limited(request, info) : answer(request),
+      { error },
+    );
   },
 };
 
