@@ -5,7 +5,7 @@ import type { Run, Workload } from "./load.ts";
  * Milliseconds before the clock starts, in which each process starts and calls. It compiles its
  * functions in the first seconds, which costs more than the calls do.
  */
-const WARM_UP = 4_000;
+const WARM_UP = 12_000;
 
 /**
  * Several processes at once, 64 calls in flight in each; what they did together.
