@@ -31,7 +31,7 @@ export const HELD_FAULTS: readonly Fault[] = [
     "A late answer takes time from a permit":
       "{~~Math.max(heldUntil, renewedAt + ttl)~>renewedAt + ttl~~};",
     "A policy's refusal loses a permit": 'else {~~if (source !== "policy") ~>~~}lose',
-    "A policy's answer says that a permit was released": 'allowed{~~ && source !== "policy"~>~~},',
+    "A policy's answer says that a permit was released": 'allowed{~~ && source !== "policy"~>~~}),',
     "A permit that was released is lost by a late answer": "{~~if (!renewed.isHeld) return;~>~~}",
     "A permit outlives its time between two renewals":
       "Math.min(now + interval, {~~heldUntil, ~>~~}endsAt)",
