@@ -204,5 +204,5 @@ const REASONS: Readonly<Record<number, string>> = {
 
 function again({ retryAfter }: Decision): string {
   const wait = Math.ceil(retryAfter / 1_000);
-  return wait === Infinity ? "it costs more than the limit" : `try again in ${wait} s`;
+  return wait === Infinity ? "it will not be admitted" : `try again in ${wait} s`;
 }
