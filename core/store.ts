@@ -21,7 +21,7 @@
  * where text is stored or shown: `Family.nameOf`.
  *
  * To follow a call, begin where a store binds verbs: `stores/memory/memory_family.ts`,
- * `stores/shared/shared_family.ts`, and `stores/optimistic/families.ts` for Redis and databases. A
+ * `stores/shared/shared_family.ts`, and `stores/stepping/families.ts` for Redis and databases. A
  * store may do the four things a second time, written out for calls on known keys.
  */
 

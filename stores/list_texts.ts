@@ -7,8 +7,8 @@ import { StoreUnavailableError } from "../core/errors.ts";
 import type { ListedKey } from "../core/store.ts";
 import { DriverError, type Housekeeping, type ListedText } from "./driver.ts";
 import { driverKeyReader, keyBeginning } from "./driver_keys.ts";
-import { asError } from "./optimistic/batch_failure.ts";
-import { decodeText } from "./optimistic/cell.ts";
+import { asError } from "./as_error.ts";
+import { decodeText } from "./stepping/cell.ts";
 import { setImmediate } from "./own_timers.ts";
 
 /** The keys of a page. */

@@ -1,33 +1,25 @@
 /*
  * A store in a database that is locked while it decides. Either each call is a transaction of its own,
  * and is answered at once, or all calls of a turn of the event loop share one, and are answered by
- * promises. In both cases the transaction is a batch of the optimistic engine (../optimistic/batch.ts).
- * Under the lock it needs no guesses, and loses no races.
+ * promises. Calls are stepped as in the optimistic engine (../stepping/step_calls.ts). Under the lock,
+ * they need no guesses, and lose no races.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
-import { checkCost, checkFunction, checkNow, checkOptions } from "../../core/options/checks.ts";
+import { checkFunction, checkNow, checkOptions } from "../../core/options/checks.ts";
 import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
 import { driverKeyNamer } from "../driver_keys.ts";
 import { listTexts } from "../list_texts.ts";
-import { failurePolicy } from "../optimistic/failure_policy.ts";
-import { familyOpener, type StoredBound } from "../optimistic/families.ts";
-import {
-  type Answer,
-  type Bound,
-  type Job,
-  newJob,
-  type Several,
-  type SpacedKey,
-  type Turn,
-} from "../optimistic/job.ts";
-import { deleteKeys, jobCommitter } from "./job_committer.ts";
+import type { Answer, Bound, Several, SpacedKey } from "../stepping/call.ts";
+import { failurePolicy } from "../stepping/failure_policy.ts";
+import { familyOpener, severalIn } from "../stepping/families.ts";
+import { callCommitter, deleteKeys } from "./call_committer.ts";
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
-import { lockedCounters } from "./transact_jobs.ts";
+import { answerOf, type LockedCall, lockedCounters } from "./transact_calls.ts";
 import { turnQueue } from "./turn_queue.ts";
 
 /** Counts of the work of a locked store. */
@@ -53,9 +45,6 @@ export interface LockedStoreExtras {
   /** Closes the store, for `using`. */
   [Symbol.dispose](): void;
 }
-
-/** The turn of every call here. No time limit counts from its end. */
-const TURN: Turn = { end: 0 };
 
 /**
  * A store on a driver that locks its database. By default it answers at once.
@@ -114,39 +103,37 @@ export function lockedStore(
   const { onUnavailable = "throw", batch = "call", maxPending = 10_000, onOverload = "throw" } =
     options;
   const counters = lockedCounters();
-  const { failJobs, refuseJob } = failurePolicy(
-    driver.name,
-    { onUnavailable, onOverload, maxPending },
-    counters,
-    () => RETRY_AFTER,
-  );
+  const policy = failurePolicy(driver.name, { onUnavailable, onOverload, maxPending }, counters);
   const { onClose, announce } = closeNotice();
   let closed = false;
-  const commit = jobCommitter(driver, counters, failJobs);
-  const queue = turnQueue(maxPending, (jobs) => {
-    if (closed) failJobs(jobs, "no", closedError());
-    else commit(jobs);
-  });
+  const commit = callCommitter(driver, counters, policy);
+  const queue = turnQueue(maxPending, commit);
 
   const submit: Submit = ({ space, key }, at, bound, argument, several) => {
     const now = at === undefined ? undefined : checkNow(at);
     // This throws at once for a key that cannot be stored.
     space.nameOf(key);
     several?.keys.forEach(({ space, key }) => space.nameOf(key));
-    if (batch === "turn") {
-      return new Promise((resolve, reject) =>
-        enqueue(newJob(space, key, 0, now, bound, argument, several, TURN, resolve, reject))
-      );
-    }
-    return answerOf((resolve, reject) => {
-      if (closed) return reject(closedError());
-      commit([newJob(space, key, 0, now, bound, argument, several, TURN, resolve, reject)]);
-    });
+    const call: LockedCall = {
+      space,
+      key,
+      at: now,
+      bound,
+      argument,
+      several,
+      cell: undefined,
+      answer: undefined,
+      failure: undefined,
+    };
+    if (batch === "turn") return enqueue(call);
+    if (closed) throw closedError();
+    commit([call]);
+    return answerOf(call);
   };
 
-  function enqueue(job: Job): void {
-    if (closed) return job.reject(closedError());
-    if (!queue.push(job)) refuseJob(job);
+  function enqueue(call: LockedCall): Promise<Answer> {
+    if (closed) return Promise.reject(closedError());
+    return queue.push(call) ?? new Promise((resolve) => resolve(policy.overloaded(call)));
   }
 
   function deleteNow(prefix: string): void {
@@ -190,9 +177,6 @@ export function lockedStore(
   return store as unknown as StoreBase<"sync"> & LockedStoreExtras;
 }
 
-/** Milliseconds after which a call that a policy refused may come again. */
-const RETRY_AFTER = 50;
-
 /** Accepts a call: of one verb, of several operations, or with neither to forget the key. */
 type Submit = (
   key: SpacedKey,
@@ -209,44 +193,23 @@ function callsBy(submit: Submit, isLater: boolean) {
     return isLater ? Promise.all(gone).then(() => {}) : undefined;
   }
 
-  function submitParts(
-    parts: Several["parts"],
-    at: number | undefined,
-    isSingle: boolean,
-  ): MaybePromise<Answer> {
-    const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
-    return submit(keys[0]!, at, undefined, undefined, { parts, keys, isSingle });
-  }
+  const submitSeveral = (several: Several, at: number | undefined) =>
+    submit(several.keys[0]!, at, undefined, undefined, several);
 
   const open = familyOpener({
     namer: driverKeyNamer,
     submit: (space, key, at, bound, argument) =>
       submit({ space, key }, at, bound, argument) as Promise<Answer>,
-    submitParts: (parts, at, isSingle) => submitParts(parts, at, isSingle) as Promise<Answer>,
+    submitSeveral: (several, at) => submitSeveral(several, at) as Promise<Answer>,
     forget: (keys) => forget(keys) as Promise<void>,
   });
 
   function run(operations: readonly Operation[], at?: number): MaybePromise<readonly unknown[]> {
     if (operations.length === 0) return isLater ? Promise.resolve([]) : [];
-    const parts = operations.map(({ bound, key, argument }) => {
-      checkCost(bound.verb.name, bound.verb.units(argument), 0);
-      return (bound as StoredBound).part(key, argument);
-    });
-    return submitParts(parts, at, false) as MaybePromise<readonly unknown[]>;
+    return submitSeveral(severalIn(operations), at) as MaybePromise<readonly unknown[]>;
   }
 
   return { open, run };
-}
-
-/** Returns the value that is resolved at once, or throws the error that is rejected. */
-function answerOf(
-  run: (resolve: (answer: Answer) => void, reject: (error: Error) => void) => void,
-): Answer {
-  let answer: Answer;
-  let failure: { readonly error: Error } | undefined;
-  run((value) => answer = value, (error) => failure = { error });
-  if (failure !== undefined) throw (failure as { readonly error: Error }).error;
-  return answer;
 }
 
 function closedError(): StoreUnavailableError {

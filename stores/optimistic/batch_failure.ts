@@ -2,8 +2,6 @@
  * The reasons why a batch failed. handle_outcome.ts has the consequences for its calls.
  */
 
-import { formatValue } from "../../core/options/checks.ts";
-
 /**
  * The reason why a batch failed:
  *
@@ -31,14 +29,6 @@ export interface BatchFailure {
 /** The failure of a batch whose connection was found closed before anything was sent. */
 export function connectionLost(): BatchFailure {
   return { kind: "lost", applied: "no", error: new Error("The connection was lost") };
-}
-
-/** A value that a client threw, which may be anything, as an error. */
-export function asError(thrown: unknown): Error {
-  const { message } = (thrown ?? {}) as { readonly message?: unknown };
-  return typeof message === "string"
-    ? thrown as Error
-    : new Error(`The client threw ${formatValue(thrown)}`);
 }
 
 /** The error of a call on a closed store. */

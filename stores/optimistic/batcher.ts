@@ -25,7 +25,7 @@ import { admitsCall, recordFailure, untilProbe } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
 import { replyDeadline } from "./round_trips.ts";
 import { closeServer, connectTo, openConnection, type Reconnector } from "./reconnector.ts";
-import { asError } from "./batch_failure.ts";
+import { asError } from "../as_error.ts";
 import {
   answerJobs,
   canPipeline,
@@ -37,7 +37,8 @@ import {
   newOutcomes,
   type Outcomes,
 } from "./handle_outcome.ts";
-import { isReadOnly, type Job, waitsSince } from "./job.ts";
+import { isReadOnly } from "../stepping/call.ts";
+import { type Job, waitsSince } from "./job.ts";
 import {
   drainBatch,
   drainIf,

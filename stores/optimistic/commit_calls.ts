@@ -3,8 +3,9 @@
  * must be alone because others failed with them.
  */
 
-import { type Batch, cellOf } from "./batch.ts";
-import type { Cell } from "./cell.ts";
+import type { Batch } from "./batch.ts";
+import { cellOf } from "../stepping/cells.ts";
+import type { Cell } from "../stepping/cell.ts";
 import type { Job } from "./job.ts";
 
 /** One commit: calls on keys of one slot, and their cells. */

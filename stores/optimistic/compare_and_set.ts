@@ -9,7 +9,7 @@ import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
 import { batcher } from "./batcher.ts";
 import { circuitBreaker, untilProbe } from "./circuit_breaker.ts";
 import { type DriverStoreOptions, ENGINE_CHECKS, engineOptions } from "./engine_options.ts";
-import { failurePolicy } from "./failure_policy.ts";
+import { failedJobs } from "./failed_jobs.ts";
 import { connectDriver, type DriverContext, type DriverCounters } from "./guessed_commit.ts";
 import { listTexts } from "../list_texts.ts";
 import { outageReport } from "./outage_report.ts";
@@ -87,7 +87,7 @@ export function compareAndSetStore(
     clock: serverClock(),
     counters,
     afterBatch: sweep.afterBatch,
-    ...failurePolicy(driver.name, given, counters, () => untilProbe(breaker)),
+    ...failedJobs(driver.name, given, counters, () => untilProbe(breaker)),
   };
   const server = reconnector(connectDriver(driver, context, breaker), context, breaker);
   const calls = batcher(server, (jobs, error) => context.failJobs(jobs, "no", error));

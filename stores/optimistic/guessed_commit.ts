@@ -6,9 +6,12 @@
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
 import { type AwaitedServer, replyWithin } from "./await_reply.ts";
-import { decideBatch, rootCellOf } from "./batch.ts";
-import { asError, type BatchFailure } from "./batch_failure.ts";
-import { type Cell, isReplaced, rememberCell, rootOf } from "./cell.ts";
+import { decideBatch } from "./batch.ts";
+import { rootCellOf } from "../stepping/step_calls.ts";
+import { asError } from "../as_error.ts";
+import type { BatchFailure } from "./batch_failure.ts";
+import { type Cell, isReplaced, rootOf } from "../stepping/cell.ts";
+import { rememberCell } from "./value_cache.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import { type CommitCall, commitCallsOf } from "./commit_calls.ts";
 import type { CommitCallbacks, Connect, Link } from "./driver.ts";

@@ -4,7 +4,7 @@
  * calls on those keys are decided again.
  */
 
-import { type Cell, loadCell, rootOf } from "./cell.ts";
+import { type Cell, loadCell, rootOf } from "../stepping/cell.ts";
 import type { ValueCache } from "./value_cache.ts";
 
 /** Loads cells with the values last seen. */

@@ -19,7 +19,8 @@ import { postponeProbe, recordFailure, recordSuccess } from "./circuit_breaker.t
 import { dropConnection, type Reconnector } from "./reconnector.ts";
 import type { BatchFailure } from "./batch_failure.ts";
 import { expectedRoundTrip } from "./round_trips.ts";
-import { isReadOnly, type Job, keySet, waitsSince } from "./job.ts";
+import { isReadOnly } from "../stepping/call.ts";
+import { type Job, keySet, waitsSince } from "./job.ts";
 import { drainIf, enqueueFirst, type JobQueue } from "./job_queue.ts";
 import { performance } from "../own_timers.ts";
 

@@ -5,20 +5,11 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { checkCost, checkNow } from "../../core/options/checks.ts";
+import { checkNow } from "../../core/options/checks.ts";
 import type { AsyncStore, Operation } from "../../core/store.ts";
-import { familyOpener, type StoredBound } from "./families.ts";
-import {
-  type Answer,
-  type Bound,
-  type Job,
-  type KeySpace,
-  newJob,
-  type Part,
-  type Several,
-  type SpacedKey,
-  type Turn,
-} from "./job.ts";
+import type { Answer, Bound, KeySpace, Several, SpacedKey } from "../stepping/call.ts";
+import { familyOpener, severalIn } from "../stepping/families.ts";
+import { type Job, newJob, type Turn } from "./job.ts";
 import { performance, setImmediate } from "../own_timers.ts";
 
 /** Brings each call to the server that has its keys. */
@@ -85,21 +76,16 @@ export function optimisticStore(
     return promise;
   }
 
-  function submitParts(
-    parts: readonly Part[],
-    at: number | undefined,
-    isSingle: boolean,
-  ): Promise<Answer> {
-    const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
-    requireTogether?.(keys);
-    const { space, key } = parts[0]!;
-    return submit(space, key, at, undefined, undefined, { parts, keys, isSingle });
+  function submitSeveral(several: Several, at: number | undefined): Promise<Answer> {
+    requireTogether?.(several.keys);
+    const { space, key } = several.keys[0]!;
+    return submit(space, key, at, undefined, undefined, several);
   }
 
   const open = familyOpener({
     namer,
     submit: (space, key, at, bound, argument) => submit(space, key, at, bound, argument, undefined),
-    submitParts,
+    submitSeveral,
     forget: async (keys) => {
       await Promise.all(
         keys.map(({ space, key }) =>
@@ -113,11 +99,7 @@ export function optimisticStore(
   async function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
     if (operations.length === 0) return [];
     const now = at === undefined ? undefined : checkNow(at);
-    const parts = operations.map(({ bound, key, argument }) => {
-      checkCost(bound.verb.name, bound.verb.units(argument), 0);
-      return (bound as StoredBound).part(key, argument);
-    });
-    return await submitParts(parts, now, false) as readonly unknown[];
+    return await submitSeveral(severalIn(operations), now) as readonly unknown[];
   }
 
   function requireOpen(action: string): void {

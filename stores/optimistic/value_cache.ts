@@ -1,21 +1,14 @@
+import type { Cell, SeenValue } from "../stepping/cell.ts";
+
 /** The bytes that an entry takes beside its texts, roughly. */
 const ENTRY = 200;
-
-/** A value as it was last seen. */
-export interface CachedValue {
-  readonly text: string;
-  /** The state in its text; `undefined` if it has not been read yet. */
-  readonly state: unknown;
-  /** The instant until which the server keeps it, by its clock; 0 if it is not known. */
-  readonly keptUntil: number;
-}
 
 /** The last seen values of one server. */
 export interface ValueCache {
   /** Whether no value is known. */
   isEmpty(): boolean;
   /** The last seen value of a key; `undefined` if it had none, or if it is not known. */
-  get(key: string): CachedValue | undefined;
+  get(key: string): SeenValue | undefined;
   /** Remembers the value of a key. */
   set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
 }
@@ -60,6 +53,11 @@ export function valueCache(mostBytes: number): ValueCache {
   }
 
   return { isEmpty: () => values.size === 0, get: (key) => values.get(key), set };
+}
+
+/** Remembers the server's text once the cell is committed. */
+export function rememberCell({ name, next, state, keptUntil }: Cell, values: ValueCache): void {
+  values.set(name, next, state, keptUntil);
 }
 
 function sizeOf(key: string, text: string): number {

@@ -6,7 +6,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { ListedKey } from "../../core/store.ts";
 import { plainKey } from "../../core/stored_key.ts";
-import { decodeText } from "../optimistic/cell.ts";
+import { decodeText } from "../stepping/cell.ts";
 import { repliesTo } from "./connections/round_trip.ts";
 import type { Router } from "./routing/router.ts";
 import { globOf, prefixPattern, walkServer } from "./walk_server.ts";

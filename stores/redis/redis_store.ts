@@ -23,7 +23,7 @@
 
 import { errorMessage } from "../../core/options/checks.ts";
 import type { AsyncStore } from "../../core/store.ts";
-import { failurePolicy } from "../optimistic/failure_policy.ts";
+import { failedJobs } from "../optimistic/failed_jobs.ts";
 import { outageReport } from "../optimistic/outage_report.ts";
 import { optimisticStore } from "../optimistic/optimistic_store.ts";
 import { claimOwner, contendedKeys } from "./commit/claims.ts";
@@ -97,7 +97,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     clock,
     counters,
     reportOutage: outageReport("Redis", given),
-    ...failurePolicy("Redis", given, counters, (slot) => router.untilProbe(slot)),
+    ...failedJobs("Redis", given, counters, (slot) => router.untilProbe(slot)),
   };
   const router = chooseRouter(client, context);
 

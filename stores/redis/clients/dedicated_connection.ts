@@ -6,7 +6,7 @@
 
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { patientTimer } from "../../optimistic/patient_timer.ts";
-import { asError } from "../../optimistic/batch_failure.ts";
+import { asError } from "../../as_error.ts";
 import { isErrorReply } from "../failures/reply_failure.ts";
 import type { Command, Connection } from "./connection.ts";
 

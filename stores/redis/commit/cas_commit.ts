@@ -11,9 +11,11 @@
  * together.
  */
 
-import { type Batch, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
+import { type Batch, decideBatch } from "../../optimistic/batch.ts";
+import { rootCellOf } from "../../stepping/step_calls.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
-import { type Cell, rememberCell, rootOf } from "../../optimistic/cell.ts";
+import { type Cell, rootOf } from "../../stepping/cell.ts";
+import { rememberCell } from "../../optimistic/value_cache.ts";
 import { groupsOf, loadGuesses } from "../../optimistic/guesses.ts";
 import type { Job } from "../../optimistic/job.ts";
 import type { CommitNode } from "./commit_node.ts";

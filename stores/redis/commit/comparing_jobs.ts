@@ -3,9 +3,11 @@
  * compare and set, in the same write.
  */
 
-import { type Batch, cellsOf } from "../../optimistic/batch.ts";
-import type { Cell } from "../../optimistic/cell.ts";
-import type { Job, Part } from "../../optimistic/job.ts";
+import type { Batch } from "../../optimistic/batch.ts";
+import { cellsOf } from "../../stepping/cells.ts";
+import type { Cell } from "../../stepping/cell.ts";
+import type { Job } from "../../optimistic/job.ts";
+import type { Part } from "../../stepping/call.ts";
 
 /**
  * The calls of a batch that compare and set because the script cannot run them, and all calls that

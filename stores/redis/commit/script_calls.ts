@@ -5,7 +5,7 @@
 
 import type { Batch } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
-import type { Cell } from "../../optimistic/cell.ts";
+import type { Cell } from "../../stepping/cell.ts";
 import type { Job } from "../../optimistic/job.ts";
 import { type CommitCall, commitCallsOf } from "../../optimistic/commit_calls.ts";
 import type { Command } from "../clients/connection.ts";

@@ -7,9 +7,10 @@
  * and no values need to be remembered.
  */
 
-import { type Batch, stepAll } from "../../optimistic/batch.ts";
+import { type Batch, stepJobs } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
-import { type Cell, encodeCell, loadCell, rememberCell } from "../../optimistic/cell.ts";
+import { type Cell, encodeCell, loadCell } from "../../stepping/cell.ts";
+import { rememberCell } from "../../optimistic/value_cache.ts";
 import type { Job } from "../../optimistic/job.ts";
 import type { ValueCache } from "../../optimistic/value_cache.ts";
 import type { CommitNode } from "./commit_node.ts";
@@ -87,7 +88,7 @@ function running(
         isShared: useServerTime,
       };
       // Decide calls that were given up meanwhile as well, because the server has charged them.
-      const stepped = stepAll(call.jobs, batch.cells, time, counters);
+      const stepped = stepJobs(call.jobs, batch.cells, time, counters);
       if (!values.isEmpty()) rememberKnown(call.cells, time.now, values);
       callbacks.answer(stepped);
     },

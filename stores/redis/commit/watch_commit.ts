@@ -17,9 +17,12 @@
  * were read. A call that was refused because of other calls in the batch waits for their commit.
  */
 
-import { type Batch, cellsOf, decideBatch, rootCellOf } from "../../optimistic/batch.ts";
+import { type Batch, decideBatch } from "../../optimistic/batch.ts";
+import { cellsOf } from "../../stepping/cells.ts";
+import { rootCellOf } from "../../stepping/step_calls.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
-import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../../optimistic/cell.ts";
+import { type Cell, isReplaced, loadCell, rootOf } from "../../stepping/cell.ts";
+import { rememberCell } from "../../optimistic/value_cache.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../../optimistic/job.ts";
 import { claimLife, claimsOfOthers, claimText, isClaimed, partClaims } from "./claims.ts";

@@ -33,7 +33,8 @@ import {
 } from "../../optimistic/circuit_breaker.ts";
 import { patientTimer } from "../../optimistic/patient_timer.ts";
 import { serverClock } from "../../optimistic/server_clock.ts";
-import { asError, storeClosedError } from "../../optimistic/batch_failure.ts";
+import { asError } from "../../as_error.ts";
+import { storeClosedError } from "../../optimistic/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { readSlotMap, type SlotMap } from "./cluster_map.ts";

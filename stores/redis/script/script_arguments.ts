@@ -3,8 +3,9 @@
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import { cellOf, type Cells } from "../../optimistic/batch.ts";
-import type { Bound, Job } from "../../optimistic/job.ts";
+import { cellOf, type Cells } from "../../stepping/cells.ts";
+import type { Bound } from "../../stepping/call.ts";
+import type { Job } from "../../optimistic/job.ts";
 import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./words.ts";
 
 /** The steps of a script call, before they become text. */

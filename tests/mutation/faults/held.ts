@@ -67,20 +67,20 @@ export const HELD_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/locked/locked_store.ts", [LOCKED_STORE], {
     "A locked store that is closed asks its driver":
-      "{~~if (closed) return reject(closedError());\n      ~>~~}commit([newJob",
+      "{~~if (closed) throw closedError();\n    ~>~~}commit([call]);",
   }),
-  ...faultsIn("stores/locked/job_committer.ts", [LOCKED_STORE], {
-    "One of two calls fails the other": "jobs.length > {~~1~>2~~}) {",
+  ...faultsIn("stores/locked/call_committer.ts", [LOCKED_STORE], {
+    "One of two calls fails the other": "calls.length > {~~1~>2~~}) {",
     "Calls that may have been applied are made again":
       'scope === "call" && {~~applied === "no" && ~>~~}',
     "A locked store sweeps at each write": "{~~written = 0;\n    ~>~~}try {",
   }),
   ...faultsIn("stores/locked/turn_queue.ts", [LOCKED_STORE], {
-    "One call of a thousand is never decided": "start + MOST_CALLS{~~~> - 1~~}));",
+    "One call of a thousand is never decided": "start + MOST_CALLS{~~~> - 1~~});",
   }),
-  ...faultsIn("stores/optimistic/batch.ts", [LOCKED_STORE], {
+  ...faultsIn("stores/locked/transact_calls.ts", [LOCKED_STORE], {
     "A call that has failed is charged when a driver decides again":
-      "{~~job.settled = true;\n      ~>~~}job.reject(error",
+      "const asked = {~~calls.filter(({ failure }) => failure === undefined)~>calls~~};",
   }),
   ...faultsIn("adapters/rules/engine/bound_limits.ts", [RULE_ENGINE], {
     "A limit takes over from one that is back beside it": "{~~!ids.has(id) && ~>~~}until > instant",

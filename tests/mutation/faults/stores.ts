@@ -126,13 +126,13 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A claim that nobody honours":
       "return first !== undefined && {~~first.owner !== owner~>false~~};",
   }),
-  ...faultsIn("stores/optimistic/batch.ts", ["redisStore by cas"], {
+  ...faultsIn("stores/stepping/step_calls.ts", ["redisStore by cas"], {
     "Keys of one call that are committed each by itself": [
-      "if (job.several !== undefined) tieCells(cellsOf(job, cells));",
+      "if (call.several !== undefined) tieCells(cellsOf(call, cells));",
       "",
     ],
   }),
-  ...faultsIn("stores/optimistic/cell.ts", ["redisStore by watch"], {
+  ...faultsIn("stores/stepping/cell.ts", ["redisStore by watch"], {
     "A value in Redis that expires while it holds use":
       "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
   }),

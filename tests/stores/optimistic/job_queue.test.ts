@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Job, type KeySpace, namesOf, newJob } from "../../../stores/optimistic/job.ts";
+import { type Job, newJob } from "../../../stores/optimistic/job.ts";
+import { type KeySpace, namesOf } from "../../../stores/stepping/call.ts";
 import {
   drainBatch,
   enqueue,

@@ -4,7 +4,7 @@
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import { LEEWAY, LONGEST, MARGIN } from "../../../stores/optimistic/lifetimes.ts";
+import { LEEWAY, LONGEST, MARGIN } from "../../../stores/stepping/lifetimes.ts";
 import { DIGITS, SET_INSTANT, TAKE, TAKE_ALL, ZERO } from "../../../stores/redis/script/words.ts";
 import { MOST_AHEAD } from "../../../core/bounded_state.ts";
 import { bounded, isAhead, type Transition, transitionBy, wholeTransition } from "./transition.ts";

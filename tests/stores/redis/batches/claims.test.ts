@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { gcra, limiter } from "../../../../mod.ts";
-import { emptyCell } from "../../../../stores/optimistic/cell.ts";
+import { emptyCell } from "../../../../stores/stepping/cell.ts";
 import { newJob } from "../../../../stores/optimistic/job.ts";
 import {
   claimsOfOthers,

@@ -22,7 +22,7 @@ import {
   takeTicks,
   type Write,
 } from "../../../support/fake_redis/run_steps.ts";
-import { LEEWAY, MARGIN } from "../../../../stores/optimistic/lifetimes.ts";
+import { LEEWAY, MARGIN } from "../../../../stores/stepping/lifetimes.ts";
 import {
   STATE_TRANSITIONS,
   STATE_TRANSITIONS_SHA,

@@ -1,10 +1,9 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { DriverError } from "../driver.ts";
 import { keyBeginning } from "../driver_keys.ts";
-import type { EngineContext } from "../optimistic/engine_context.ts";
-import type { Job } from "../optimistic/job.ts";
+import type { FailurePolicy } from "../stepping/failure_policy.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
-import { type LockedCounters, transactJobs } from "./transact_jobs.ts";
+import { type LockedCall, type LockedCounters, transactCalls } from "./transact_calls.ts";
 
 /** Keys that are written between two sweeps, which look for keys to delete. */
 const SWEEP_AFTER = 128;
@@ -13,27 +12,39 @@ const SWEEP_KEYS = 256;
 
 const UNKNOWN_FAILURE = { applied: "unknown", scope: "server", rule: "answer" } as const;
 
-/** Makes the function that decides calls in one transaction, and answers them. */
-export function jobCommitter(
+/** Milliseconds after which a call that a policy refused may come again. */
+const RETRY_AFTER = 50;
+
+/** Makes the function that decides calls in one transaction. Each then has an answer or a failure. */
+export function callCommitter(
   driver: LockedTransaction,
   counters: LockedCounters,
-  failJobs: EngineContext["failJobs"],
-): (jobs: readonly Job[]) => void {
+  policy: FailurePolicy,
+): (calls: readonly LockedCall[]) => void {
   let written = 0;
 
-  function commit(jobs: readonly Job[]): void {
+  function commit(calls: readonly LockedCall[]): void {
     try {
-      const { decided, writes } = transactJobs(driver, jobs, counters);
+      const { decided, writes } = transactCalls(driver, calls, counters);
       counters.batches++;
-      counters.decisions += decided.length;
-      for (const job of decided) settle(job);
+      counters.decisions += decided;
       if (writes > 0) tidy(writes);
     } catch (error) {
       const { applied, scope } = error instanceof DriverError ? error : UNKNOWN_FAILURE;
-      if (scope === "call" && applied === "no" && jobs.length > 1) {
+      if (scope === "call" && applied === "no" && calls.length > 1) {
         // One of the calls may be at fault, so try each alone.
-        for (const job of jobs) commit([job]);
-      } else failJobs(jobs, applied, error as Error);
+        for (const call of calls) commit([call]);
+      } else for (const call of calls) answerByPolicy(call, applied, error);
+    }
+  }
+
+  /** Answers a call that was not decided, unless it has failed by itself. */
+  function answerByPolicy(call: LockedCall, applied: "no" | "unknown", cause: unknown): void {
+    if (call.failure !== undefined) return;
+    try {
+      call.answer = policy.unavailable(call, applied, cause, RETRY_AFTER);
+    } catch (error) {
+      call.failure = error as Error;
     }
   }
 
@@ -50,11 +61,6 @@ export function jobCommitter(
   }
 
   return commit;
-}
-
-function settle(job: Job): void {
-  job.settled = true;
-  job.resolve(job.answer);
 }
 
 /** Deletes the keys of a prefix, by a driver that can. */

@@ -6,7 +6,6 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import { LEEWAY, LONGEST, MARGIN } from "./lifetimes.ts";
-import type { CachedValue, ValueCache } from "./value_cache.ts";
 
 /**
  * One key of a batch. It has the text that the server holds, and the state after the calls that
@@ -49,6 +48,15 @@ export interface Cell {
   root: Cell | undefined;
 }
 
+/** A value as it was last seen. */
+export interface SeenValue {
+  readonly text: string;
+  /** The state in its text; `undefined` if it has not been read yet. */
+  readonly state: unknown;
+  /** The instant until which the server keeps it, by its clock; 0 if it is not known. */
+  readonly keptUntil: number;
+}
+
 /** A cell of a key about which nothing is known yet. */
 export function emptyCell(name: string, index: number): Cell {
   return {
@@ -86,7 +94,7 @@ export function decodeText(text: string, { codec }: Algorithm): unknown {
 export function loadCell(
   cell: Cell,
   text: string | undefined,
-  seen: CachedValue | undefined,
+  seen: SeenValue | undefined,
 ): void {
   const same = seen !== undefined && seen.text === text;
   cell.held = text;
@@ -121,11 +129,6 @@ export function encodeCell(cell: Cell, now: number): void {
   const until = (Math.floor(freshAt / LEEWAY) + 1) * LEEWAY + MARGIN;
   if (held === undefined || cell.keptUntil !== until) cell.lifetime = Math.ceil(until - now);
   cell.keptUntil = until;
-}
-
-/** Remembers the server's text once the cell is committed. */
-export function rememberCell({ name, next, state, keptUntil }: Cell, values: ValueCache): void {
-  values.set(name, next, state, keptUntil);
 }
 
 /** Whether the value on the server must be replaced. */

@@ -4,12 +4,13 @@
 
 import { longestReset } from "../../core/bounded_state.ts";
 import { bindOnce } from "../../core/bind_once.ts";
-import type { AsyncStore, Family, FamilySpec, Verb } from "../../core/store.ts";
+import type { AsyncStore, Family, FamilySpec, Operation, Verb } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
-import type { Answer, Bound, KeySpace, Part, SpacedKey } from "./job.ts";
+import { checkCost } from "../../core/options/checks.ts";
+import type { Answer, Bound, KeySpace, Part, Several, SpacedKey } from "./call.ts";
 
 /** A verb that is bound in this store. */
-export interface StoredBound extends Bound {
+interface StoredBound extends Bound {
   /** Makes its operation in a call of several operations. */
   part(key: string, argument: unknown): Part;
 }
@@ -27,11 +28,7 @@ interface FamilyStore {
     argument: unknown,
   ): Promise<Answer>;
   /** Runs operations, all or nothing. */
-  submitParts(
-    parts: readonly Part[],
-    at: number | undefined,
-    isSingle: boolean,
-  ): Promise<Answer>;
+  submitSeveral(several: Several, at: number | undefined): Promise<Answer>;
   /** Forgets keys. */
   forget(keys: readonly SpacedKey[]): Promise<void>;
 }
@@ -67,7 +64,8 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
           }),
           call: older.length === 0
             ? (key, argument, now) => store.submit(space, key, now, bound, argument)
-            : (key, argument, now) => store.submitParts([bound.part(key, argument)], now, true),
+            : (key, argument, now) =>
+              store.submitSeveral(severalOf([bound.part(key, argument)], true), now),
         };
         return bound as never;
       }),
@@ -76,6 +74,24 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
     };
     return family;
   };
+}
+
+/**
+ * Operations on keys of one store, to run all or nothing.
+ *
+ * @throws {RangeError} If the units of an operation are out of range.
+ */
+export function severalIn(operations: readonly Operation[]): Several {
+  const parts = operations.map(({ bound, key, argument }) => {
+    checkCost(bound.verb.name, bound.verb.units(argument), 0);
+    return (bound as StoredBound).part(key, argument);
+  });
+  return severalOf(parts, false);
+}
+
+function severalOf(parts: readonly Part[], isSingle: boolean): Several {
+  const keys = parts.flatMap((part): readonly SpacedKey[] => [part, ...part.older]);
+  return { parts, keys, isSingle };
 }
 
 /** The script's view of a verb: the formula of its transition, and the direction. */
