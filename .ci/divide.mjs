@@ -6,10 +6,7 @@
 const BY_RUNTIME = {
   itself: ["tests/runtime.test.ts"],
   timers: ["tests/core/clock.test.ts", "tests/core/waiting/waiting.test.ts"],
-  "SharedArrayBuffer and threads": [
-    "tests/stores/shared/acquire.test.ts",
-    "tests/stores/shared/threads.test.ts",
-  ],
+  "SharedArrayBuffer and Atomics": ["tests/stores/shared/acquire.test.ts"],
   "drivers of SQLite": ["tests/stores/sqlite/laws.test.ts", "tests/stores/sqlite/faults.test.ts"],
   "sockets of clients": [
     "tests/adapters/outbound/limited_fetch.test.ts",

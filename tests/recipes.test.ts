@@ -109,7 +109,8 @@ withRedis("a recipe keeps what it promises:", (redis) => {
     serving(README, { ...onRedis, '"api"': () => '"readme"' }, "", async (send) => {
       const headers = { "x-api-key": "key-1" };
       let response = await send("/", headers);
-      for (let more = 0; more < 60 && response.status === 200; more++) {
+      // A busy machine may be too late for the store's deadline, which is a 503.
+      for (let more = 0; more < 60 && response.status !== 429; more++) {
         response = await send("/", headers);
       }
       const [shown = ""] = /(?<=^```\n)HTTP[^]*?(?=^```$)/m.exec(readText(README)) ?? [];

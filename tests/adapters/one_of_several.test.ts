@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 
+import { drawn } from "../support/seed.ts";
+
 /** The warnings of a maker in a thread of its own, because a program warns once. */
 async function warningsOf(maker: string): Promise<readonly string[]> {
   const url = new URL("./support/one_of_several.ts", import.meta.url);
@@ -16,7 +18,9 @@ async function warningsOf(maker: string): Promise<readonly string[]> {
   }
 }
 
-for (const maker of ["limiter", "gate", "ruleEngine", "store of hits", "layerMemory"]) {
+const MAKERS = ["limiter", "gate", "ruleEngine", "store of hits", "layerMemory"];
+
+for (const maker of drawn(MAKERS, 2)) {
   test(`one of several processes warns once of the memory store of a ${maker}`, async () => {
     const warnings = await warningsOf(maker);
     assert.equal(warnings.length, 1);

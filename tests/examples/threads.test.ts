@@ -18,7 +18,7 @@ async function ask(port: number): Promise<Readonly<Record<number, number>>> {
       statuses[status] = (statuses[status] ?? 0) + 1;
       answered++;
     } catch (error) {
-      if (tries > 200 || (answered > 0 && error !== NO_ANSWER)) throw error;
+      if (tries > 1_000 || (answered > 0 && error !== NO_ANSWER)) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

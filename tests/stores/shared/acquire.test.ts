@@ -163,5 +163,5 @@ test("as many units as two threads wait for, given back in any order, admit all 
     assert.equal(here.peek("key", 0).remaining, 0);
     for (const store of stores) store.close();
   });
-  await fc.assert(property, fcOptions({ numRuns: 30 }));
+  await fc.assert(property, fcOptions({ numRuns: 12 }));
 });

@@ -29,6 +29,7 @@ import { listedBlocks } from "../../../support/listed_blocks.ts";
 import { needs } from "../../../support/program.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";
+import { drawn } from "../../../support/seed.ts";
 import { WAYS } from "../../../support/several_limits.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
@@ -81,7 +82,7 @@ describe("a cluster of six nodes", redis, () => {
     }
   });
 
-  for (const commit of MODES) {
+  for (const commit of drawn(MODES)) {
     test(
       `keeps limits on keys of all nodes, by ${commit}`,
       async () => {
@@ -138,7 +139,7 @@ describe("a cluster of six nodes", redis, () => {
     assert.equal(await left(one, "new/a"), 2);
   });
 
-  for (const commit of MODES) {
+  for (const commit of drawn(MODES)) {
     test(
       `keeps a limit while its slot moves to another node, by ${commit}`,
       async () => {
