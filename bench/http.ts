@@ -1,6 +1,6 @@
 /*
  * The cost of limiting a request in the gate, which every adapter is made of: one limit, two limits
- * of one store, two gates in a row, and limits of two stores. `--beside=FOLDER` times the gates of
+ * of one store, and two gates in a row. `--beside=FOLDER` times the gates of
  * another checkout in the same rounds. `--one` times one limit alone: an engine compiles a gate
  * otherwise in a process that has gates of several limits as well, and another checkout may have none.
  *
@@ -45,7 +45,6 @@ async function gatesOf(folder: URL) {
     return {
       address: limiter(gcra(WIDE), { store, prefix: "address" }),
       user: limiter(gcra({ ...WIDE, name: "user" }), { store, prefix: "user" }),
-      elsewhere: limiter(gcra({ ...WIDE, name: "user" })),
     };
   }
 
@@ -68,14 +67,7 @@ async function gatesOf(folder: URL) {
     ]);
   }
 
-  function stores(): Variant {
-    const { address, elsewhere } = limits();
-    return decided([
-      gate({ limits: [{ limiter: address }, { limiter: elsewhere, key: userKey }] }, SOURCE),
-    ]);
-  }
-
-  return { one, row, two, stores };
+  return { one, row, two };
 }
 
 /** Every request through all of the gates. */
@@ -105,9 +97,9 @@ const single: Record<string, Variant> = {
 };
 const several: Record<string, Variant> = {
   "two limits of one store": own.two(),
+  ...(other && { "two limits of one store, beside": other.two() }),
   "two gates in a row": own.row(),
   ...(other && { "two gates in a row, beside": other.row() }),
-  "limits of two stores": own.stores(),
 };
 const variants = process.argv.includes("--one") ? single : { ...single, ...several };
 const userTime = () => process.cpuUsage().user / 1_000;
