@@ -123,8 +123,8 @@ function failContended({ context, breaker }: Reconnector, job: Job): void {
   job.settled = true;
   job.reject(
     new ContentionError(
-      "Cannot decide as its keys must not change during one round trip: " +
-        `others were faster ${job.races} times`,
+      `Cannot decide as its keys must stay the same for one round trip in ${context.timeout} ms: ` +
+        `other calls changed them ${job.races === 1 ? "once" : `${job.races} times`}`,
     ),
   );
 }
