@@ -1,7 +1,9 @@
 /*
- * `tidegate explain`: shows which rules hold for descriptors, and the state of their counters.
+ * `tidegate explain`: shows which rules hold for descriptors, or for an HTTP request by the routes,
+ * and the state of their counters.
  */
 
+import { matchDescriptor } from "../../core/rules/rules.ts";
 import { memoryStore } from "../../mod.ts";
 import {
   type Descriptor,
@@ -38,7 +40,9 @@ export const explainCommand: Command = defineCommand({
   name: "explain",
   operands: "RULES key=value... [+ key=value...]",
   summary: "show which rules match a descriptor, and what their limits say",
-  about: "  + starts another descriptor of the same call.",
+  about:
+    "  + starts another descriptor of the same call. With routes, it may be an HTTP request:\n" +
+    '  RULES "POST /login" [address=192.0.2.1] [header.name=value...]',
   options: OPTIONS,
   statuses: ["success", "the rules are not valid"],
   async run([path, ...words], values, tools) {
@@ -55,11 +59,28 @@ export const explainCommand: Command = defineCommand({
       return 1;
     }
     const domain = domainOf(rules, values.domain);
-    const descriptors = descriptorsOf(words);
+    const target = TARGET_REGEXP.exec(words[0]!);
+    const descriptors = target === null
+      ? descriptorsOf(words)
+      : descriptorsOfRequest(rules, domain, target, words.slice(1));
     tools.print(`domain ${domain}`);
+    if (descriptors === undefined) {
+      tools.print("refused, because this path can be read in too many ways");
+      return 0;
+    }
+    if (descriptors.length === 0) {
+      tools.print("allowed and not counted, because no route makes a descriptor of this request");
+      return 0;
+    }
     for (const { entries } of descriptors) {
       tools.print(`descriptor ${entries.map((entry) => entry.join("=")).join(" ")}`);
       explainMatch(rules.domains.get(domain)!, entries).forEach(tools.print);
+    }
+    const isMatched = descriptors.some(({ entries }) =>
+      matchDescriptor(rules.domains.get(domain)!, entries) !== undefined
+    );
+    if (target === null && !isMatched && rules.routes.has(domain)) {
+      tools.print('routes make descriptors of HTTP requests: to ask for one, write "GET /path"');
     }
     const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
     if (values.service === undefined) await explainCounters(rules, request, redis, tools);
@@ -107,7 +128,7 @@ async function askService(
   const response = await fetch(new URL("/v1/peek", url), {
     method: "POST",
     headers: token === undefined ? {} : { "x-tidegate-token": token },
-    body: JSON.stringify(request),
+    body: JSON.stringify(request, (key, value) => key === "readingOf" ? undefined : value),
   });
   return await response.text();
 }
@@ -119,6 +140,36 @@ function domainOf(rules: RuleSet, wanted: string | undefined): string {
   throw usageError(`--domain must be one of ${known.join(", ")}`);
 }
 
+/** An HTTP request: its method and its target. */
+const TARGET_REGEXP = /^([A-Z]+) (\/.*)$/;
+
+/**
+ * The descriptors that the routes make of a request. Its address is one that nobody has, unless a
+ * word names another. `undefined` if its path can be read in too many ways.
+ */
+function descriptorsOfRequest(
+  { routes }: RuleSet,
+  domain: string,
+  [, method, path]: RegExpExecArray,
+  words: readonly string[],
+): readonly Descriptor[] | undefined {
+  const ofDomain = routes.get(domain);
+  if (ofDomain === undefined) {
+    throw usageError(`an HTTP request needs routes, which the domain ${domain} does not have`);
+  }
+  const facts = new Map(words.map(entryOf));
+  for (const name of facts.keys()) {
+    if (name === "address" || name.startsWith("header.")) continue;
+    throw usageError(`an HTTP request has address=... and header.name=..., not ${name}`);
+  }
+  return ofDomain({
+    method: method!,
+    path: path!,
+    address: facts.get("address") ?? "192.0.2.1",
+    header: (name) => facts.get(`header.${name}`),
+  });
+}
+
 function descriptorsOf(words: readonly string[]): Descriptor[] {
   const groups: [string, string][][] = [[]];
   for (const word of words) {
@@ -126,12 +177,16 @@ function descriptorsOf(words: readonly string[]): Descriptor[] {
       groups.push([]);
       continue;
     }
-    const equals = word.indexOf("=");
-    if (equals < 1) throw usageError(`a descriptor must consist of key=value pairs, not ${word}`);
-    groups.at(-1)!.push([word.slice(0, equals), word.slice(equals + 1)]);
+    groups.at(-1)!.push(entryOf(word));
   }
   if (groups.some((entries) => entries.length === 0)) {
     throw usageError("a descriptor must not be empty");
   }
   return groups.map((entries) => ({ entries }));
+}
+
+function entryOf(word: string): [key: string, value: string] {
+  const equals = word.indexOf("=");
+  if (equals < 1) throw usageError(`a descriptor must consist of key=value pairs, not ${word}`);
+  return [word.slice(0, equals), word.slice(equals + 1)];
 }

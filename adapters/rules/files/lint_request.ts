@@ -32,7 +32,11 @@ export function lintRequest(request: unknown, rules: RuleSet): readonly string[]
   const all: readonly unknown[] = Array.isArray(descriptors) ? descriptors : [single];
   return all.flatMap((descriptor) => {
     const entries = entriesOf(descriptor);
-    if (entries.length === 0) return ["a descriptor must have entries"];
+    if (entries.length === 0) {
+      const needed =
+        'a request must have entries, such as {"entries":{"user":"42"}}, or descriptors';
+      return [`${needed} with entries`];
+    }
     const unknown = entries.filter(([key]) => !keys.includes(key));
     if (unknown.length > 0) {
       return unknown.map(([key]) => `no rule has the key ${key}${hint(key, keys)}`);

@@ -14,7 +14,7 @@ import {
   type Wildcard,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
-import type { RouteOptions } from "./compile_routes.ts";
+import { routeWarnings } from "./route_warnings.ts";
 import type { RuleFile } from "./rule_file.ts";
 
 /** The warnings about a file: limits that never bind, patterns that nothing reaches, ... */
@@ -39,37 +39,7 @@ export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFau
   }
 
   yield* walk(file.rules, ["rules"]);
-  const capacities = domain.rules.flatMap(({ kind, capacity }) =>
-    kind === "limited" ? capacity : []
-  );
-  const most = capacities.length === 0 ? Infinity : Math.max(...capacities);
-  for (const [index, route] of (file.routes ?? []).entries()) {
-    yield* routeWarnings(route, most, ["routes", index]);
-  }
-}
-
-/** Letters of a pattern that are neither a name nor an expression. */
-const LETTERS_REGEXP = /:[A-Za-z_$][\w$]*|\((?:[^()\\]|\\.)+\)|(\p{Letter})/gu;
-
-function* routeWarnings(
-  { path, ignoreCase, cost = 1 }: RouteOptions,
-  most: number,
-  place: RuleFault["path"],
-): Generator<RuleFault> {
-  if (cost > most) {
-    const message = `every limit of this domain is too small for a cost of ${cost}`;
-    yield { path: [...place, "cost"], message };
-  }
-  const hasLetters = [...path?.matchAll(LETTERS_REGEXP) ?? []].some(([, letter]) =>
-    letter !== undefined
-  );
-  if (hasLetters && ignoreCase === undefined) {
-    const message =
-      "this path is case-sensitive, but Express, Koa and others ignore case, so a client " +
-      "can avoid the limit by another spelling: set ignoreCase to true, or to false if your server " +
-      "is case-sensitive";
-    yield { path: [...place, "path"], message };
-  }
+  yield* routeWarnings(file, domain);
 }
 
 const NETWORK_REGEXP = /^(?:\d+\.\d+\.\d+\.\d+|[\da-f:]*:[\da-f:]*)\/(\d+)$/i;

@@ -20,7 +20,10 @@ const LAST_LOAD = 1_000;
 /** An event of the rules. */
 export type RulesEvent =
   | {
-    /** New rules are in force; `problems` are warnings. */
+    /**
+     * New rules are in force, or the source has the old rules again after it was refused;
+     * `problems` are warnings.
+     */
     readonly event: "rules-loaded";
     readonly source: string;
     readonly domains: readonly string[];
@@ -99,6 +102,7 @@ export async function followRules(
   const report = guarded(onEvent, print);
   /** The documents whose rules hold. */
   let held: readonly RuleDocument[] = [];
+  let loaded: RulesEvent | undefined;
   /** The load under way, and whether another one must follow it. */
   let running: Promise<boolean> | undefined;
   let again = false;
@@ -134,7 +138,12 @@ export async function followRules(
     const isWhole = takesWhole;
     takesWhole = false;
     const documents = await source.load();
-    if (held.length > 0 && sameDocuments(held, documents)) return void (refusal = "");
+    if (loaded !== undefined && sameDocuments(held, documents)) {
+      // The last line of a log must not be an error that is over.
+      if (refusal !== "") report(loaded);
+      refusal = "";
+      return;
+    }
     const cut = isWhole ? undefined : documents.find((document) => isCutOff(held, document));
     if (cut !== undefined) {
       throw new Error(
@@ -154,7 +163,8 @@ export async function followRules(
     held = documents;
     refusal = "";
     const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
-    report({ event: "rules-loaded", source: source.name, ...counted });
+    loaded = { event: "rules-loaded", source: source.name, ...counted };
+    report(loaded);
   }
 
   /** Reported once: a source that stays broken is loaded again and again. */

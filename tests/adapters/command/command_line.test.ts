@@ -89,6 +89,34 @@ describe("tidegate explain", () => {
     assert.match(printed, /allowed, because no rule with limits applies/);
   });
 
+  test("takes an HTTP request, of which the routes make descriptors", async () => {
+    const login = ["explain", EXAMPLE, "POST /login"];
+    const { printed } = await run(...login, "address=198.51.100.7");
+    assert.match(printed, /^ {2}its counter is route=login,address=198.51.100.7$/m);
+    assert.match(printed, /^rule per-address does not apply, because logins replaces it$/m);
+    assert.match((await run(...login)).printed, /route=login,address=192.0.2.1$/m);
+    const evasive = `GET ${"/a \\//\u00e9.%3f.;%2f#".repeat(2)}`;
+    assert.match((await run("explain", EXAMPLE, evasive)).printed, /read in too many ways/);
+    const path = await run("explain", EXAMPLE, "path=/login");
+    assert.match(
+      path.printed,
+      /no rule at this level has the key path.*\n.*\n.*write "GET \/path"/,
+    );
+    await inFolder(async (folder) => {
+      const file = join(folder, "rules.json");
+      const rules = [{ key: "a", unlimited: true }];
+      const routes = [{ path: "/a", ignoreCase: true, descriptors: [{ a: "{header.x}" }] }];
+      writeFileSync(file, JSON.stringify({ domain: "shop", rules, routes }));
+      const ask = async (...words: string[]) => (await run("explain", file, ...words)).printed;
+      assert.match(await ask("GET /b"), /not counted, because no route makes a descriptor/);
+      assert.match(await ask("GET /a", "header.x=1"), /^rule a: unlimited$/m);
+      await withService(async ({ url }) => {
+        const answer = await ask("GET /a", "header.x=1", "--service", url);
+        assert.match(answer, /answers: \{"allowed":true/);
+      }, { rules: file });
+    });
+  });
+
   test("asks a running service for the state of its counters", () =>
     inFolder(async (folder) => {
       const rules = join(folder, "rules.json");
@@ -280,7 +308,8 @@ test("lint reports requests that no rule limits, and suggests the key that was m
     writeFileSync(
       requests!,
       '{"entries":{"usr":"42"}}\n{"domain":"shpo","entries":{"user":"1"}}\n' +
-        '{"descriptors":[{"entries":[["user","1"]]},{"entries":[["path","/b"]]}]}\nnonsense\n',
+        '{"descriptors":[{"entries":[["user","1"]]},{"entries":[["path","/b"]]}]}\nnonsense\n' +
+        '{"path":"/a"}\n',
     );
     const { status, complaints } = await lint();
     assert.equal(status, 1);
@@ -291,6 +320,7 @@ test("lint reports requests that no rule limits, and suggests the key that was m
         "2: no rules have the domain shpo: did you mean shop?",
         "3: no rule matches path=/b",
         "4: it must be a JSON object",
+        '5: a request must have entries, such as {"entries":{"user":"42"}}, or descriptors with entries',
       ],
     );
   }));
@@ -305,6 +335,7 @@ describe("tidegate refuses, with a status of 2 and the help to ask for,", () => 
     [["lint"], /rules to check/],
     [["explain", EXAMPLE], /a descriptor/],
     [["explain", EXAMPLE, "user"], /key=value pairs, not user/],
+    [["explain", EXAMPLE, "GET /", "user=1"], /address=... and header.name=..., not user/],
     [["explain", EXAMPLE, "user=1", "--domain", "x"], /--domain must be one of shop/],
     [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
     [["serve", EXAMPLE, "--redis", "cache:6379"], REDIS_NEEDED],

@@ -325,6 +325,36 @@ describe("a warning, and the rules hold:", () => {
       "rules.yaml:5:18: warning: routes[0].cost: every limit of this domain is too small for a cost of 2",
     ],
     [
+      "a route whose descriptor no rule has",
+      ruleOf("limits: [{ limit: 1, period: 1s, burst: 1 }]") +
+      "routes: [{ descriptors: [{ user: '{address}' }, { usr: '{address}' }] }]\n",
+      "rules.yaml:5:49: warning: routes[0].descriptors[1]: this descriptor is not limited, because no rule matches usr={address}: did you mean user?",
+    ],
+    [
+      "a route whose descriptor goes on after the last rule",
+      ruleOf("value: a*", "limits: [{ limit: 1, period: 1s, burst: 1 }]") +
+      "routes: [{ descriptors: [{ user: ab }, { user: '{address}' }, { user: a, more: b }] }]\n",
+      "rules.yaml:6:63: warning: routes[0].descriptors[2]: this descriptor is not limited, because no rule matches user=a more=b",
+    ],
+    [
+      "a route that ends at a rule without limits",
+      ruleOf("rules: [{ key: more, unlimited: true }]") +
+      "routes: [{ descriptors: [{ user: '{address}' }, { user: '{address}', more: a }] }]\n",
+      "rules.yaml:5:26: warning: routes[0].descriptors[0]: this descriptor is not limited, because it ends at user, which has no limits",
+    ],
+    [
+      "a rule for a value that no route has, beside one for programs",
+      "domain: shop\nrules:\n  - { key: route, value: a, rules: [{ key: b, unlimited: true }] }\n  - { key: route, value: lgoin, unlimited: true }\n  - { key: customer, unlimited: true }\n" +
+      "routes: [{ descriptors: [{ route: a, b: '{address}' }] }]\n",
+      "rules.yaml:4:5: warning: rules[1]: no route makes a descriptor that matches route=lgoin",
+    ],
+    [
+      "a rule for a key that no route has, but for a letter",
+      "domain: shop\nrules:\n  - { key: user, unlimited: true }\n  - { key: users, unlimited: true }\n" +
+      "routes: [{ descriptors: [{ user: '{address}' }] }]\n",
+      "rules.yaml:4:5: warning: rules[1]: no route makes a descriptor that matches users: did you mean user?",
+    ],
+    [
       "a network as a value",
       "domain: shop\nrules:\n  - { key: a, value: 10.0.0.0/8, unlimited: true }\n  - { key: a, value: 10.0.0.1/32, unlimited: true }\n  - { key: a, value: '2001:db8::/64', unlimited: true }\n  - { key: a, value: '2001:db8::/32', unlimited: true }\n",
       "rules.yaml:3:22: warning: rules[0].value: a value is compared as text, so no address in this network matches",

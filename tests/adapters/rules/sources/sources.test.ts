@@ -203,6 +203,16 @@ describe("a file", () => {
       for (let times = 0; times < 3; times++) assert.equal(await followed.reload(), false);
       assert.equal(events.filter(({ event }) => event === "rules-refused").length, 1);
     }));
+
+  test("that is repaired says so, even if it has its old text", () =>
+    followingFile(rulesOf(10), async ({ file, events, followed }) => {
+      writeFileSync(file, "nonsense\n...\n");
+      assert.equal(await followed.reload(), false);
+      writeFileSync(file, rulesOf(10));
+      for (let times = 0; times < 2; times++) assert.equal(await followed.reload(), true);
+      assert.deepEqual(loads(events), [2, 2]);
+      assert.equal(events.at(-1)!.event, "rules-loaded");
+    }));
 });
 
 describe("a folder", () => {
