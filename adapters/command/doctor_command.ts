@@ -14,6 +14,9 @@ import { examine, examineAway } from "./doctor/examine.ts";
 
 const MOST = 500;
 
+/** Names of this machine in a URL. */
+const LOOPBACK_REGEXP = /^(?:127\.[\d.]+|localhost|\[::1\])$/;
+
 /** The command `tidegate doctor`. */
 export const doctorCommand: Command = defineCommand({
   name: "doctor",
@@ -56,6 +59,12 @@ async function diagnose(url: URL, most: number, { print }: Tools): Promise<numbe
     );
   } else if (isShared === undefined) {
     print("whether clients of other addresses share this limit cannot be seen from here");
+  }
+  if (passed.length > 0 && LOOPBACK_REGEXP.test(url.hostname)) {
+    print(
+      "you ask from this machine, which the server may trust as a proxy (loopback): then ask from " +
+        "another machine, or by the public name",
+    );
   }
   print(`${sent} requests sent; ${passed.length === 0 ? "nothing" : passed.length} slipped past`);
   if (!isComplete) print("not everything was tried: raise --requests");

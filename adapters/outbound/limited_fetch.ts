@@ -7,8 +7,8 @@
  * import { limitedFetch } from "tidegate/fetch";
  *
  * const fetch = limitedFetch({
- *   // 5,000 an hour for each host, less the burst, which comes on top in the first.
- *   limiter: limiter(gcra({ limit: 4_950, period: "1h", burst: 50 })),
+ *   // 5,000 an hour for each host, less the burst, and less room for requests that arrive late.
+ *   limiter: limiter(gcra({ limit: 4_850, period: "1h", burst: 50 })),
  *   maxWait: 30_000,
  * });
  * // const response = await fetch("https://api.example.com/things", { signal });

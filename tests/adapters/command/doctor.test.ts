@@ -55,6 +55,7 @@ test(
     );
     assert.match(believed, /\nslips past: the field X-Forwarded-For\n/);
     assert.match(believed, /\nslips past: many addresses in X-Forwarded-For\n/);
+    assert.match(believed, /\nyou ask from this machine, which the server may trust as a proxy/);
     // The path that the proxy is asked for, in place of the request's.
     const forged = await diagnose(
       {},
