@@ -3,13 +3,13 @@
  * and the state of their counters.
  */
 
-import { matchDescriptor } from "../../core/rules/rules.ts";
 import { memoryStore } from "../../mod.ts";
 import {
   type Descriptor,
   explainMatch,
   explainReplaced,
   explainVerdict,
+  lintRequest,
   ruleEngine,
   type RuleRequest,
   type RuleSet,
@@ -76,10 +76,8 @@ export const explainCommand: Command = defineCommand({
       tools.print(`descriptor ${entries.map((entry) => entry.join("=")).join(" ")}`);
       explainMatch(rules.domains.get(domain)!, entries).forEach(tools.print);
     }
-    const isMatched = descriptors.some(({ entries }) =>
-      matchDescriptor(rules.domains.get(domain)!, entries) !== undefined
-    );
-    if (target === null && !isMatched && rules.routes.has(domain)) {
+    const isMissed = lintRequest({ domain, descriptors }, rules).length > 0;
+    if (target === null && isMissed && rules.routes.has(domain)) {
       tools.print('routes make descriptors of HTTP requests: to ask for one, write "GET /path"');
     }
     const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };

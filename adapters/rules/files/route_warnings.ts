@@ -64,7 +64,7 @@ function* requestWarnings(
   }
 }
 
-/** What is wrong with a descriptor that no rule limits; `undefined` if a rule may limit it. */
+/** The warning about a descriptor that no rule limits; `undefined` if a rule may limit it. */
 function descriptorWarning(template: Template, { level }: Domain): string | undefined {
   let open: Rule | undefined;
   for (const { rule } of endsOf(template, level)) {
