@@ -54,4 +54,10 @@ describe("the workflows", () => {
       assert.deepEqual(permissions, { "id-token": "write" });
     }
   });
+
+  test("publish an archive without prepare, of which npm would warn where it is installed", () => {
+    const publish = workflows.find(({ path }) => path.endsWith("publish.yml"));
+    const steps = JSON.stringify(publish?.workflow.jobs["build"]?.steps);
+    assert.match(steps, /npm run build.*npm pkg delete scripts\.prepare.*npm pack /);
+  });
 });
