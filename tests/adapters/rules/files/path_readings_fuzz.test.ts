@@ -23,9 +23,10 @@ const part = [["search", "/search/:part"], ["users", "/users/:part"], ["shops", 
   }));
 const whole = [["login", "/login"], ["files", "/files/*"]]
   .map(([route, path]) => ({ path, ignoreCase: true, descriptors: [{ route }] }));
+const limits = [{ limit: 1, period: "1h", burst: 1 }];
 const file = {
   domain: "shop",
-  rules: [{ key: "route", limits: [{ limit: 1, period: "1h", burst: 1 }] }],
+  rules: [{ key: "route", limits, rules: [{ key: "part", limits }] }],
   routes: [...part, ...whole],
 };
 
