@@ -48,6 +48,7 @@ export function limiterOn(
   const taking = openPermits !== undefined
     ? { call: () => requireNoPermits("consume", algorithm) as never }
     : family.bind(consume);
+  const looking = family.bind(peek);
   const failed = failureReport(options.onFailure);
   const decided = onDecision && guarded(onDecision, (error, _decision, key) => failed(error, key));
 
@@ -109,7 +110,7 @@ export function limiterOn(
     peek(key: string, cost = 1): MaybePromise<Decision> {
       try {
         checkCall("peek", key, cost);
-        return call(peek, key, cost);
+        return looking.call(key, cost, instant());
       } catch (error) {
         return failOn(store, error);
       }
