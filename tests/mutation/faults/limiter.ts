@@ -3,7 +3,7 @@ import { type Fault, faultsIn } from "../fault.ts";
 /** Faults of the limiter and of waiting for one's turn. */
 export const LIMITER_FAULTS: readonly Fault[] = [
   ...faultsIn("core/limiter/limiter.ts", ["limiter"], {
-    "`peek` takes": "return call({~~peek~>consume~~}, key, cost);",
+    "`peek` takes": "looking = family.bind({~~peek~>consume~~});",
     "`refund` takes": "return reported(call({~~refund~>consume~~}, key, cost), key, -cost);",
     "`refund` wakes nobody": 'if (verb.kind {~~!~>=~~}== "free") return',
     "`reset` forgets nothing": "return thenTell(() => {~~family.delete(key)~>{}~~}, key);",
