@@ -9,7 +9,7 @@ import { DriverError, type Housekeeping, type ListedText } from "./driver.ts";
 import { driverKeyReader, keyBeginning } from "./driver_keys.ts";
 import { asError } from "./as_error.ts";
 import { decodeText } from "./stepping/cell.ts";
-import { setImmediate } from "./own_timers.ts";
+import { otherWork } from "./own_timers.ts";
 
 /** The keys of a page. */
 const PAGE = 1_000;
@@ -36,7 +36,7 @@ export async function* listTexts(
     });
     if (page.length < PAGE) return;
     after = page.at(-1)![0];
-    await new Promise((resolve) => void setImmediate(resolve, undefined));
+    await otherWork();
   }
 }
 

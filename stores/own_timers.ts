@@ -15,6 +15,10 @@ export const setImmediate: <Args extends unknown[]>(
   run: (...args: Args) => void,
   ...args: Args
 ) => unknown = globalThis.setImmediate ?? ((run, ...args) => setTimeout(run, 0, ...args));
+/** Waits until other work of the process has gone on. */
+export function otherWork(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
 /** `globalThis.queueMicrotask`. */
 export const queueMicrotask: (run: () => void) => void = globalThis.queueMicrotask;
 /** The monotonic clock. */

@@ -1,8 +1,8 @@
 /*
  * Calls that give back what another call took. A store that is out for a moment must not keep it: the
  * call is made again in growing pauses, for about a minute. Nobody waits for that. The timers do not
- * keep a process alive, and beyond so many calls no further one waits: then units stay charged, and
- * permits last until their time is over.
+ * keep a process alive. If too many calls wait already, a call is not made again: its units stay
+ * charged, and its permits last until their time is over.
  */
 
 import type { Decision } from "../decision.ts";
@@ -40,9 +40,9 @@ function attempt<Answer>(giving: GivingBack<Answer>, tries: number): MaybePromis
     return answer;
   }
   function failed(error: unknown): never {
-    const { applied } = error as Partial<StoreUnavailableError>;
-    const mayRepeat = giving.isRepeatable || applied !== "unknown";
-    if (mayRepeat && isStoreError(error)) attemptLater(giving, tries);
+    const mayRepeat = isStoreError(error) &&
+      (giving.isRepeatable || (error as StoreUnavailableError).applied !== "unknown");
+    if (mayRepeat) attemptLater(giving, tries);
     throw error;
   }
   try {
@@ -58,7 +58,7 @@ function attemptLater<Answer>(giving: GivingBack<Answer>, tries: number): void {
   waiting++;
   inBackground(FIRST_PAUSE * 2 ** tries, () => {
     waiting--;
-    // If it fails, the next try is on its way, or there is none.
+    // A failed try has started the timer of the next one, unless it was the last.
     void orElse<unknown>(() => attempt(giving, tries + 1), () => undefined);
   });
 }

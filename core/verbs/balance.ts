@@ -42,14 +42,12 @@ export const balance: Verb<undefined, Seen> = Object.freeze({
   units: () => 0,
   on(algorithm: Algorithm) {
     const { decide } = splitReducer(algorithm);
-    const look = (state: unknown, now: number): Seen => ({
-      decision: decide(state, state, now, 0),
-      balance: balanceIn(algorithm, state, now),
-    });
     return {
       next: (state: unknown) => state,
-      answer: (state: unknown, _next: unknown, now: number) => look(state, now),
-      uncharged: look,
+      answer: (state: unknown, _next: unknown, now: number): Seen => ({
+        decision: decide(state, state, now, 0),
+        balance: balanceIn(algorithm, state, now),
+      }),
     };
   },
   decisionOf: ({ decision }: Seen) => decision,

@@ -33,9 +33,6 @@ export const takeUpTo: Verb<number, Taken> = Object.freeze({
         const decision = decide(state, next, now, cost);
         return { decision, taken: decision.allowed ? cost : 0 };
       },
-      uncharged: (state: unknown, now: number): Taken => (
-        { decision: decide(state, state, now, 0), taken: 0 }
-      ),
     };
   },
   decisionOf: ({ decision }: Taken) => decision,

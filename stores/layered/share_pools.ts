@@ -43,7 +43,7 @@ export type Outcome = { readonly decision: Decision } | { readonly error: unknow
 
 /** The shares of a process. */
 export interface SharePools {
-  /** The share of a key, which is new where there is none, or none whose instants come from there. */
+  /** The share of a key. It is new if the key has none, or one whose instants come from elsewhere. */
   poolOf(name: string, ownTime: boolean): Pool;
   /** The share of a key, if there is one. */
   get(name: string): Pool | undefined;

@@ -13,7 +13,13 @@ import { checkFunction, checkNow, checkOptions } from "../../core/options/checks
 import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
 import { driverKeyNamer } from "../driver_keys.ts";
 import { listTexts } from "../list_texts.ts";
-import type { Answer, Bound, Several, SpacedKey } from "../stepping/call.ts";
+import {
+  type Answer,
+  type Bound,
+  namesOf,
+  type Several,
+  type SpacedKey,
+} from "../stepping/call.ts";
 import { failurePolicy } from "../stepping/failure_policy.ts";
 import { familyOpener, severalIn } from "../stepping/families.ts";
 import { callCommitter, deleteKeys } from "./call_committer.ts";
@@ -110,14 +116,10 @@ export function lockedStore(
   const queue = turnQueue(maxPending, commit);
 
   const submit: Submit = ({ space, key }, at, bound, argument, several) => {
-    const now = at === undefined ? undefined : checkNow(at);
-    // This throws at once for a key that cannot be stored.
-    space.nameOf(key);
-    several?.keys.forEach(({ space, key }) => space.nameOf(key));
     const call: LockedCall = {
       space,
       key,
-      at: now,
+      at: at === undefined ? undefined : checkNow(at),
       bound,
       argument,
       several,
@@ -125,6 +127,8 @@ export function lockedStore(
       answer: undefined,
       failure: undefined,
     };
+    // This throws at once for a key that cannot be stored.
+    namesOf(call);
     if (batch === "turn") return enqueue(call);
     if (closed) throw closedError();
     commit([call]);

@@ -1,7 +1,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { ListedKey, Store } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
-import { setImmediate } from "../own_timers.ts";
+import { otherWork } from "../own_timers.ts";
 import { requireOpen, SLOTS, type Slots, stateIn, tableOf } from "./slots.ts";
 
 /** The keys that are listed before other work of the process goes on. */
@@ -33,7 +33,7 @@ async function* listSlots(
     if (page.length < PAGE) continue;
     yield page;
     page = [];
-    await new Promise((resolve) => void setImmediate(resolve, undefined));
+    await otherWork();
   }
   yield page;
 }

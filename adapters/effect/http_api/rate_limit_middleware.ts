@@ -183,8 +183,8 @@ function withFields(
 }
 
 /**
- * Fails with the problem that a refusal is. The response to a client that has gone away is none: it
- * is never read.
+ * Fails with the problem of a refusal. A client that has gone away gets a plain response, because it
+ * never reads one.
  *
  * @param jitter Milliseconds that the client waits beyond the time that the decision says.
  */
