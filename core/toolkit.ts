@@ -65,5 +65,10 @@ export { consume } from "./verbs/consume.ts";
 export type { DecisionVerb } from "./verbs/decision_verb.ts";
 export { peek } from "./verbs/peek.ts";
 export { refund } from "./verbs/refund.ts";
-export { reserve, type ReserveArgument, type Reserved, takeBackable } from "./verbs/reserve.ts";
+export {
+  reserve,
+  type ReserveArgument,
+  type Reserved,
+  takeBackable,
+} from "./verbs/take_backable.ts";
 export { chargeReceipt, giveBackReceipt, type SettleArgument } from "./verbs/settle.ts";

@@ -12,7 +12,8 @@ import { type Period, readPeriod } from "../options/period.ts";
 import {
   afterUse,
   endOf,
-  lagsAt,
+  firstReceipt,
+  HEAD,
   type OpenReceipts,
   runOf,
   widthOf,
@@ -177,10 +178,12 @@ function reservableReducer(algorithm: Algorithm, returns: Returns): SplitReducer
 function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Receipts {
   const { charge, decide } = splitReducer(algorithm);
   const width = widthOf(returns.ticks.length);
+  const first = firstReceipt(width);
 
-  /** The state once no receipt is open. */
+  /** The state once no receipt is open. Without lags, it is a fresh one already if no use is left. */
   function closed(state: unknown, now: number): unknown {
-    return decide(state, state, now, 0).resetAfter === 0 ? algorithm.initial : state;
+    const isFresh = returns.ticks.length > 0 && decide(state, state, now, 0).resetAfter === 0;
+    return isFresh ? algorithm.initial : state;
   }
 
   return Object.freeze(
@@ -191,7 +194,9 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
         const until = now + within;
         // A list of receipts whose time is over ends, whether a store has forgotten it or not.
         if (!isOpenState(after) || now >= endOf(after.open, width)) {
-          return openState(innerOf(after), id, 1, withReceipt([], width, 0, until, now));
+          const open = first.slice();
+          open[2] = until;
+          return openState(innerOf(after), id, 1, open);
         }
         const { inner, id: own, issued, open } = after;
         return openState(inner, own, issued + 1, withReceipt(open, width, issued, until, now));
@@ -215,7 +220,7 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
         const { inner, open } = held;
         if (used <= units) {
           const { next, returned, wanted, moved } = used < units
-            ? returns.giveBack(inner, now, units - used, marks, lagsAt(open, width, at))
+            ? returns.giveBack(inner, now, units - used, marks, 0, open, at + HEAD)
             : { next: inner, returned: 0, wanted: [], moved: [] };
           const left = withoutReceipt(open, width, at, number, wanted, moved);
           const after = left.length === 0 ? closed(next, now) : withOpen(held, next, left);

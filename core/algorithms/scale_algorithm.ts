@@ -92,9 +92,9 @@ function unitScale(share: number): UnitScale {
 function scaledReturns(returns: Returns, { counted }: UnitScale): Returns {
   return {
     ...returns,
-    giveBack(state, now, units, mark, lags, since = 0) {
+    giveBack(state, now, units, mark, since, ...lags) {
       const whole = counted(units);
-      const back = returns.giveBack(state, now, whole, mark, lags, counted(since));
+      const back = returns.giveBack(state, now, whole, mark, counted(since), ...lags);
       const { returned } = back;
       return { ...back, returned: returned === whole ? units : units * returned / whole };
     },

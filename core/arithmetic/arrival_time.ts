@@ -94,13 +94,13 @@ function arrivalReturns<Instant>(
     ticks: [interval],
     mark,
     use: (tat, now) => [ahead(tat, now)],
-    giveBack(tat, now, units, left, lags, since = 0) {
+    giveBack(tat, now, units, left, since, lags, at = 0) {
       const wanted = Math.min(units, mostUse) * interval;
       const isNewest = lags === undefined
         ? mark(tat).every((word, index) => word === left[index])
-        : lags[0] === NO_CALL_SINCE;
-      const lag = isNewest ? wanted : newestOnly ? 0 : lags?.[0] ?? leastLag(left, now, since);
-      // A receipt that somebody altered must not lead to an instant before the epoch.
+        : lags[at] === NO_CALL_SINCE;
+      const lag = isNewest ? wanted : newestOnly ? 0 : lags?.[at] ?? leastLag(left, now, since);
+      // A mark that somebody altered must not lead to an instant before the epoch.
       const moved = Math.min(wanted, lag, ahead(tat, 0));
       const use = ahead(tat, now);
       const isFresh = lags === undefined && moved >= use;

@@ -35,18 +35,20 @@ export interface Returns<State = unknown> {
    * Gives back units of a call, each unit once.
    *
    * @param units Units that the call cost less, 1 or more.
-   * @param lags The call's lags; `undefined` if nobody has kept them. A rate then gives back what is
-   * known to be right: the units of the newest call, or of another call what has not drained, less
-   * what was given back since.
-   * @param since Without lags: units that were given back since the call, by whomever.
+   * @param since Units that were given back since the call, by whomever; used only without lags.
+   * @param lags A list with the call's lags; `undefined` if nobody has kept them. A rate then gives
+   * back what is known to be right: the units of the newest call, or of another call what has not
+   * drained, less what was given back since.
+   * @param at Where the call's lags begin in the list; default 0.
    */
   giveBack(
     state: State,
     now: number,
     units: number,
     mark: readonly number[],
-    lags: readonly number[] | undefined,
-    since?: number,
+    since: number,
+    lags?: readonly number[],
+    at?: number,
   ): Returned<State>;
 }
 
@@ -94,7 +96,7 @@ export function inEachPart(
     ticks: parts.flatMap((part) => part?.ticks ?? NONE),
     mark: (after) => parts.flatMap((part, index) => part?.mark(after[index]) ?? NONE),
     use: (states, now) => parts.flatMap((part, index) => part?.use(states[index], now) ?? NONE),
-    giveBack(states, now, units, mark, lags, since) {
+    giveBack(states, now, units, mark, since, lags, at = 0) {
       let returned = 0;
       const wanted: number[] = [];
       const moved: number[] = [];
@@ -105,8 +107,9 @@ export function inEachPart(
           now,
           units,
           mark.slice(markStarts[index], markStarts[index + 1]),
-          lags?.slice(lagStarts[index], lagStarts[index + 1]),
           since,
+          lags,
+          at + lagStarts[index]!,
         );
         returned = Math.max(returned, own.returned);
         wanted.push(...own.wanted);

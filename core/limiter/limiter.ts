@@ -21,7 +21,7 @@ import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
 import { failingOn, failOn } from "./fail_on.ts";
-import { keepInternals, type LimiterInternals } from "./limiter_internals.ts";
+import { type LimiterInternals, withInternals } from "./limiter_internals.ts";
 import type { AsyncLimiter, Limiter, LimiterOptions } from "./limiter_types.ts";
 import type { OpenPermits } from "./permit_desk.ts";
 import { listenersOf } from "./listeners.ts";
@@ -89,7 +89,7 @@ export function limiterOn(
     return andFinally(free, () => listeners.size > 0 && listeners.get(family.nameOf(key))?.());
   }
 
-  const made = Object.freeze({
+  const made = {
     algorithm,
     store,
     prefix,
@@ -144,12 +144,13 @@ export function limiterOn(
         return andFinally<void>(() => store.deleteAll!(prefix), tellAll);
       },
     }),
-  });
+  };
   const own: LimiterInternals = {
     algorithm,
     store,
     clock,
     family,
+    families: undefined,
     maxWaiting,
     listeners,
     permits: openPermits?.({ algorithm, clock, call, renewalLag: family.renewalLag ?? 0 }),
@@ -159,9 +160,8 @@ export function limiterOn(
     now: instant,
     report: (decision, key, cost) => void decided?.(decision, key, cost),
   };
-  keepInternals(made, own);
   // If the store answers at once, the answers are values; otherwise they are promises.
-  return made as unknown as Limiter | AsyncLimiter;
+  return withInternals(made, own) as unknown as Limiter | AsyncLimiter;
 }
 
 /** The older options that `replaces` names, as a list. */

@@ -17,6 +17,8 @@ export interface LimiterInternals extends Counter {
   readonly algorithm: Algorithm;
   readonly store: Store;
   readonly clock: Clock | undefined;
+  /** The answer of `familiesOf`, once it was asked. */
+  families: readonly string[] | undefined;
   /** The most callers that may wait. */
   readonly maxWaiting: number;
   /** The listeners for units that come back to keys of the store. */
@@ -33,16 +35,16 @@ export interface LimiterInternals extends Counter {
   report(decision: Decision, key: string, cost: number): void;
 }
 
-const internals = new WeakMap<object, LimiterInternals>();
+const INTERNALS: unique symbol = Symbol("internals");
 
-/** Lets `internalsOf` find the internals of a limiter. */
-export function keepInternals(limiter: object, own: LimiterInternals): void {
-  internals.set(limiter, own);
+/** A limiter of these methods, whose internals `internalsOf` finds. */
+export function withInternals<Made extends object>(made: Made, own: LimiterInternals): Made {
+  return Object.freeze(Object.defineProperty(made, INTERNALS, { value: own }));
 }
 
 /** The internals of a limiter; `undefined` for anything else. */
 export function internalsOf(limiter: object): LimiterInternals | undefined {
-  return internals.get(limiter);
+  return (limiter as { readonly [INTERNALS]?: LimiterInternals } | undefined)?.[INTERNALS];
 }
 
 /**
@@ -52,7 +54,7 @@ export function internalsOf(limiter: object): LimiterInternals | undefined {
  * @throws {TypeError} If it is not a limiter of this package.
  */
 export function requireLimiter(action: string, limiter: object): LimiterInternals {
-  const own = internals.get(limiter);
+  const own = internalsOf(limiter);
   if (own === undefined) throw typeError(action, "it needs a limiter", limiter);
   return own;
 }

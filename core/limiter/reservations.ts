@@ -12,7 +12,7 @@ import {
   type Settlement,
 } from "../receipts/receipt.ts";
 import { peek } from "../verbs/peek.ts";
-import { reserve as reserveVerb, type Reserved } from "../verbs/reserve.ts";
+import { reserve as reserveVerb, type Reserved } from "../verbs/take_backable.ts";
 import { settlingVerb, unsettled } from "../verbs/settle.ts";
 import { failOn } from "./fail_on.ts";
 import { familiesOf } from "./families_of.ts";
@@ -170,17 +170,19 @@ function settledBy(
   receipt: Receipt,
   used: number,
 ): MaybePromise<Settlement> {
-  const { call, report } = limiter;
   const isOwn = receipt.key === key && familiesOf(limiter).includes(receipt.family) &&
     receipt.source !== "policy";
-  if (!isOwn) return andThen(call(peek, key, 0), unsettled);
-  const settlement = call(settlingVerb(receipt, used), key, { receipt, used });
-  return isPromise(settlement) ? settlement.then(reported) : reported(settlement);
+  if (!isOwn) return andThen(limiter.call(peek, key, 0), unsettled);
+  const settlement = limiter.call(settlingVerb(receipt, used), key, { receipt, used });
+  return isPromise(settlement)
+    ? settlement.then((it) => reported(limiter, it, key))
+    : reported(limiter, settlement, key);
+}
 
-  function reported(it: Settlement): Settlement {
-    report(it.decision, key, it.charged - it.returned);
-    return it;
-  }
+function reported(limiter: LimiterInternals, settlement: Settlement, key: string): Settlement {
+  const { decision, returned, charged } = settlement;
+  limiter.report(decision, key, charged - returned);
+  return settlement;
 }
 
 function requireReservable(action: string, { algorithm }: LimiterInternals): void {

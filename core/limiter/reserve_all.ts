@@ -19,7 +19,7 @@ import { takeAll } from "../together/take_all.ts";
 import { hold } from "../verbs/hold.ts";
 import { peek } from "../verbs/peek.ts";
 import { release } from "../verbs/release.ts";
-import { reserve } from "../verbs/reserve.ts";
+import { reserve } from "../verbs/take_backable.ts";
 import { releasedPermit, unsettled } from "../verbs/settle.ts";
 import { type LimiterAsk, reported, requireEntries, requireTogether } from "./consume_all.ts";
 import { failOnEntries } from "./fail_on.ts";

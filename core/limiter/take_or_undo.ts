@@ -1,7 +1,7 @@
 import type { Decision } from "../decision.ts";
 import { andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type Undo, undoOf } from "../together/undo.ts";
-import { takeBackable } from "../verbs/reserve.ts";
+import { takeBackable } from "../verbs/take_backable.ts";
 import { givingBack } from "../verbs/settle.ts";
 import type { LimiterInternals } from "./limiter_internals.ts";
 import { newPermitId } from "./permit_ids.ts";
@@ -22,8 +22,8 @@ export function takeOrUndo(
   key: string,
   cost: number,
 ): MaybePromise<Acquired> {
-  const reserved = limiter.call(takeBackable, key, { cost, id: newPermitId() });
-  return andThen(reserved, ({ decision, mark }) => {
+  const taken = limiter.call(takeBackable, key, { cost, id: newPermitId() });
+  return andThen(taken, ({ decision, mark }) => {
     limiter.report(decision, key, cost);
     return { decision, undo: undoOf(limiter, key, givingBack(cost, decision, mark)) };
   });

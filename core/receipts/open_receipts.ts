@@ -27,7 +27,7 @@ export type OpenReceipts = readonly number[];
 export const MOST_RUNS = 256;
 
 /** The numbers of a run before its lags. */
-const HEAD = 3;
+export const HEAD = 3;
 
 /** How many numbers a run has. */
 export function widthOf(lags: number): number {
@@ -47,9 +47,9 @@ export function runOf(open: OpenReceipts, width: number, number: number): number
   return -1;
 }
 
-/** The lags of a run. */
-export function lagsAt(open: OpenReceipts, width: number, at: number): readonly number[] {
-  return open.slice(at + HEAD, at + width);
+/** A list of one receipt, the first, to be copied for each key; when it ends is left open. */
+export function firstReceipt(width: number): OpenReceipts {
+  return [0, 1, ...Array.from({ length: width - 2 }, () => NO_CALL_SINCE)];
 }
 
 /** The receipts after a call that found so much use. */

@@ -7,7 +7,7 @@ import type { Decision } from "../decision.ts";
 import type { Family, Operation, Verb } from "../store.ts";
 import { hold } from "../verbs/hold.ts";
 import { peek } from "../verbs/peek.ts";
-import { type ReserveArgument, type Reserved, takeBackable } from "../verbs/reserve.ts";
+import { takeBackable } from "../verbs/take_backable.ts";
 import type { Caller } from "./undo.ts";
 
 /** The keys of a limiter, or of a limit of a rule. */
@@ -43,10 +43,7 @@ export const askToLook: AskFor = askBy(peek);
  * @param id Finds the permits again: a random number of 53 bits, at least 1.
  * @param verb How units are taken.
  */
-export function askBackably(
-  id: number,
-  verb: Verb<ReserveArgument, Reserved> = takeBackable,
-): AskFor {
+export function askBackably(id: number, verb: typeof takeBackable = takeBackable): AskFor {
   return function askFor(counter, key, units) {
     // Without units there is no permit to hold.
     if (units === 0) return askToLook(counter, key, 0);

@@ -1,14 +1,14 @@
 /*
- * Gives back what a call of this process took. A rate without receipts must know how much was given
- * back meanwhile. So the process counts the units that it gives back, by a hash of the key: keys that
- * share a count give back a little less than they could, never more. Other processes are not counted;
+ * Gives back what a call of this process took. A rate must know how much was given back meanwhile.
+ * So the process counts the units that it gives back, by a hash of the key: keys that share a count
+ * give back a little less than they could, never more. Other processes are not counted;
  * where several give back units of one key, `reservable` is exact.
  */
 
 import { newPermitId } from "../limiter/permit_ids.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { Inverse, Verb } from "../store.ts";
-import { giveBackReceipt, type SettleArgument } from "../verbs/settle.ts";
+import { type GiveBackArgument, giveBackCall } from "../verbs/give_back.ts";
 import { tryAgain } from "./try_again.ts";
 
 /** Runs verbs on keys. The calls of a limiter that give units back wake its waiting callers. */
@@ -54,21 +54,20 @@ export function undoOf(
   if (inverse === undefined) return undefined;
   const { verb, argument } = inverse;
   const { decisionOf } = verb;
-  const isPlain = (verb as unknown) === giveBackReceipt &&
-    (argument as SettleArgument).receipt.id === 0;
-  if (!isPlain) {
+  if ((verb as unknown) !== giveBackCall) {
     const call = () => caller.call(verb, key, argument);
     return () => tryAgain({ call, decisionOf, isRepeatable: true });
   }
-  const { receipt, used } = argument as SettleArgument;
+  const call = argument as GiveBackArgument;
+  const { units } = call;
   const place = placeOf(key);
   const before = counts!.units[place]!;
   let own = 0;
-  function call(): MaybePromise<unknown> {
+  function giveBack(): MaybePromise<unknown> {
     const since = counts!.units[place]! - before - own;
-    counts!.units[place]! += receipt.units - own;
-    own = receipt.units;
-    return caller.call(giveBackReceipt, key, { receipt, used, since });
+    counts!.units[place]! += units - own;
+    own = units;
+    return caller.call(giveBackCall, key, { ...call, since });
   }
-  return () => tryAgain({ call, decisionOf, isRepeatable: false });
+  return () => tryAgain({ call: giveBack, decisionOf, isRepeatable: false });
 }

@@ -8,13 +8,12 @@
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
 import { detachState } from "../algorithms/detach_state.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
-import { mayDelay } from "../algorithms/may_delay.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import type { Verb } from "../store.ts";
 import type { Mark } from "../receipts/receipt.ts";
-import { marking } from "./reserve.ts";
+import type { Verb } from "../store.ts";
 import { givingBack } from "./settle.ts";
+import { takeBackable } from "./take_backable.ts";
 
 /** The request of an attempt. */
 export interface AttemptArgument {
@@ -22,7 +21,7 @@ export interface AttemptArgument {
   readonly cost: number;
   /** The longest delay before the start, in milliseconds; may be `Infinity`. */
   readonly maxDelay: number;
-  /** A random number of at least 1, for a reservable key without open receipts. */
+  /** A random number of at least 1, by which a key tells its lists of calls apart. */
   readonly id: number;
 }
 
@@ -57,34 +56,24 @@ export interface Attempt {
 
 /** One attempt to take units whose start may be delayed. */
 export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
+  ...takeBackable,
   name: "acquire",
-  kind: "take",
-  units: ({ cost }: AttemptArgument) => cost,
   on(algorithm: Algorithm) {
     requireNoPermits("acquire", algorithm);
+    const { next: nextOf, answer: answerOf } = takeBackable.on(algorithm);
     const split = splitReducer(algorithm);
-    const delays = mayDelay(algorithm);
-    const { take, decide } = split;
-    const receipts = algorithm.internals?.receipts;
-    const markOf = marking(algorithm);
-
     return {
-      next(state: unknown, now: number, { cost, maxDelay, id }: AttemptArgument) {
-        const next = take(state, now, cost);
-        if (next === state) return state;
-        if (delays && decide(state, next, now, cost).delay > maxDelay) return state;
-        return receipts === undefined ? next : receipts.issue(next, now, id);
-      },
+      next: nextOf,
       answer(state: unknown, next: unknown, now: number, argument: AttemptArgument): Attempt {
-        const { cost } = argument;
-        const isTaken = next !== state;
-        const admitted = decide(state, isTaken ? next : take(state, now, cost), now, cost);
-        const decision = isTaken ? admitted : withMaxDelay(split, state, now, argument, admitted);
+        if (next !== state) {
+          const { decision, mark } = answerOf(state, next, now, argument);
+          return { decision, sight: { refusedState: undefined, at: now, mark } };
+        }
+        const decision = refusal(split, state, now, argument);
         const refusedState = decision.allowed
           ? undefined
           : { state: detachState(algorithm, state), at: now };
-        const mark = isTaken ? markOf(next, now) : undefined;
-        return { decision, sight: { refusedState, at: now, mark } };
+        return { decision, sight: { refusedState, at: now, mark: undefined } };
       },
     };
   },
@@ -93,21 +82,18 @@ export const attempt: Verb<AttemptArgument, Attempt> = Object.freeze({
     decision,
     sight: decision.source === "policy" ? undefined : answer?.sight,
   }),
-  transition: (algorithm: Algorithm) =>
-    algorithm.internals?.receipts === undefined && !mayDelay(algorithm) ? "take" : undefined,
   undo: ({ cost }: AttemptArgument, answer: Attempt | undefined) =>
     answer && givingBack(cost, answer.decision, answer.sight?.mark),
 });
 
-/** The refusal of a call that would start too late. Its `retryAfter` is the delay. */
-function withMaxDelay(
-  { decide }: SplitReducer<unknown>,
+/** The decision about a call that took nothing. If it would start too late, it is refused for its delay. */
+function refusal(
+  { take, decide }: SplitReducer<unknown>,
   state: unknown,
   now: number,
-  { maxDelay }: AttemptArgument,
-  decision: Decision,
+  { cost, maxDelay }: AttemptArgument,
 ): Decision {
+  const decision = decide(state, take(state, now, cost), now, cost);
   if (!decision.allowed || decision.delay <= maxDelay) return decision;
-  const look = decide(state, state, now, 0);
-  return { ...look, allowed: false, retryAfter: decision.delay };
+  return { ...decide(state, state, now, 0), allowed: false, retryAfter: decision.delay };
 }

@@ -8,6 +8,7 @@ import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
 import type { Claim, Mark, Receipt, Settled, Settlement } from "../receipts/receipt.ts";
 import type { Inverse, Verb, VerbKind } from "../store.ts";
+import { giveBackCall } from "./give_back.ts";
 
 /** A receipt, and the units that its call used. */
 export interface SettleArgument {
@@ -15,8 +16,6 @@ export interface SettleArgument {
   readonly receipt: Claim & Pick<Receipt, "source">;
   /** Units that the call really used. */
   readonly used: number;
-  /** Without a receipt in the key: units that were given back since the call. */
-  readonly since?: number | undefined;
 }
 
 /** Settles a receipt whose call used no more than was reserved. */
@@ -75,6 +74,8 @@ export function givingBack(
   mark: Mark | undefined,
 ): Inverse | undefined {
   if (mark === undefined || units === 0) return undefined;
+  const { id, marks } = mark;
+  if (id === 0) return { verb: giveBackCall, argument: { units, marks, source } };
   const argument: SettleArgument = { receipt: { ...mark, units, source }, used: 0 };
   return { verb: giveBackReceipt, argument };
 }
@@ -96,34 +97,22 @@ type Settling = (state: unknown, now: number, argument: SettleArgument) => Settl
  * Settles, and remembers the last result, because a store calls `next` and then `answer`. Only states
  * with open receipts are remembered: any other state may be a view of memory that a store reuses.
  */
-function settlingOnce(algorithm: Algorithm): Settling {
-  const settle = settlingIn(algorithm);
-  const { receipts } = algorithm.internals ?? {};
+function settlingOnce({ internals }: Algorithm): Settling {
+  const { receipts } = internals ?? {};
+  if (receipts === undefined) {
+    return (state) => ({ next: state, outcome: "unknown", returned: 0, charged: 0 });
+  }
   let last: SettleArgument | undefined;
   let at = 0;
   let held: unknown;
   let settled: Settled<unknown>;
   return (state, now, argument) => {
     if (argument === last && state === held && now === at) return settled;
-    settled = settle(state, now, argument);
-    const isKept = receipts?.isOpen(state) === true;
+    settled = receipts.settle(state, now, argument.receipt, argument.used);
+    const isKept = receipts.isOpen(state);
     last = isKept ? argument : undefined;
     held = isKept ? state : undefined;
     at = now;
     return settled;
-  };
-}
-
-/** Without receipts in its keys, an algorithm gives back only what `takeBackable` took. */
-function settlingIn({ internals }: Algorithm): Settling {
-  const { receipts, returns } = internals ?? {};
-  if (receipts !== undefined) {
-    return (state, now, { receipt, used }) => receipts.settle(state, now, receipt, used);
-  }
-  return (state, now, { receipt: { id, units, marks }, used, since }) => {
-    const isOwn = id === 0 && marks.length === returns?.marks && used < units;
-    if (!isOwn) return { next: state, outcome: "unknown", returned: 0, charged: 0 };
-    const { next, returned } = returns.giveBack(state, now, units - used, marks, undefined, since);
-    return { next, outcome: "settled", returned, charged: 0 };
   };
 }

@@ -10,7 +10,7 @@ import { internalsOf, type LimiterInternals } from "../../../core/limiter/limite
 import { rangeError, typeError } from "../../../core/options/checks.ts";
 import type { BoundVerb } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
-import { takeBackable } from "../../../core/verbs/reserve.ts";
+import { takeBackable } from "../../../core/verbs/take_backable.ts";
 import {
   headerWriter,
   type HeaderWriterOptions,

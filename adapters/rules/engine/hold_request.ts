@@ -12,7 +12,7 @@ import type { Verdict } from "../../../core/rules/rules.ts";
 import { keyFamily } from "../../../core/stored_key.ts";
 import { giveBack, type Taken } from "../../../core/together/taken.ts";
 import { hold } from "../../../core/verbs/hold.ts";
-import { reserve, type Reserved } from "../../../core/verbs/reserve.ts";
+import { reserve, type Reserved } from "../../../core/verbs/take_backable.ts";
 import { type RuleDecider, rulesOf, verdictOn } from "./decide_request.ts";
 import type { RuleHold, RulePermit, RuleReservation } from "./rule_receipt.ts";
 import { checkRuleRequest, malformedRequest, type RuleRequest } from "./rule_request.ts";

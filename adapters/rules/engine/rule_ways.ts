@@ -10,7 +10,7 @@ import { consume } from "../../../core/verbs/consume.ts";
 import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
 import { peek } from "../../../core/verbs/peek.ts";
 import { refund } from "../../../core/verbs/refund.ts";
-import { reserve, takeBackable } from "../../../core/verbs/reserve.ts";
+import { reserve, takeBackable } from "../../../core/verbs/take_backable.ts";
 
 /** How the limits of a request are asked. */
 export interface RuleWay {

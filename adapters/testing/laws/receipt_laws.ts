@@ -13,7 +13,7 @@ import type { Decision } from "../../../core/decision.ts";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Claim, Settlement } from "../../../core/receipts/receipt.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
-import { reserve } from "../../../core/verbs/reserve.ts";
+import { reserve } from "../../../core/verbs/take_backable.ts";
 import { chargeReceipt, giveBackReceipt } from "../../../core/verbs/settle.ts";
 import { follow, type Schedule, schedules } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";

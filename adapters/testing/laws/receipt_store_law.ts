@@ -11,7 +11,7 @@ import type { Verb } from "../../../core/store.ts";
 import { charge } from "../../../core/verbs/charge.ts";
 import { consume } from "../../../core/verbs/consume.ts";
 import { peek } from "../../../core/verbs/peek.ts";
-import { reserve, type ReserveArgument, type Reserved } from "../../../core/verbs/reserve.ts";
+import { reserve, type ReserveArgument, type Reserved } from "../../../core/verbs/take_backable.ts";
 import { chargeReceipt, giveBackReceipt, type SettleArgument } from "../../../core/verbs/settle.ts";
 import type { Subject } from "../arbitraries/subjects.ts";
 import type { TestedKey } from "../stores/tested_key.ts";

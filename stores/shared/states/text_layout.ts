@@ -1,5 +1,5 @@
 /*
- * States to which a combinator has added something, such as a block or open receipts. They are kept as
+ * States to which a combinator has added something, such as a block. They are kept as
  * text, in a chain of nodes. States without the addition lie as those of the algorithm inside. An `all`
  * of parts whose words have no bound is always text.
  *

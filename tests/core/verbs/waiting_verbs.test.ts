@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Mark } from "../../../core/receipts/receipt.ts";
 import { attempt } from "../../../core/verbs/attempt.ts";
-import { giveBackReceipt } from "../../../core/verbs/settle.ts";
+import { giveBackCall } from "../../../core/verbs/give_back.ts";
 import { type Algorithm, all, fixedWindow, leakyQueue } from "../../../mod.ts";
 
 /** A queue, and a window that ends at the same instant whatever is taken of it. */
@@ -20,8 +20,8 @@ test("of two places in a queue, the newest alone goes back; then the one before 
     states.push(next(states[index], 0, argument));
     return answer(states[index], states[index + 1], 0, argument).sight!.mark!;
   });
-  const { next: giveBack } = giveBackReceipt.on(queue);
-  const argumentOf = (mark: Mark) => ({ receipt: { ...mark, units: 1 }, used: 0 });
+  const { next: giveBack } = giveBackCall.on(queue);
+  const argumentOf = ({ marks }: Mark) => ({ units: 1, marks });
   const [places, window] = [0, 1].map((part) => (state: unknown) => (state as unknown[])[part]);
   const later = giveBack(states[2], 500, argumentOf(first!));
   assert.equal(places!(later), places!(states[2]));

@@ -91,8 +91,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "withOpen(held, next, {~~afterUse(open, width, returns.use(inner, now))~>open~~});",
     "A refund beside open receipts gives back the units of others":
       "return {~~cost < 0 ? state : ~>~~}after(state, take(state.inner, now, cost), now);",
-    "A settled key without use is kept":
-      "resetAfter === 0 ? {~~algorithm.initial~>state~~} : state;",
+    "A settled key without use is kept": "return isFresh ? {~~algorithm.initial~>state~~} : state;",
     "Receipts are lost when the limit changes": "if ({~~!isKnown~>true~~}) return state;",
   }),
   ...faultsIn("core/algorithms/reservable.ts", ["memoryStore"], {

@@ -58,7 +58,7 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
         const rule = "its algorithm must be reservable(...), as in reservable(gcra({ ... }))";
         throw typeError("reserve", rule, algorithm.id);
       }
-      const marked = marking(algorithm);
+      const markOf = marking(algorithm);
       const delays = mayDelay(algorithm);
       return {
         next(state: unknown, now: number, { cost, id, maxDelay = Infinity }: ReserveArgument) {
@@ -74,7 +74,7 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
           { cost, maxDelay = Infinity }: ReserveArgument,
         ) {
           if (next !== state) {
-            return { decision: decide(state, next, now, cost), mark: marked(next, now) };
+            return { decision: decide(state, next, now, cost), mark: markOf(next, now) };
           }
           const decision = delays
             ? startInTime(algorithm, state, now, cost, maxDelay)
@@ -96,7 +96,7 @@ function reserving(needsReceipts: boolean): Verb<ReserveArgument, Reserved> {
 }
 
 /** Makes the function that finds the units of the call that left a state. */
-export function marking(
+function marking(
   { internals }: Algorithm,
 ): (next: unknown, now: number) => Mark | undefined {
   const { receipts, returns } = internals ?? {};
