@@ -19,6 +19,7 @@ import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { clearMore } from "./threads/announcements.ts";
+import { restAfterLoss } from "./threads/rest_after_loss.ts";
 import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threads/thread.ts";
 
 /** Lost races after which a call fails. */
@@ -109,7 +110,10 @@ export function decideIn(view: ThreadView): DecideOn {
         found.slot = 0;
         try {
           const answer = attempt(stepper, low, high, argument, now);
-          if (answer === undefined) continue;
+          if (answer === undefined) {
+            restAfterLoss(thread);
+            continue;
+          }
           if (stepper.frees) signals.signal(low);
           return answer;
         } catch (error) {
@@ -240,6 +244,7 @@ export function singleCall<Argument, Answer>(
           ints[record + field.head]!--;
           ints[record + field.counters + counter.contention]!++;
           thread.isChanging = false;
+          restAfterLoss(thread);
         }
       }
     } catch (error) {

@@ -23,6 +23,7 @@ import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
 import type { FoundKey } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { announceMore, clearMore } from "./threads/announcements.ts";
+import { restAfterLoss } from "./threads/rest_after_loss.ts";
 import { unlock } from "./threads/thread.ts";
 
 /** A key that a batch reads or writes. A key has one target, however often it occurs. */
@@ -72,7 +73,7 @@ export function runBatch(
       try {
         const answers = tries.attempt();
         if (answers === undefined) {
-          rest(lost);
+          restAfterLoss(view.thread);
           continue;
         }
         for (const { operation: { bound }, target } of placed) {
@@ -284,12 +285,4 @@ function requireRoom(memory: Memory, keys: number): void {
   if (keys <= capacity) return;
   const rule = `sharedStore must have a capacity of at least the ${keys} keys`;
   throw new StoreFullError(errorMessage("run operations on keys at once", rule, capacity));
-}
-
-/**
- * Lets other threads go first. The more races were lost, the longer and the more random is the wait.
- */
-function rest(lost: number): void {
-  const turns = Math.random() * Math.min(2 ** lost, 10_000);
-  for (let turn = 0; turn < turns; turn++);
 }

@@ -106,11 +106,10 @@ const TEXT_BYTES = 2 ** 16;
 /**
  * Makes a store in shared memory, for this thread and all threads that attach to it.
  *
- * No call waits for another thread as long as there are at most `threads` threads. There is one
- * exception: in a full store, a new key may wait up to 20 ms for a thread that stopped in mid-call. A
- * call prepares the next state in a block of its own, and swaps it in by one compare-and-swap. A
- * thread may be stopped or killed at any instant. The others then go on at once, and a key holds
- * either the state before the call or the state after it.
+ * No call waits for another thread as long as there are at most `threads` threads. A call prepares
+ * the next state in a block of its own, and swaps it in by one compare-and-swap. A thread may be
+ * stopped or killed at any instant. The others then go on at once, and a key holds either the state
+ * before the call or the state after it.
  *
  * A key whose state is one number takes 48 to 64 bytes. The store reserves all pages at once, and
  * they take memory when they are first used. A call takes constant time beyond the time of its

@@ -56,6 +56,8 @@ export interface Thread {
   isChanging: boolean;
   /** An array for the blocks that others announce. Each check fills it anew. */
   readonly pinned: number[];
+  /** The bound of the last pause after a lost race, and how many calls came before it. */
+  readonly rest: { turns: number; calls: number };
 }
 
 /** Owners that are not threads: of an unused record, of one given back, and of a closed thread. */
@@ -79,7 +81,15 @@ const TRIES = 100;
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
 export function attachThread(memory: Memory, now: number = Date.now()): Thread {
-  const thread = { memory, record: 0, owner: 0, isInCall: false, isChanging: false, pinned: [] };
+  const thread: Thread = {
+    memory,
+    record: 0,
+    owner: 0,
+    isInCall: false,
+    isChanging: false,
+    pinned: [],
+    rest: { turns: 1, calls: 0 },
+  };
   claimRecord(thread, "attach to the shared store", now);
   return thread;
 }
