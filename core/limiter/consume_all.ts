@@ -13,14 +13,13 @@ import {
 } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
-import { internalsOf, type LimiterInternals } from "./limiter_internals.ts";
+import { internalsOf, type LimiterInternals, requireTogether } from "./limiter_internals.ts";
 import type { AsyncLimiter, Limiter } from "./limiter_types.ts";
 import { failOnEntries } from "./fail_on.ts";
 import { newPermitId } from "./permit_ids.ts";
 import { repeatedOperation } from "../repeated_operation.ts";
 import { type Ask, askBackably, askBy } from "../together/ask.ts";
 import { takeAll } from "../together/take_all.ts";
-import type { Store } from "../store.ts";
 import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 
@@ -104,7 +103,7 @@ function consumeEntries(
     checkCost(ACTION, cost, 0);
     asks.push((charges ? CHARGE : consuming)(counter, key, cost));
   }
-  requireTogether(ACTION, entries, asks);
+  requireDistinct(ACTION, asks);
   const answers = takeAll(store!, asks, asks[0]!.counter.now());
   return isPromise(answers)
     ? answers.then((known) => reported(asks, known)) as Promise<Decision>
@@ -166,21 +165,8 @@ export function requireEntries(action: string, entries: readonly unknown[]): voi
 }
 
 /** Requires keys of one store and one clock that all differ. */
-export function requireTogether(
-  action: string,
-  entries: readonly { readonly limiter: { readonly store: Store } }[],
-  asks: readonly LimiterAsk[],
-): void {
-  const { store } = entries[0]!.limiter;
-  const { clock } = asks[0]!.counter;
-  for (let index = 1; index < entries.length; index++) {
-    if (entries[index]!.limiter.store !== store) {
-      throw typeError(action, "all entries must be on one store", "several");
-    }
-    if (asks[index]!.counter.clock !== clock) {
-      throw typeError(action, "all entries must share one clock", "several");
-    }
-  }
+export function requireDistinct(action: string, asks: readonly LimiterAsk[]): void {
+  requireTogether(action, asks);
   const repeated = repeatedOperation(asks);
   if (repeated === undefined) return;
   const { bound: { family }, key } = repeated;

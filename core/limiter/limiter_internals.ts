@@ -58,3 +58,27 @@ export function requireLimiter(action: string, limiter: object): LimiterInternal
   if (own === undefined) throw typeError(action, "it needs a limiter", limiter);
   return own;
 }
+
+/**
+ * Requires limiters that can be charged at one instant.
+ *
+ * @param action The call that charges them, for the error.
+ * @param asks At least one.
+ * @throws {TypeError} If their stores or clocks differ.
+ */
+export function requireTogether(
+  action: string,
+  asks: readonly { readonly counter: LimiterInternals }[],
+): void {
+  const { store, clock } = asks[0]!.counter;
+  for (let index = 1; index < asks.length; index++) {
+    const { counter } = asks[index]!;
+    if (counter.store !== store) {
+      const rule = "all limiters must be on one store, as in limiter(algorithm, { store, prefix })";
+      throw typeError(action, rule, "several");
+    }
+    if (counter.clock !== clock) {
+      throw typeError(action, "all limiters must share one clock", "several");
+    }
+  }
+}

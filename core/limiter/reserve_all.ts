@@ -21,7 +21,7 @@ import { peek } from "../verbs/peek.ts";
 import { release } from "../verbs/release.ts";
 import { reserve } from "../verbs/take_backable.ts";
 import { releasedPermit, unsettled } from "../verbs/settle.ts";
-import { type LimiterAsk, reported, requireEntries, requireTogether } from "./consume_all.ts";
+import { type LimiterAsk, reported, requireDistinct, requireEntries } from "./consume_all.ts";
 import { failOnEntries } from "./fail_on.ts";
 import { familiesOf } from "./families_of.ts";
 import { internalsOf, requireLimiter } from "./limiter_internals.ts";
@@ -152,7 +152,7 @@ function reserveEntries(
     if (cost === 0) return askToLook(counter, key, 0);
     return { bound: counter.family.bind(hold), key, argument, counter };
   });
-  requireTogether(action, entries, asks);
+  requireDistinct(action, asks);
   const limiters = entries.map(({ limiter }) => limiter);
 
   function reservation(answers: readonly unknown[]): ReservationOfAll {

@@ -1,11 +1,11 @@
 import { describe, test } from "node:test";
 
 import { ENDINGS } from "./adapter_endings.ts";
-import { FAILURES } from "./adapter_failures.ts";
+import { FAILURES, GATE_FAILURES } from "./adapter_failures.ts";
 import { LIMITS } from "./adapter_limits.ts";
 import { PERMITS } from "./adapter_permits.ts";
 import { type AdapterSubject, type AdapterTests, appOf } from "./adapter_subject.ts";
-import { OPTIONS, VERDICTS } from "./adapter_verdicts.ts";
+import { GATE_VERDICTS, OPTIONS, VERDICTS } from "./adapter_verdicts.ts";
 
 export { type AdapterSubject, type AnyOptions, apiLimiter } from "./adapter_subject.ts";
 
@@ -24,7 +24,7 @@ export function describeEndings(name: string, subject: AdapterSubject): void {
 
 /** The laws of the gate, which is the same behind every adapter: one kind of server is enough. */
 export function describeGate(name: string, subject: AdapterSubject): void {
-  describeTests(name, subject, { ...LIMITS, ...PERMITS });
+  describeTests(name, subject, { ...LIMITS, ...PERMITS, ...GATE_VERDICTS, ...GATE_FAILURES });
 }
 
 function describeTests(name: string, subject: AdapterSubject, tests: AdapterTests): void {

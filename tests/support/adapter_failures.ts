@@ -3,17 +3,42 @@ import assert from "node:assert/strict";
 import { gcra, limiter, StoreUnavailableError } from "../../mod.ts";
 import { type AdapterTests, type AnyOptions, apiLimiter, statuses } from "./adapter_subject.ts";
 import { asyncMemoryStore } from "./async_memory_store.ts";
-import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "./failing_callbacks.ts";
 import { rawRequest } from "./raw_request.ts";
 import { interceptedStore } from "./intercepted_store.ts";
 
 /** Requests where something fails. */
 export const FAILURES: AdapterTests = {
-  "passes on the error of a store that cannot be reached": (app) =>
-    app.serving({ limiter: failingLimiter() }, async (port) => {
-      assert.deepEqual(await statuses(port, 1), [500]);
-    }),
+  "passes on what an option's function throws, at once or later, and goes on": (app) => {
+    let fault: "throws" | "rejects" | undefined = "throws";
+    const key = (): string | Promise<string> => {
+      if (fault === "throws") throw new Error("no key");
+      return fault === "rejects" ? Promise.reject(new Error("no key")) : "one";
+    };
+    return app.serving({ key }, async (port) => {
+      assert.deepEqual(await statuses(port, 2), [500, 500]);
+      fault = "rejects";
+      assert.deepEqual(await statuses(port, 2), [500, 500]);
+      fault = undefined;
+      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+    });
+  },
 
+  // deno-lint-ignore require-await
+  "refuses options that cannot be meant, when it is made": async ({ subject }) => {
+    for (const make of subject.makers as ((options: unknown) => unknown)[]) {
+      for (const options of [undefined, null, 5]) {
+        const message =
+          "Cannot create rateLimit as its options must be an object: current value is " +
+          String(options);
+        assert.throws(() => make(options), { name: "TypeError", message });
+      }
+      assert.throws(() => make({ limiter: apiLimiter(), cost: -1 }), RangeError);
+    }
+  },
+};
+
+/** Failures that are the same behind every adapter. */
+export const GATE_FAILURES: AdapterTests = {
   "answers 503 where the store cannot decide, and reports why; nobody is refused in shadow": async (
     app,
   ) => {
@@ -36,84 +61,15 @@ export const FAILURES: AdapterTests = {
     }
   },
 
-  "answers 400 to a request without a key, and goes on": (app) => {
-    let key: string | undefined = "";
-    return app.serving({ key: () => key, unknownAddress: undefined }, async (port) => {
-      const answer = await rawRequest(port, { path: "/text" });
-      assert.equal(answer.status, 400);
-      assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
-      key = undefined;
-      assert.deepEqual(await statuses(port, 1), [400]);
-      key = "\ud800";
-      assert.deepEqual(await statuses(port, 1), [400]);
-      key = "k".repeat(1_025);
-      assert.deepEqual(await statuses(port, 1), [431]);
-      key = "one";
-      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
-    });
-  },
-
-  "passes on what an option's function throws, at once or later, and goes on": (app) => {
-    let fault: "throws" | "rejects" | undefined = "throws";
-    const key = (): string | Promise<string> => {
-      if (fault === "throws") throw new Error("no key");
-      return fault === "rejects" ? Promise.reject(new Error("no key")) : "one";
-    };
-    return app.serving({ key }, async (port) => {
-      assert.deepEqual(await statuses(port, 2), [500, 500]);
-      fault = "rejects";
-      assert.deepEqual(await statuses(port, 2), [500, 500]);
-      fault = undefined;
-      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
-    });
-  },
-
-  "answers the same where the other functions of the options fail, and goes on": async (app) => {
-    for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
-      const failures: unknown[] = [];
-      const callbacks = {
-        onDecision: fail,
-        partition: fail,
-        refund: fail,
-        respond: fail,
-        shadow: fail,
-      };
-      const onFailure = (error: unknown) => void failures.push(error);
-      await app.serving({ ...callbacks, onFailure }, async (port) => {
-        assert.deepEqual(await statuses(port, 3), [200, 200, 429], way);
-        const { values, body } = await rawRequest(port, { path: "/text" });
-        assert.deepEqual(values("content-type"), ["application/problem+json"]);
-        assert.equal(JSON.parse(body).status, 429);
-        // A server may notice the end of a request after its client.
-        for (let tries = 0; failures.length < 16 && tries < 100; tries++) await failed();
-      });
-      // Each of the four calls onDecision, partition and shadow; two call refund, two respond.
-      assert.deepEqual(failures, Array(16).fill(FAILURE), way);
-      const printed = await printedBy(() =>
-        app.serving({ ...callbacks, onFailure: fail }, async (port) => {
-          assert.deepEqual(await statuses(port, 3), [200, 200, 429], way);
-        })
-      );
-      assert.equal(printed.length, 1, way);
-    }
-  },
-
   // deno-lint-ignore require-await
-  "refuses options that cannot be meant, when it is made": async ({ subject }) => {
-    for (const make of subject.makers as ((options: unknown) => unknown)[]) {
-      for (const options of [undefined, null, 5]) {
-        const message =
-          "Cannot create rateLimit as its options must be an object: current value is " +
-          String(options);
-        assert.throws(() => make(options), { name: "TypeError", message });
-      }
-      for (const options of BAD_OPTIONS) {
-        assert.throws(() => make({ limiter: apiLimiter(), ...options }), /^(Type|Range)Error/);
-      }
-      for (const [option, value, rule, action = "create rateLimit"] of WRONG_OPTIONS) {
-        const message = `Cannot ${action} as ${option} must be ${rule}: current value is "x"`;
-        assert.throws(() => make({ limiter: apiLimiter(), [option]: value }), { message });
-      }
+  "says what is wrong with each option": async ({ subject }) => {
+    const [make] = subject.makers as ((options: unknown) => unknown)[];
+    for (const options of BAD_OPTIONS) {
+      assert.throws(() => make!({ limiter: apiLimiter(), ...options }), /^(Type|Range)Error/);
+    }
+    for (const [option, value, rule, action = "create rateLimit"] of WRONG_OPTIONS) {
+      const message = `Cannot ${action} as ${option} must be ${rule}: current value is "x"`;
+      assert.throws(() => make!({ limiter: apiLimiter(), [option]: value }), { message });
     }
   },
 };
@@ -148,11 +104,4 @@ function unavailableLimiter(rejects: boolean) {
     throw error;
   };
   return limiter(algorithm, { store: interceptedStore(asyncMemoryStore(), run), prefix: "p" });
-}
-
-function failingLimiter() {
-  const { algorithm } = apiLimiter();
-  const failed = () => Promise.reject(new Error("no store"));
-  const store = interceptedStore(asyncMemoryStore(), failed);
-  return limiter(algorithm, { store, prefix: "p" });
 }

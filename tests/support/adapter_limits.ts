@@ -62,11 +62,6 @@ export const LIMITS: AdapterTests = {
     assert.equal((await byUser.peek("ann", 0)).remaining, 0);
   },
 
-  "puts the decision of all limits on the context": (app) =>
-    app.serving({ limits: twoLimits(memoryStore()).limits }, async (port) => {
-      assert.equal((await rawRequest(port, { path: "/left" })).body, "1");
-    }),
-
   "reports one decision for all limits, with each limit's among its parts": async (app) => {
     const store = memoryStore();
     const seen: [Decision, string][] = [];
@@ -96,23 +91,6 @@ export const LIMITS: AdapterTests = {
     });
   },
 
-  "gives the units of all limits back": async (app) => {
-    for (const store of bothStores()) {
-      const { byAddress, byUser, limits } = twoLimits(store);
-      await app.serving({ limits, refund: "failed" }, async (port) => {
-        assert.deepEqual(await statuses(port, 1, "/bad"), [400]);
-        let left = 0;
-        for (let tries = 0; tries < 100 && left < 7; tries++) {
-          await new Promise((resolve) => setTimeout(resolve, 5));
-          left = (await byAddress.peek("192.0.2.7", 0)).remaining +
-            (await byUser.peek("ann", 0)).remaining;
-        }
-        assert.equal(left, 7);
-        assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
-      });
-    }
-  },
-
   "waits out the longest delay of several limits, and not in shadow mode": async (app) => {
     for (const shadow of [false, true]) {
       const waits: number[] = [];
@@ -133,18 +111,6 @@ export const LIMITS: AdapterTests = {
       });
       assert.deepEqual(waits, shadow ? [] : [100, 200]);
     }
-  },
-
-  "refuses a start later than maxDelay, and takes no place in the queue": async (app) => {
-    const queue = leakyQueue({ name: "queue", limit: 1, period: "1h", queue: 5 });
-    const jobs = limiter(queue, { clock });
-    await app.serving({ limiter: jobs, key: () => "one", maxDelay: "59m" }, async (port) => {
-      assert.deepEqual(await statuses(port, 3), [200, 429, 429]);
-      const refused = await rawRequest(port, { path: "/text" });
-      assert.deepEqual(refused.values("retry-after"), ["60"]);
-      assert.deepEqual(JSON.parse(refused.body)["violated-policies"], ["queue"]);
-    });
-    assert.equal(jobs.peek("one", 0).remaining, 5);
   },
 
   "limits by the policy that a request has, all of them on one store": async (app) => {

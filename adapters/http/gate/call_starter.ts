@@ -91,7 +91,7 @@ export function callStarter(
     const { request, info, delays } = call;
     const giveBack = delays ? decider.refundOf(decided) : undefined;
     const signal = known ?? source.signal(request, info);
-    if (await sleep(decided.clock, decided.decision.delay, signal)) {
+    if (await sleep(decider.clockOf(decided), decided.decision.delay, signal)) {
       return verdictOn(call, decided, giveBack);
     }
     decider.releaseOf?.(decided)?.();

@@ -50,8 +50,6 @@ export interface Decided {
   readonly policies: PolicyPlan;
   /** The decision of each policy; `undefined` for policies for which a failure policy answered. */
   readonly lefts: readonly (Decision | undefined)[];
-  /** Waits for the length of a delay. */
-  readonly clock: Clock | undefined;
   /** The answer to a refused client, if it does not follow from the policies. */
   readonly refusal: Refusal | undefined;
 }
@@ -71,8 +69,11 @@ export interface Decider<Call extends Asked, Answer extends Decided> {
    */
   take(call: Call): Answer | Refusal | undefined | PromiseLike<Answer | Refusal | undefined>;
   /** The keys that a call takes units of; rules have none that can be told. */
-  chargesOf?(call: Call): readonly Charge[];
-  /** The clock of the limits that decided; `undefined` if they have none of their own. */
+  chargesOf(call: Call): readonly Charge[];
+  /**
+   * The clock of the limits that decided, which waits for the length of a delay; `undefined` if they have
+   * none of their own.
+   */
   clockOf(decided: Answer): Clock | undefined;
   /**
    * Finds the function that gives units back as far as they still count; to be called once.

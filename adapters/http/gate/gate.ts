@@ -88,9 +88,7 @@ function gateOf(
   const notice = options.onFailure === undefined ? () => {} : report;
   const isShadowed = typeof shadow === "function" ? guarded(shadow, report) : () => shadow;
   const decider = deciderOf(options, source, notice);
-  const noticeTwice = options.countsTwice === true || decider.chargesOf === undefined
-    ? undefined
-    : twiceNotice();
+  const twice = twiceNotice(options.countsTwice === true);
   const start = callStarter(decider, options, source, report, notice);
 
   function limit(request: unknown, info: unknown): Awaitable<GateVerdict> {
@@ -103,7 +101,7 @@ function gateOf(
   function begin(call: Asked | undefined): Awaitable<GateVerdict> {
     if (call === undefined) return UNLIMITED;
     if (call.refusal === undefined) {
-      noticeTwice?.(call.request, decider.chargesOf!(call));
+      if (twice.looks > 0) twice.look(call.request, decider.chargesOf(call));
       return start(call);
     }
     return call.shadowed ? UNLIMITED : refuse(call.refusal);

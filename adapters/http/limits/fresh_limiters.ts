@@ -5,8 +5,8 @@
 
 import { sizesOf } from "../../../core/algorithms/sizes_of.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
+import type { LimiterInternals } from "../../../core/limiter/limiter_internals.ts";
 import type { Store } from "../../../core/store.ts";
-import type { AnyLimiter } from "./limit_options.ts";
 
 /** The most keys that are remembered. */
 const MAX_KEYS = 100;
@@ -27,8 +27,8 @@ interface LastLimiter {
  * Makes the function that logs a line, once, if one key is given several new limiters in a row, all
  * with the same options and each with a new store.
  */
-export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void {
-  const seen = new WeakSet<AnyLimiter>();
+export function freshLimiterNotice(): (limiter: LimiterInternals, key: string) => void {
+  const seen = new WeakSet<LimiterInternals>();
   const lasts = new Map<string, LastLimiter>();
   let said = false;
 
@@ -36,7 +36,6 @@ export function freshLimiterNotice(): (limiter: AnyLimiter, key: string) => void
     if (said || seen.has(limiter)) return;
     seen.add(limiter);
     const { store, algorithm } = limiter;
-    if (typeof store !== "object" || store === null) return;
     const name = [algorithm.id, sizesOf(algorithm), key].join("\0");
     const last = lasts.get(name);
     const isNew = last !== undefined && last.store.deref() !== store;

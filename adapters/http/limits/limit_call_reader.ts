@@ -6,16 +6,17 @@
  * end the process.
  */
 
+import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter_internals.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { typeError } from "../../../core/options/checks.ts";
+import { consume } from "../../../core/verbs/consume.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { answerInTime } from "../gate/answer_in_time.ts";
 import { freshLimiterNotice } from "./fresh_limiters.ts";
 import { type KeyCheck, keyCheck, type MissingKey, type UnknownAddress } from "./key_faults.ts";
-import { addCall, type LimitsAsked, type Plans } from "./limit_call.ts";
-import { type AnyLimiter, type Awaitable, type GivenLimit, isLimiter } from "./limit_options.ts";
-import { limiterByNumbers } from "./limiter_maker.ts";
-import { policyLimiter } from "./policy_limiter.ts";
+import { limiterByNumbers, limiterByPolicy } from "./limiter_maker.ts";
+import type { AnyLimiter, Awaitable, GivenLimit } from "./limit_options.ts";
+import { type LimitCall, type LimitsAsked, NO_CALLS } from "./limits_asked.ts";
 
 /** How a gate reads what limits need of a request. */
 export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "signal"> {
@@ -24,7 +25,7 @@ export interface LimitsSource extends Pick<RequestSource<unknown, unknown>, "sig
 }
 
 /** The parts that the readers of a gate share. */
-export interface ReaderContext extends Plans {
+export interface ReaderContext {
   readonly source: LimitsSource;
   readonly unknownAddress: UnknownAddress;
   readonly missingKey: MissingKey;
@@ -37,7 +38,7 @@ export interface ReaderContext extends Plans {
 /** Reads what a request takes from one limit. */
 export interface LimitCallReader {
   /** The limiter, unless it is chosen for each request. */
-  readonly fixed: AnyLimiter | undefined;
+  readonly fixed: LimiterInternals | undefined;
   /**
    * Adds the call on this limit to a request, or its refusal, or nothing if the limit does not apply to
    * the request. A promise if a function of the options returns one.
@@ -45,11 +46,13 @@ export interface LimitCallReader {
   read(asked: LimitsAsked): void | Promise<void>;
 }
 
+/** A limiter, and the verb that consumes its units, or holds a permit. */
+type Taking = Pick<LimitCall, "counter" | "bound">;
+
+type Key = string | null | undefined;
+
 /** Makes the reader of one limit. */
-export function limitCallReader(
-  limit: GivenLimit,
-  context: ReaderContext,
-): LimitCallReader {
+export function limitCallReader(limit: GivenLimit, context: ReaderContext): LimitCallReader {
   const { source, unknownAddress, missingKey, notice, refunds } = context;
   const { cost = 1 } = limit;
   const limiter = limiterOf(limit, refunds);
@@ -67,7 +70,8 @@ export function limitCallReader(
 
   function readChosen(asked: LimitsAsked, chosen: AnyLimiter | "unlimited"): void | Promise<void> {
     if (chosen === "unlimited") return;
-    if (isLimiter(chosen)) return readKey(asked, chosen);
+    const counter = typeof chosen === "object" && chosen !== null ? internalsOf(chosen) : undefined;
+    if (counter !== undefined) return readKey(asked, takingFrom(counter));
     const what = chooser === "policy" ? "an algorithm" : "a limiter(...)";
     const rule = `${chooser} must return ${what} or "unlimited"`;
     const error = typeError("limit the rate", rule, chosen);
@@ -75,68 +79,63 @@ export function limitCallReader(
     if (!asked.shadowed) throw error;
   }
 
-  function readKey(asked: LimitsAsked, limiter: AnyLimiter): void | Promise<void> {
+  function readKey(asked: LimitsAsked, taking: Taking): void | Promise<void> {
     const key = keyOf(asked.request, asked.info);
-    return typeof key === "string"
-      ? readCost(asked, limiter, key)
-      : readKeyLater(asked, limiter, key);
+    return typeof key !== "string" && isPromise(key)
+      ? readKeyLater(asked, taking, key)
+      : readCost(asked, taking, key);
   }
 
-  // Closures are made in functions of their own, because a function that makes one pays for it even where
-  // it does not come to that.
-  function readKeyLater(
-    asked: LimitsAsked,
-    limiter: AnyLimiter,
-    key: ReturnType<typeof keyOf>,
-  ): void | Promise<void> {
-    return within("key", key, (key) => readCost(asked, limiter, key));
-  }
-
-  function addLater(
-    asked: LimitsAsked,
-    limiter: AnyLimiter,
-    key: string,
-    units: Awaitable<number>,
-  ): void | Promise<void> {
-    return within("cost", units, (units) => addCall(asked, context, limiter, key, units));
-  }
-
-  function readCost(
-    asked: LimitsAsked,
-    limiter: AnyLimiter,
-    key: string | null | undefined,
-  ): void | Promise<void> {
+  function readCost(asked: LimitsAsked, taking: Taking, key: Key): void | Promise<void> {
     const { request, info, shadowed } = asked;
     const fault = faultOf(key, request, info, shadowed);
     if (fault === "admit") return;
     if (fault !== undefined) return void (asked.refusal = fault);
-    noticeFresh?.(limiter, key!);
+    noticeFresh?.(taking.counter, key!);
     const units = typeof cost === "number" ? cost : cost(request, info);
-    return typeof units === "number"
-      ? addCall(asked, context, limiter, key!, units)
-      : addLater(asked, limiter, key!, units);
+    return typeof units !== "number" && isPromise(units)
+      ? addLater(asked, taking, key!, units)
+      : addCall(asked, taking, key!, units);
   }
 
-  return typeof limiter === "function"
-    ? {
-      fixed: undefined,
-      read: (asked) =>
-        within(
-          chooser,
-          limiter(asked.request, asked.info),
-          (chosen) => readChosen(asked, chosen),
-        ),
-    }
-    : { fixed: limiter, read: (asked) => readKey(asked, limiter) };
+  // Functions of their own, because a function that makes a closure pays for it at every call.
+
+  async function chooseLater(asked: LimitsAsked, chosen: Promise<AnyLimiter | "unlimited">) {
+    await readChosen(asked, await answerInTime(chooser, chosen));
+  }
+
+  async function readKeyLater(asked: LimitsAsked, taking: Taking, key: Promise<Key>) {
+    await readCost(asked, taking, await answerInTime("key", key));
+  }
+
+  if (typeof limiter !== "function") {
+    const taking = takingFrom(internalsOf(limiter)!);
+    return { fixed: taking.counter, read: (asked) => readKey(asked, taking) };
+  }
+  return {
+    fixed: undefined,
+    read(asked) {
+      const chosen = limiter(asked.request, asked.info);
+      return isPromise(chosen) ? chooseLater(asked, chosen) : readChosen(asked, chosen);
+    },
+  };
 }
 
-/** Continues with the answer of a function of the options, at once or within a time. */
-function within<Value>(
-  option: string,
-  answer: Awaitable<Value>,
-  next: (value: Value) => void | Promise<void>,
-): void | Promise<void> {
-  return isPromise(answer) ? answerInTime(option, answer).then(next) : next(answer);
+function addCall(asked: LimitsAsked, taking: Taking, key: string, units: number): void {
+  const call: LimitCall = { counter: taking.counter, bound: taking.bound, key, argument: units };
+  asked.calls = asked.calls === NO_CALLS ? [call] : [...asked.calls, call];
+}
+
+async function addLater(asked: LimitsAsked, taking: Taking, key: string, units: Promise<number>) {
+  addCall(asked, taking, key, await answerInTime("cost", units));
+}
+
+function takingFrom(counter: LimiterInternals): Taking {
+  const { family, permits } = counter;
+  return {
+    counter,
+    bound: permits === undefined ? family.bind(consume) : family.bind(permits.verb),
+  };
 }
 
 /** The limiter, or the function that chooses one for each request. */
@@ -144,6 +143,6 @@ function limiterOf(
   limit: GivenLimit,
   refunds: boolean,
 ): AnyLimiter | ((request: unknown, info: unknown) => Awaitable<AnyLimiter | "unlimited">) {
-  if (limit.policy !== undefined) return policyLimiter({ ...limit, refunds });
+  if (limit.policy !== undefined) return limiterByPolicy({ ...limit, refunds });
   return limit.limit === undefined ? limit.limiter! : limiterByNumbers({ ...limit, refunds });
 }

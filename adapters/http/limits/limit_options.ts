@@ -166,18 +166,6 @@ export const LIMIT_OPTIONS: OptionNames<GivenLimit> = {
   cost: checkUnits,
 };
 
-/** The options of one limit that belong to its entry where there are several. */
-const OWN_OPTIONS = [
-  "limit",
-  "period",
-  "burst",
-  "limiter",
-  "policy",
-  "store",
-  "prefix",
-  "replaces",
-] as const;
-
 /** The options of numbers, and those of limiters that the adapter makes. */
 const WITH_LIMIT = ["period", "burst"] as const;
 const WITH_STORE = ["store", "prefix", "replaces"] as const;
@@ -200,7 +188,8 @@ export function limitsOf(action: string, options: GivenLimits): readonly GivenLi
   if (!Array.isArray(limits) || limits.length === 0 || limits.length > MAX_LIMITS) {
     throw typeError(action, `limits must be a list of 1 to ${MAX_LIMITS} limits`, limits);
   }
-  refuseBeside(action, options, OWN_OPTIONS, "the entries of limits");
+  const { clock: _clock, key: _key, cost: _cost, ...own } = LIMIT_OPTIONS;
+  refuseBeside(action, options, Object.keys(own) as (keyof typeof own)[], "the entries of limits");
   return (limits as readonly GivenLimit[]).map((limit) => {
     checkNumbers(action, limit ?? {});
     checkOptions<GivenLimit>(action, limit, LIMIT_OPTIONS);

@@ -6,11 +6,7 @@
 
 import { distinctNames } from "../../../core/algorithms/distinct_names.ts";
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
-import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter_internals.ts";
-import { rangeError, typeError } from "../../../core/options/checks.ts";
-import type { BoundVerb } from "../../../core/store.ts";
-import { consume } from "../../../core/verbs/consume.ts";
-import { takeBackable } from "../../../core/verbs/take_backable.ts";
+import { type LimiterInternals, requireTogether } from "../../../core/limiter/limiter_internals.ts";
 import {
   headerWriter,
   type HeaderWriterOptions,
@@ -18,27 +14,10 @@ import {
 } from "../fields/header_writer.ts";
 import type { PolicyPlan } from "../gate/decider.ts";
 import { quotaExceeded } from "../gate/refusal.ts";
-import type { AnyLimiter } from "./limit_options.ts";
-
-// The answers of a verb are read by the verb itself.
-// deno-lint-ignore no-explicit-any
-type AnyBound = BoundVerb<any, any>;
-
-/** A limiter of a request. */
-export interface PlannedLimiter {
-  readonly limiter: AnyLimiter;
-  readonly counter: LimiterInternals;
-  /** The verb that consumes units, or holds a permit. */
-  readonly takes: AnyBound;
-  /** The verb whose units may be given back; the same for permits. */
-  readonly keeps: AnyBound;
-  /** How many policies it has. */
-  readonly policies: number;
-}
 
 /** The plan of a list of limiters, which share a store and a clock. */
 export interface LimitPlan {
-  readonly limiters: readonly PlannedLimiter[];
+  readonly counters: readonly LimiterInternals[];
   /** Whether admitted calls may have to wait, and their places can be given back. */
   readonly delays: boolean;
   /** Whether any of them gives permits, which are released when the response has ended. */
@@ -50,15 +29,13 @@ export interface LimitPlan {
   readonly policies: PolicyPlan;
   /** Whether each of them has a single policy. */
   readonly simple: boolean;
-  /** The last limiter of the list. */
-  readonly last: PlannedLimiter | undefined;
   /** The child plan that was requested last, because it is usually requested again. */
-  recent: LimitPlan | undefined;
-  readonly nexts: WeakMap<AnyLimiter, LimitPlan>;
+  recent: { readonly counter: LimiterInternals; readonly plan: LimitPlan } | undefined;
+  readonly nexts: WeakMap<LimiterInternals, LimitPlan>;
 }
 
 /** Finds the plan with one more limiter. */
-export type NextPlan = (plan: LimitPlan, limiter: AnyLimiter) => LimitPlan;
+export type NextPlan = (plan: LimitPlan, counter: LimiterInternals) => LimitPlan;
 
 /** The options on which plans depend. */
 export interface PlanOptions extends HeaderWriterOptions {
@@ -77,46 +54,35 @@ export function emptyPlan(options: PlanOptions): LimitPlan {
  * Makes the function that finds plans.
  *
  * @returns A function that throws a `TypeError` if limiters do not share a store and a clock, and a
- * `RangeError` if a policy cannot stand in header fields, such as a name with a line break, or the
- * store cannot charge as many limits at once.
+ * `RangeError` if a policy cannot stand in header fields, such as a name with a line break.
  */
 export function nextPlan(options: PlanOptions): NextPlan {
-  return function next(plan, limiter) {
+  return function next(plan, counter) {
     const { recent } = plan;
-    if (recent !== undefined && recent.last!.limiter === limiter) return recent;
-    let found = plan.nexts.get(limiter);
+    if (recent !== undefined && recent.counter === counter) return recent.plan;
+    let found = plan.nexts.get(counter);
     if (found === undefined) {
-      found = planOf([...plan.limiters, plannedLimiter(limiter)], options);
-      plan.nexts.set(limiter, found);
+      found = planOf([...plan.counters, counter], options);
+      plan.nexts.set(counter, found);
     }
-    plan.recent = found;
+    plan.recent = { counter, plan: found };
     return found;
   };
 }
 
-function plannedLimiter(limiter: AnyLimiter): PlannedLimiter {
-  const counter = internalsOf(limiter)!;
-  const { family, permits } = counter;
-  const policies = limiter.algorithm.policies.length;
-  const takes: AnyBound = permits === undefined ? family.bind(consume) : family.bind(permits.verb);
-  const keeps = permits === undefined ? family.bind(takeBackable) : takes;
-  return { limiter, counter, takes, keeps, policies };
-}
-
-function planOf(limiters: readonly PlannedLimiter[], options: PlanOptions): LimitPlan {
-  requireTogether(limiters);
-  const algorithms = limiters.map(({ limiter }) => limiter.algorithm);
+function planOf(counters: readonly LimiterInternals[], options: PlanOptions): LimitPlan {
+  if (counters.length > 0) requireTogether(ACTION, counters.map((counter) => ({ counter })));
+  const algorithms = counters.map(({ algorithm }) => algorithm);
   // A store of several parts may have to give back what one part took.
-  const isDivided = limiters.length > 1 && limiters[0]!.limiter.store.slotOf !== undefined;
+  const isDivided = counters.length > 1 && counters[0]!.store.slotOf !== undefined;
   return {
-    limiters,
+    counters,
     delays: algorithms.some(mayDelay),
-    holds: limiters.some(({ counter }) => counter.permits !== undefined),
+    holds: counters.some(({ permits }) => permits !== undefined),
     keeps: options.refunds === true || isDivided,
-    simple: limiters.every(({ policies }) => policies === 1),
+    simple: algorithms.every(({ policies }) => policies.length === 1),
     capacity: Math.min(...algorithms.map(({ capacity }) => capacity)),
     policies: policyPlan(algorithms.flatMap(({ policies }) => policies), options),
-    last: limiters.at(-1),
     recent: undefined,
     nexts: new WeakMap(),
   };
@@ -140,23 +106,4 @@ export function policyPlan(
     // Most refusals have this very text, and writing it as JSON takes a fifth of their time.
     refusal: quotaExceeded(names),
   };
-}
-
-/** Requires limiters that can be charged at one instant. */
-function requireTogether(limiters: readonly PlannedLimiter[]): void {
-  const [first, ...others] = limiters;
-  if (first === undefined) return;
-  const { limiter: { store }, counter: { clock } } = first;
-  for (const { limiter, counter } of others) {
-    if (limiter.store !== store) {
-      const rule = "its limits must share one store, as in limiter(algorithm, { store, prefix })";
-      throw typeError(ACTION, rule, "several stores");
-    }
-    if (counter.clock !== clock) {
-      throw typeError(ACTION, "its limits must share one clock", "several clocks");
-    }
-  }
-  const { maxOperations: most = Infinity } = store;
-  if (limiters.length <= most) return;
-  throw rangeError(ACTION, `limits must be at most ${most} on this store`, limiters.length);
 }

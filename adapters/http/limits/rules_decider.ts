@@ -13,6 +13,7 @@ import type { GateOptions } from "../gate/rate_limit_options.ts";
 import { BAD_KEY, quotaExceeded, type Refusal, UNAVAILABLE } from "../gate/refusal.ts";
 import type { RuleCall, RulesDecision } from "../gate/request_rules.ts";
 import { keyCheck } from "./key_faults.ts";
+import { LIMIT_OPTIONS } from "./limit_options.ts";
 import { policyPlan } from "./limit_plan.ts";
 
 /** The question to rules about a request. */
@@ -28,21 +29,6 @@ interface RulesDecided extends Decided {
 
 /** The most combinations of policies whose plans are kept. */
 const MAX_PLANS = 1_000;
-
-const OTHERS = [
-  "limit",
-  "period",
-  "burst",
-  "limiter",
-  "limits",
-  "policy",
-  "store",
-  "prefix",
-  "replaces",
-  "key",
-  "cost",
-  "maxDelay",
-];
 
 /**
  * Makes the rules of a gate.
@@ -78,7 +64,7 @@ export function rulesDecider(
     const { decision, key, lefts, violated } = rules;
     const plan = planOf(rules);
     const refusal = decision.allowed ? undefined : refusalOf(decision, violated);
-    return { decision, key, policies: plan, lefts, clock: undefined, refusal, rules };
+    return { decision, key, policies: plan, lefts, refusal, rules };
   }
 
   return {
@@ -107,6 +93,7 @@ export function rulesDecider(
       const answer = rules!.decide(call, more, options.refund !== undefined);
       return isPromise(answer) ? answer.then(decided) : decided(answer);
     },
+    chargesOf: () => [],
     clockOf: () => rules!.clock,
     refundOf({ rules, decision }) {
       return decision.source === "policy" ? undefined : rules.refund();
@@ -128,10 +115,11 @@ function checkRules(
     throw typeError(action, 'rules must be those of await requestRules("rules.yaml")', rules);
   }
   if (descriptors !== undefined) checkFunction(action, "descriptors", descriptors);
-  const beside = OTHERS.find((name) => options[name as keyof GateOptions] !== undefined);
-  if (beside !== undefined) {
+  const { clock: _clock, ...others } = { ...LIMIT_OPTIONS, limits: true, maxDelay: true };
+  for (const beside of Object.keys(others) as (keyof typeof others)[]) {
+    if (options[beside] === undefined) continue;
     const rule = `${beside} must not stand beside rules, which decide that themselves`;
-    throw typeError(action, rule, options[beside as keyof GateOptions]);
+    throw typeError(action, rule, options[beside]);
   }
   if (source.method !== undefined && source.target !== undefined) return;
   throw typeError(action, "rules need a source that reads method and target", source.method);

@@ -7,121 +7,109 @@ import type { Permit } from "../../../core/limiter/permit.ts";
 import type { AskedPermit } from "../../../core/limiter/permit_desk.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
-import type { Ask } from "../../../core/together/ask.ts";
+import { type Ask, askToLook } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { type Taken, takenBy } from "../../../core/together/taken.ts";
-import { peek } from "../../../core/verbs/peek.ts";
-import { callsOf, type LimitCall, type LimitsAsked } from "./limit_call.ts";
+import { takeBackable } from "../../../core/verbs/take_backable.ts";
+import { decidedBy, type LimitCall, type LimitsAsked, type LimitsDecided } from "./limits_asked.ts";
 
-/** The decisions of a request's limits, and all that they gave. */
-export interface LimitsTaken {
-  /** The decision of each limit, in order. After a refusal, those of the others are looks. */
-  readonly decisions: readonly Decision[];
-  /** The units that can be given back. */
-  readonly units: Taken[];
-  /** The permits that the request holds. */
-  readonly permits: readonly Permit[];
-}
-
-const NOTHING: readonly never[] = [];
-
-/** Takes units that are not given back, and no permits. */
-export function takeFromLimits(
-  calls: readonly LimitCall[],
-): LimitsTaken | PromiseLike<LimitsTaken> {
-  for (let index = 0; index < calls.length; index++) checkCall(calls[index]!);
-  const { limiter: { store }, counter } = calls[0]!;
-  const answers = takeAll(store, calls, counter.now());
-  return Array.isArray(answers)
-    ? consumed(calls, answers)
-    : consumedLater(calls, answers as PromiseLike<readonly Decision[]>);
-}
-
-async function consumedLater(
-  calls: readonly LimitCall[],
-  answers: PromiseLike<readonly Decision[]>,
-): Promise<LimitsTaken> {
-  return consumed(calls, await answers);
-}
-
-function consumed(calls: readonly LimitCall[], decisions: readonly Decision[]): LimitsTaken {
-  for (let index = 0; index < calls.length; index++) report(calls[index]!, decisions[index]!);
-  return { decisions, units: [], permits: NOTHING };
-}
-
-/** An ask, and the permit that it is for. */
+/** An ask for something that is given back: units, or a permit. */
 interface HoldingAsk extends Ask {
   readonly permit: AskedPermit | undefined;
 }
 
 /**
- * Takes units that may have to be given back, and permits. If a limit delays the request, it waits, or
- * gives up its place if it cannot wait. In shadow mode it does not wait.
+ * Takes from the limits of a request. If a limit delays it, it waits, or gives up its place if it cannot
+ * wait. In shadow mode it does not wait.
  *
  * @param longest The longest delay that a call may have, in milliseconds; may be `Infinity`.
  */
-export function holdFromLimits(
+export function takeFromLimits(
   asked: LimitsAsked,
   longest: number,
-): LimitsTaken | PromiseLike<LimitsTaken> {
-  const { plan: { limiters }, shadowed } = asked;
-  const calls = callsOf(asked);
-  const id = newPermitId();
-  const maxDelay = shadowed ? undefined : longest;
-  const asks: HoldingAsk[] = [];
-  for (let index = 0; index < calls.length; index++) {
-    const call = calls[index]!;
-    checkCall(call);
-    const { counter, key, argument: cost } = call;
-    const bound = cost === 0 ? counter.family.bind(peek) : limiters[index]!.keeps;
-    const permit = cost === 0 ? undefined : counter.permits?.ask(key, cost);
-    const argument = cost === 0 ? 0 : permit?.argument ?? { cost, id, maxDelay };
-    asks.push({ counter, bound, key, argument, permit });
-  }
-  const { limiter: { store }, counter } = calls[0]!;
-  const answers = takeAll(store, asks, counter.now());
+): LimitsDecided | Promise<LimitsDecided> {
+  const { plan: { delays, holds, keeps }, calls, shadowed } = asked;
+  const isHolding = keeps || holds || (delays && !shadowed);
+  const first = calls[0]!;
+  if (calls.length === 1 && !isHolding) return consumeAlone(asked, first);
+  for (let index = 0; index < calls.length; index++) checkCall(calls[index]!);
+  const holding = isHolding ? holdingAsks(calls, shadowed ? undefined : longest) : undefined;
+  const { store, now } = first.counter;
+  const answers = takeAll(store, holding ?? calls, now());
   return Array.isArray(answers)
-    ? held(calls, asks, answers)
-    : heldLater(calls, asks, answers as PromiseLike<readonly unknown[]>);
+    ? decided(asked, holding, answers)
+    : decidedLater(asked, holding, answers as PromiseLike<readonly unknown[]>);
 }
 
-async function heldLater(
-  calls: readonly LimitCall[],
-  asks: readonly HoldingAsk[],
+/** The usual case: a limit whose units are not given back. */
+function consumeAlone(
+  asked: LimitsAsked,
+  call: LimitCall,
+): LimitsDecided | Promise<LimitsDecided> {
+  checkCall(call);
+  const { counter, bound, key, argument } = call;
+  const decision = bound.call(key, argument, counter.now()) as Decision;
+  // A decision has no `then`, and looking for one costs more.
+  if (decision.allowed === undefined) return decidedLater(asked, undefined, inList(decision));
+  counter.report(decision, key, argument);
+  return decidedBy(asked, [decision], NOTHING, NOTHING);
+}
+
+async function inList<Value>(value: PromiseLike<Value> | Value): Promise<readonly Value[]> {
+  return [await value];
+}
+
+// A function of its own, because a function that makes a closure pays for it at every call.
+async function decidedLater(
+  asked: LimitsAsked,
+  holding: readonly HoldingAsk[] | undefined,
   answers: PromiseLike<readonly unknown[]>,
-): Promise<LimitsTaken> {
-  return held(calls, asks, await answers);
+): Promise<LimitsDecided> {
+  return decided(asked, holding, await answers);
 }
 
-function held(
+function holdingAsks(
   calls: readonly LimitCall[],
-  asks: readonly HoldingAsk[],
+  maxDelay: number | undefined,
+): readonly HoldingAsk[] {
+  const id = newPermitId();
+  return calls.map(({ counter, key, argument: cost }) => {
+    if (cost === 0) return { ...askToLook(counter, key, 0), permit: undefined };
+    const { family, permits } = counter;
+    const permit = permits?.ask(key, cost);
+    const bound = permits === undefined ? family.bind(takeBackable) : family.bind(permits.verb);
+    const argument = permit?.argument ?? { cost, id, maxDelay };
+    return { counter, bound, key, argument, permit };
+  });
+}
+
+const NOTHING: never[] = [];
+
+/** @param holding What was asked for if it may have to be given back. */
+function decided(
+  asked: LimitsAsked,
+  holding: readonly HoldingAsk[] | undefined,
   answers: readonly unknown[],
-): LimitsTaken {
-  const decisions: Decision[] = [];
+): LimitsDecided {
+  const { calls } = asked;
+  const decisions = holding === undefined
+    ? answers as readonly Decision[]
+    : holding.map(({ bound: { verb } }, index) => verb.decisionOf(answers[index]) as Decision);
   let isAllowed = true;
-  for (let index = 0; index < asks.length; index++) {
-    const decision = asks[index]!.bound.verb.decisionOf(answers[index]);
+  for (let index = 0; index < calls.length; index++) {
+    const { counter, key, argument } = calls[index]!;
+    const decision = decisions[index]!;
     if (!decision.allowed) isAllowed = false;
-    decisions.push(decision);
-    report(calls[index]!, decision);
+    counter.report(decision, key, argument);
   }
+  if (holding === undefined || !isAllowed) return decidedBy(asked, decisions, NOTHING, NOTHING);
   const units: Taken[] = [];
   const permits: Permit[] = [];
-  for (let index = 0; isAllowed && index < asks.length; index++) {
-    const ask = asks[index]!;
+  holding.forEach((ask, index) => {
     if (ask.permit !== undefined) permits.push(ask.permit.open(decisions[index]!));
-    else {
-      const taken = takenBy(ask, answers[index]);
-      if (taken.undo !== undefined) units.push(taken);
-    }
-  }
-  return { decisions, units, permits };
-}
-
-/** Reports a limit's decision to its own `onDecision`. */
-function report({ counter, key, argument }: LimitCall, decision: Decision): void {
-  counter.report(decision, key, argument);
+    else units.push(takenBy(ask, answers[index]));
+  });
+  return decidedBy(asked, decisions, units.filter(({ undo }) => undo !== undefined), permits);
 }
 
 function checkCall({ key, argument: units }: LimitCall): void {

@@ -11,7 +11,6 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { allOf, andThen, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
-import { repeatedOperation } from "../../../core/repeated_operation.ts";
 import {
   type AppliedRule,
   blockedDecision,
@@ -21,11 +20,16 @@ import {
   verdictOf,
 } from "../../../core/rules/rules.ts";
 import { type Ask, type AskFor, askToLook, decisionIn } from "../../../core/together/ask.ts";
+import { mergedTwins } from "../../../core/together/merged_twins.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
-import type { DecisionVerb } from "../../../core/verbs/decision_verb.ts";
-import { bindLimit, type BoundVerdict, boundVerdict, type RuleStore } from "./bound_limits.ts";
-import { mergedUnits } from "./merged_units.ts";
+import {
+  bindLimit,
+  type BoundLimit,
+  type BoundVerdict,
+  boundVerdict,
+  type RuleStore,
+} from "./bound_limits.ts";
 import type { RuleWay } from "./rule_ways.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
 
@@ -41,8 +45,8 @@ type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 interface Asking {
   readonly on: RuleStore;
   readonly askFor: AskFor;
-  /** The units and permits that the request has taken so far. */
-  readonly taken: Taken[];
+  /** The units and permits that the request has taken so far; `undefined` if none go back. */
+  readonly taken: Taken[] | undefined;
 }
 
 /**
@@ -58,31 +62,24 @@ export function askRules(
   taken: Taken[] | undefined,
 ): MaybePromise<Verdict> {
   requireNoPermits(rules, way);
-  if (taken === undefined && rules.length === 1) {
+  const isPlain = taken === undefined && way.verb !== undefined;
+  if (isPlain && rules.length === 1) {
     const { applied, verdict: bound } = rules[0]!;
     const verdict = askOne(on, applied, bound, way);
     if (verdict !== undefined) return verdict;
   }
   const isOneCall = mode !== "each" && areAllAlike(rules);
-  if (isOneCall && taken === undefined && way.verb !== undefined) {
-    const verdict = askPlainly(on, rules, way.verb);
-    if (verdict !== undefined) return verdict;
+  // A store of several parts may have to give back what one part took.
+  if (isPlain && isOneCall && on.store.slotOf === undefined) {
+    const verdicts = askTogether({ on, askFor: way.plainly, taken: undefined }, rules);
+    return Array.isArray(verdicts)
+      ? verdictOf(verdicts)
+      : (verdicts as PromiseLike<readonly RuleVerdict[]>).then(verdictOf);
   }
-  return askBackably(on, mode, rules, way, taken ?? [], isOneCall);
-}
-
-/** Asks in several calls, or in one call of which what it takes may have to be given back. */
-function askBackably(
-  on: RuleStore,
-  mode: ChargeMode,
-  rules: readonly RuleInForce[],
-  way: RuleWay,
-  taken: Taken[],
-  isOneCall: boolean,
-): MaybePromise<Verdict> {
-  const asking: Asking = { on, askFor: way.askFor(), taken };
+  const given = taken ?? [];
+  const asking: Asking = { on, askFor: way.askFor(), taken: given };
   const verdicts = orGiveBack(
-    asking.taken,
+    given,
     () =>
       isOneCall
         ? askTogether(asking, rules)
@@ -120,47 +117,12 @@ export function askOne(
     : verdictOf([ruleVerdictOf(applied, verdict, answer as Decision)]);
 }
 
-// These are functions of their own, because a function that makes a closure pays for it at every call.
-
 async function verdictOfOne(
   applied: AppliedRule,
   verdict: BoundVerdict,
   decision: Promise<Decision>,
 ): Promise<Verdict> {
   return verdictOf([ruleVerdictOf(applied, verdict, await decision)]);
-}
-
-async function verdictOfAll(
-  rules: readonly RuleInForce[],
-  decisions: PromiseLike<readonly Decision[]>,
-): Promise<Verdict> {
-  return verdictOf(verdictsOf(rules, await decisions));
-}
-
-/**
- * Asks several limits by one call of the store, of which nothing may have to be given back; `undefined`
- * if a limit is listed twice, or the store may need several calls.
- */
-function askPlainly(
-  { store, now }: RuleStore,
-  rules: readonly RuleInForce[],
-  verb: DecisionVerb,
-): MaybePromise<Verdict> | undefined {
-  const asks: Ask[] = [];
-  for (let index = 0; index < rules.length; index++) {
-    const { applied: { key, cost }, verdict: { limits } } = rules[index]!;
-    for (let place = 0; place < limits.length; place++) {
-      const counter = limits[place]!;
-      asks.push({ bound: counter.family.bind(verb), key, argument: cost, counter });
-    }
-  }
-  const { maxOperations: most = Infinity, slotOf } = store;
-  const isPlain = asks.length > 0 && asks.length <= most && slotOf === undefined;
-  if (!isPlain || repeatedOperation(asks) !== undefined) return undefined;
-  const answers = takeAll(store, asks, now());
-  return Array.isArray(answers)
-    ? verdictOf(verdictsOf(rules, answers))
-    : verdictOfAll(rules, answers as PromiseLike<readonly Decision[]>);
 }
 
 /** A limit that came with its descriptor. */
@@ -226,7 +188,7 @@ function askQuotas(
       if (!isFree || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
       return andThen(askTogether(asking, others), (given): Verdicts => {
         const all = [...given, ...verdicts];
-        return given.every(isAllowed) ? all : andThen(giveBack(asking.taken), () => all);
+        return given.every(isAllowed) ? all : andThen(giveBack(asking.taken!), () => all);
       });
     });
   });
@@ -251,26 +213,55 @@ function askEach(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
  * Asks the limits of several rules, all or none. A limit that is listed twice for a key is asked once,
  * for the sum of its units.
  */
-function askTogether(
-  { on: { store, now }, askFor, taken }: Asking,
-  rules: readonly RuleInForce[],
-): Verdicts {
-  const { units, places } = mergedUnits(
-    rules.flatMap(({ applied: { key, cost: units }, verdict: { limits } }) =>
-      limits.map((limit) => ({ limit, key, units }))
-    ),
-  );
-  if (units.length === 0) return verdictsOf(rules, []);
-  const { maxOperations: most = Infinity } = store;
-  if (units.length > most) throw tooManyLimits(most, units.length);
-  const asks = units.map(({ limit, key, units }) => askFor(limit, key, units));
-  return andThen(takeAll(store, asks, now()), (answers) => {
-    const decisions = asks.map((ask, index) => decisionIn(ask, answers[index]));
-    if (decisions.every(({ allowed }) => allowed)) {
-      asks.forEach((ask, index) => taken.push(takenBy(ask, answers[index])));
+function askTogether(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
+  const { on: { store, now }, askFor } = asking;
+  const asks: Ask<BoundLimit>[] = [];
+  for (let index = 0; index < rules.length; index++) {
+    const { applied: { key, cost }, verdict: { limits } } = rules[index]!;
+    for (let place = 0; place < limits.length; place++) {
+      asks.push(askFor(limits[place]!, key, cost));
     }
-    return verdictsOf(rules, places.map((place) => decisions[place]!));
-  });
+  }
+  if (asks.length === 0) return verdictsOf(rules, []);
+  const merged = mergedTwins(asks, ({ counter, key }, units) => askFor(counter, key, units));
+  const distinct = merged?.asks ?? asks;
+  const { maxOperations: most = Infinity } = store;
+  if (distinct.length > most) throw tooManyLimits(most, distinct.length);
+  const answers = takeAll(store, distinct, now());
+  return Array.isArray(answers)
+    ? answeredVerdicts(asking, rules, distinct, merged?.places, answers)
+    : verdictsLater(
+      asking,
+      rules,
+      distinct,
+      merged?.places,
+      answers as Promise<readonly unknown[]>,
+    );
+}
+
+// A function of its own, because a function that makes a closure pays for it at every call.
+async function verdictsLater(
+  asking: Asking,
+  rules: readonly RuleInForce[],
+  asks: readonly Ask[],
+  places: readonly number[] | undefined,
+  answers: Promise<readonly unknown[]>,
+): Promise<readonly RuleVerdict[]> {
+  return answeredVerdicts(asking, rules, asks, places, await answers);
+}
+
+function answeredVerdicts(
+  { taken }: Asking,
+  rules: readonly RuleInForce[],
+  asks: readonly Ask[],
+  places: readonly number[] | undefined,
+  answers: readonly unknown[],
+): readonly RuleVerdict[] {
+  const decisions = asks.map((ask, index) => decisionIn(ask, answers[index]));
+  if (taken !== undefined && decisions.every(({ allowed }) => allowed)) {
+    asks.forEach((ask, index) => taken.push(takenBy(ask, answers[index])));
+  }
+  return verdictsOf(rules, places?.map((place) => decisions[place]!) ?? decisions);
 }
 
 /** The verdict of each rule, made from the decisions of all limits in order. */

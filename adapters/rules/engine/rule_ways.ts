@@ -16,6 +16,8 @@ import { reserve, takeBackable } from "../../../core/verbs/take_backable.ts";
 export interface RuleWay {
   /** The verb in one call of the store; `undefined` if what it takes is given back later. */
   readonly verb: DecisionVerb | undefined;
+  /** Makes the asks of one call of the store that takes by this verb. */
+  readonly plainly: AskFor;
   /** Makes the asks of several calls, of which what they take may have to be given back. */
   readonly askFor: () => AskFor;
   /** Whether it may refuse. */
@@ -46,10 +48,10 @@ export const CONSUME_BACKABLY: RuleWay = { ...RULE_WAYS.consume, verb: undefined
  */
 export function holding(id: number, reserves: boolean): RuleWay {
   const ask = askBackably(id, reserves ? reserve : takeBackable);
-  return { verb: undefined, askFor: () => ask, refuses: true, onPermits: true };
+  return { verb: undefined, plainly: ask, askFor: () => ask, refuses: true, onPermits: true };
 }
 
 function byVerb(verb: DecisionVerb): RuleWay {
   const ask = askBy(verb);
-  return { verb, askFor: () => ask, refuses: false, onPermits: false };
+  return { verb, plainly: ask, askFor: () => ask, refuses: false, onPermits: false };
 }

@@ -87,11 +87,9 @@ export const HELD_FAULTS: readonly Fault[] = [
     "A limit takes over from the one that it stands in the place of, which has moved":
       "{~~there !== undefined && ids.has(there.algorithm.id)~>false~~} ? undefined : there",
   }),
-  ...faultsIn("adapters/rules/engine/merged_units.ts", [
-    "tests/adapters/rules/engine/merged_units.test.ts",
-  ], {
+  ...faultsIn("core/together/merged_twins.ts", [RULE_ENGINE], {
     "A counter that stands twice has the higher of its limits":
-      "older.length > 0 : capacity {~~<~>>~~} otherCapacity;",
+      "otherOlder.length\n    : capacity {~~<~>>~~} otherCapacity;",
   }),
   ...faultsIn("core/together/take_in_turn.ts", ["tests/core/together/failing_stores.test.ts"], {
     "Quotas stay charged where another rule refuses": "if ({~~isTaken~>true~~}) return answers;",

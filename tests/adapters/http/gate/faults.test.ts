@@ -28,11 +28,14 @@ test("limits on several stores or clocks are an error that says so", () => {
   const timed = limiter(rate, { store, prefix: "a", clock: () => 0 });
   const untimed = limiter(rate, { store, prefix: "b" });
   for (
-    const [limiters, what] of [[[one(), one()], "store"], [[timed, untimed], "clock"]] as const
+    const [limiters, what] of [[[one(), one()], "on one store"], [
+      [timed, untimed],
+      "share one clock",
+    ]] as const
   ) {
     assert.throws(
       () => limitHandler({ limits: limiters.map((limiter) => ({ limiter })) }),
-      new RegExp(`^TypeError: .*its limits must share one ${what}`),
+      new RegExp(`^TypeError: .*all limiters must .*${what}`),
     );
   }
 });

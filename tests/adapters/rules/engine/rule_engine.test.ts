@@ -54,13 +54,18 @@ function engineOf(file: RuleFile, options: Partial<RuleEngineOptions> = {}) {
   };
 }
 
-const two = (name?: string) => [{ limit: 2, period: "1m", burst: 2, name } as const];
+/** A rate without more units than its burst. */
+const rate = (limit: number, period: Period) => ({ limit, period, burst: limit });
+const two = () => [rate(2, "1m")];
+/** Rules for users, with these limits. */
+const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
+  shop([{ key: "user", limits }]);
 
 describe("a request", () => {
-  const file = shop([{ key: "user", limits: two() }, {
-    key: "address",
-    limits: [{ limit: 1, period: "1m", burst: 1 }],
-  }]);
+  const file = shop([
+    { key: "user", limits: two() },
+    { key: "address", limits: [rate(1, "1m")] },
+  ]);
 
   test("to which no rule applies is admitted, in an unknown domain too", () => {
     const { consume } = engineOf(file);
@@ -91,25 +96,24 @@ describe("a request", () => {
     assert.equal(peek(asking(USER)).decision?.remaining, 1);
   });
 
-  test("is charged for all of its units where a limit of a descriptor is that of a rule", () => {
-    const { consume, peek } = engineOf(shop([{ key: "user", limits: two() }]));
-    const limit = gcra(two()[0]!);
-    const request = {
-      domain: "shop",
-      descriptors: [{ entries: [USER] }, { entries: [USER], limit }],
-    };
-    assert.equal(consume(request).allowed, true);
+  test("that has one key twice is charged for all of its units, and the lower limit decides", () => {
+    const { consume, peek } = engineOf(user(rate(2, "1m")));
+    const descriptors = [{ entries: [USER] }, { entries: [USER], limit: gcra(rate(2, "1m")) }];
+    assert.equal(consume({ domain: "shop", descriptors }).allowed, true);
     assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 0);
-    assert.equal(consume(request).allowed, false);
+    assert.equal(consume({ domain: "shop", descriptors }).allowed, false);
+    for (const bursts of [[9, 5], [5, 9]]) {
+      const { consume } = engineOf(user(rate(9, "1h")));
+      const descriptors = bursts.map((burst) => (
+        { entries: [USER], limit: gcra({ limit: 5, period: "1h", burst }) }
+      ));
+      const isAllowed = (cost: number) => consume({ domain: "shop", descriptors, cost }).allowed;
+      assert.deepEqual([3, 2, 1].map(isAllowed), [false, true, false], `${bursts}`);
+    }
   });
 
   test("of more units than numbers hold is refused like one of too many", () => {
-    const limits = [{ limit: 2, period: "1m", burst: 2 }, {
-      limit: 3,
-      period: "1h",
-      burst: 3,
-    }] as const;
-    const { engine, consume, peek } = engineOf(shop([{ key: "user", limits }]));
+    const { engine, consume, peek } = engineOf(user(rate(2, "1m"), rate(3, "1h")));
     const most = Number.MAX_SAFE_INTEGER;
     const request = { ...asking(USER, USER), cost: most };
     const refused = consume(request);
@@ -120,13 +124,8 @@ describe("a request", () => {
   });
 
   test("of more limits than the store charges at once says so, and is not charged", () => {
-    const limits = [{ limit: 2, period: "1m", burst: 2 }, {
-      limit: 3,
-      period: "1h",
-      burst: 3,
-    }] as const;
     const store = sharedStore({ capacity: 100 });
-    const { consume, peek } = engineOf(shop([{ key: "user", limits }]), { store });
+    const { consume, peek } = engineOf(user(rate(2, "1m"), rate(3, "1h")), { store });
     const users = (count: number) =>
       asking(...Array.from({ length: count }, (_, index): Entry => ["user", `${index}`]));
     assert.equal(consume(users(12)).allowed, true);
@@ -162,27 +161,6 @@ describe("a request", () => {
 });
 
 describe("a rule", () => {
-  test("that is blocked always refuses, and has nothing charged", () => {
-    const { consume } = engineOf(shop([
-      { key: "address", blocked: true },
-      { key: "user", limits: two() },
-    ]));
-    assert.equal(consume(asking(USER, ADDRESS)).decision?.retryAfter, Infinity);
-    assert.equal(consume(asking(USER)).decision?.remaining, 1);
-  });
-
-  test("with a quota is charged where another quota is blocked, and where others admit", () => {
-    const { consume } = engineOf(shop([
-      { key: "user", quota: true, limits: two() },
-      { key: "address", quota: true, blocked: true },
-      { key: "plan", limits: [{ limit: 1, period: "1m", burst: 1 }] },
-    ]));
-    const plan: Entry = ["plan", "free"];
-    const asked = [[USER, ADDRESS, plan], [USER, ADDRESS, plan], [USER, ADDRESS], [USER, ADDRESS]];
-    const allowed = asked.map((entries) => consume(asking(...entries as Entry[])).allowed);
-    assert.deepEqual(allowed, [true, false, true, false]);
-  });
-
   test("that is blocked beside quotas takes one call of the store", async () => {
     let calls = 0;
     const store = interceptedStore(asyncMemoryStore(), (_calls, proceed) => {
@@ -201,7 +179,7 @@ describe("a rule", () => {
     const rules = shop([
       { key: "user", quota: true, limits: two() },
       { key: "address", quota: true, limits: two() },
-      { key: "plan", limits: [{ limit: 1, period: "1m", burst: 1 }] },
+      { key: "plan", limits: [rate(1, "1m")] },
     ]);
     const plan: Entry = ["plan", "free"];
     const other = engineOf(rules, { store });
@@ -317,13 +295,7 @@ function changedLimits(storeOf: () => SyncStore): void {
   });
 
   test("that comes back beside the one in its place has its own counter again", () => {
-    const [minute, hour] = [{ limit: 10, period: "1m", burst: 10 }, {
-      limit: 50,
-      period: "1h",
-      burst: 50,
-    }] as const;
-    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
-      shop([{ key: "user", limits }]);
+    const [minute, hour] = [rate(10, "1m"), rate(50, "1h")];
     const { consume, change } = open(user(minute));
     consume({ ...asking(USER), cost: 9 });
     change(user(hour));
@@ -333,13 +305,7 @@ function changedLimits(storeOf: () => SyncStore): void {
   });
 
   test("that takes the place of a moved one takes over nothing that the moved one replaced", () => {
-    const [first, second, added] = [
-      { limit: 10, period: "1m", burst: 10 },
-      { limit: 11, period: "1m", burst: 11 },
-      { limit: 50, period: "1h", burst: 50 },
-    ] as const;
-    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
-      shop([{ key: "user", limits }]);
+    const [first, second, added] = [rate(10, "1m"), rate(11, "1m"), rate(50, "1h")];
     const { consume, change } = open(user(first));
     consume({ ...asking(USER), cost: 9 });
     change(user(second));
@@ -362,13 +328,7 @@ function changedLimits(storeOf: () => SyncStore): void {
   });
 
   test("that moves to another place, with a new one in its own, keeps its counter", () => {
-    const [short, minute, hour] = [
-      { limit: 100, period: "1s", burst: 100 },
-      { limit: 10, period: "1m", burst: 10 },
-      { limit: 50, period: "1h", burst: 50 },
-    ] as const;
-    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
-      shop([{ key: "user", limits }]);
+    const [short, minute, hour] = [rate(100, "1s"), rate(10, "1m"), rate(50, "1h")];
     const { consume, peek, change } = open(user(short, minute));
     consume({ ...asking(USER), cost: 9 });
     change(user(minute, hour));
@@ -384,7 +344,7 @@ function changedLimits(storeOf: () => SyncStore): void {
 
 describe("limits of a key's own", () => {
   const file = (lookup: "default" | "wait") =>
-    shop([{ key: "user", lookup, limits: [{ limit: 1, period: "1m", burst: 1 }] }]);
+    shop([{ key: "user", lookup, limits: [rate(1, "1m")] }]);
 
   /** A source whose answers the test gives by hand. */
   function source() {
@@ -409,7 +369,7 @@ describe("limits of a key's own", () => {
     assert.equal(consume(asking(USER)).allowed, true);
     assert.equal(consume(asking(USER)).allowed, false);
     assert.deepEqual(asked, ["user=42"]);
-    answers[0]!([{ limit: 5, period: "1m", burst: 5 }]);
+    answers[0]!([rate(5, "1m")]);
     await settled();
     assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 4);
     assert.equal(consume(asking(USER)).allowed, true);
@@ -421,7 +381,7 @@ describe("limits of a key's own", () => {
     const { engine } = engineOf(file("wait"), { lookup });
     const first = engine.consume({ ...asking(USER), cost: 3 });
     assert.ok(first instanceof Promise);
-    answers[0]!([{ limit: 5, period: "1m", burst: 5 }]);
+    answers[0]!([rate(5, "1m")]);
     assert.equal((await first).decision?.remaining, 2);
     assert.equal(engine.consume(asking(USER)) instanceof Promise, false);
   });
@@ -467,13 +427,13 @@ describe("limits of a key's own", () => {
 
   test("that are looked up again keep their use, and decide until the new limits are known", async () => {
     for (const kind of ["default", "wait"] as const) {
-      let own: KeyLimits = [{ limit: 10, period: "1h", burst: 10 }];
+      let own: KeyLimits = [rate(10, "1h")];
       const lookup = () => Promise.resolve(own);
       const { engine } = engineOf(file(kind), { lookup });
       await engine.peek(asking(USER));
       await settled();
       await engine.consume({ ...asking(USER), cost: 10 });
-      own = [{ limit: 12, period: "1h", burst: 12 }];
+      own = [rate(12, "1h")];
       engine.forgetLookups();
       assert.equal((await engine.peek(asking(USER))).allowed, kind === "wait", kind);
       await settled();
@@ -494,14 +454,14 @@ describe("limits of a key's own", () => {
     engine.forgetLookups();
     const late = engine.peek({ ...asking(USER), cost: 0 });
     assert.equal(asked.length, 2);
-    answers[1]!([{ limit: 7, period: "1m", burst: 7 }]);
+    answers[1]!([rate(7, "1m")]);
     assert.equal((await late).decision?.limit, 7);
-    answers[0]!([{ limit: 5, period: "1m", burst: 5 }]);
+    answers[0]!([rate(5, "1m")]);
     assert.equal((await early).decision?.limit, 5);
     assert.equal((await engine.peek(asking(USER))).decision?.limit, 7);
   });
 
-  const five = { limit: 5, period: "1m", burst: 5 } as const;
+  const five = rate(5, "1m");
   const failing: readonly [name: string, lookup: () => Promise<KeyLimits>, error: RegExp][] = [
     [
       "do not come in time",
@@ -626,7 +586,7 @@ for (const [name, store] of [["", asyncMemoryStore()], [" of another realm", for
   test(`on a store that answers by promises${name} every verdict is the same`, async () => {
     const file = shop([
       { key: "user", limits: two() },
-      { key: "address", shadow: true, limits: [{ limit: 1, period: "1m", burst: 1 }] },
+      { key: "address", shadow: true, limits: [rate(1, "1m")] },
       { key: "plan", quota: true, limits: two() },
     ]);
     const plan: Entry = ["plan", "free"];
