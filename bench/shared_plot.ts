@@ -1,6 +1,6 @@
-import { legend, logarithmic, valueAxis } from "../adapters/replay/output/plots/axis.ts";
+import { legend, valueAxis } from "../adapters/replay/output/plots/axis.ts";
 import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
-import { magnitudes } from "./magnitudes.ts";
+import { logarithmic, magnitudes } from "./magnitudes.ts";
 
 /** The cost of one form of a window, by its sub-buckets. */
 export interface Curve {

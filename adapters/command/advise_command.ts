@@ -18,7 +18,7 @@ import {
   type Trace,
 } from "../replay/replay.ts";
 import { type Command, defineCommand, numberOf, usageError } from "./command_options.ts";
-import { checkWritable, LOG_OPTIONS, openLogs } from "./logs_at.ts";
+import { checkWritable, LOG_OPTIONS, logsAt } from "./logs_at.ts";
 
 const OPTIONS = {
   ...LOG_OPTIONS,
@@ -46,8 +46,8 @@ export const adviseCommand: Command = defineCommand({
     if (paths.length === 0) throw usageError("advise takes a log: advise access.log");
     const headroom = numberOf(values.headroom, "headroom");
     if (values.html !== undefined) await checkWritable(values.html);
-    const { logs, options, end } = await openLogs("advise on", paths, values);
-    const trace = await readTrace(logs, { ...options, marks: true }).finally(end);
+    const [logs, options] = logsAt(paths, values);
+    const trace = await readTrace(logs, { ...options, marks: true });
     const advice = await advise(trace, { ordinary: values.ordinary, headroom });
     const notes = [...unreadLines(trace), ...filterLines(trace.log)];
     for (const line of notes) tools.complain(line);

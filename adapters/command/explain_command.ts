@@ -113,7 +113,7 @@ async function explainCounters(
 
 async function openRedis(url: string) {
   // Loaded here, so that no other command waits for it.
-  const { storeOnRedis } = await import("../service/store_on_redis.ts");
+  const { storeOnRedis } = await import("../service/open_store.ts");
   // A person can wait for longer than a request can.
   return await storeOnRedis({ url, deadline: 5_000 }, () => {});
 }

@@ -10,7 +10,6 @@ import process from "node:process";
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import type { LogFormat, NamedLog, ReadTraceOptions } from "../replay/replay.ts";
 import { integerOf, type ValuesOf } from "./command_options.ts";
-import { type ReadProgress, readProgress } from "./read_progress.ts";
 
 interface WithValue {
   readonly value: string;
@@ -61,26 +60,12 @@ export const LOG_OPTIONS:
 
 type LogValues = ValuesOf<typeof LOG_OPTIONS>;
 
-/** Logs that can be read once. */
-export interface OpenLogs {
-  readonly logs: readonly NamedLog[];
-  readonly options: ReadTraceOptions;
-  /** Removes what shows progress. */
-  readonly end: () => void;
-}
-
-/** Opens logs; `action` names the purpose, for errors. */
-export async function openLogs(
-  action: string,
+/** The logs at these paths, and how they are read. */
+export function logsAt(
   paths: readonly string[],
   values: LogValues,
-): Promise<OpenLogs> {
-  const progress = readProgress(await sizeOf(action, paths));
-  return {
-    logs: paths.map((name) => ({ name, log: openLog(name, progress) })),
-    options: { ...readOptions(values), onProgress: progress.show },
-    end: progress.end,
-  };
+): readonly [logs: readonly NamedLog[], options: ReadTraceOptions] {
+  return [paths.map((name) => ({ name, log: openLog(name) })), readOptions(values)];
 }
 
 function readOptions(values: LogValues): ReadTraceOptions {
@@ -98,28 +83,8 @@ function readOptions(values: LogValues): ReadTraceOptions {
 }
 
 /** A log's bytes: of a file, a pipe, or the standard input. */
-async function* openLog(path: string, progress: ReadProgress): AsyncGenerator<Uint8Array> {
-  const stream = path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 1 << 19 });
-  for await (const piece of stream) {
-    progress.add(piece.length);
-    yield piece;
-  }
-}
-
-/** The bytes of files; `NaN` if there is a pipe among them. */
-async function sizeOf(action: string, paths: readonly string[]): Promise<number> {
-  let size = 0;
-  for (const path of paths) {
-    if (path === "-") return NaN;
-    const stats = await stat(path);
-    if (stats.isDirectory()) {
-      throw new TypeError(
-        `Cannot ${action} ${path} as it must be a file or a pipe: it is a directory`,
-      );
-    }
-    size += stats.isFile() ? stats.size : NaN;
-  }
-  return size;
+async function* openLog(path: string): AsyncGenerator<Uint8Array> {
+  yield* path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 1 << 19 });
 }
 
 /** Requires a file that can be written, before the log is read. */

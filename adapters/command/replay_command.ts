@@ -23,7 +23,7 @@ import {
   usageError,
   type ValuesOf,
 } from "./command_options.ts";
-import { checkWritable, LOG_OPTIONS, openLogs } from "./logs_at.ts";
+import { checkWritable, LOG_OPTIONS, logsAt } from "./logs_at.ts";
 import { readAt } from "./rules_at.ts";
 import { candidateOf } from "./rule_option.ts";
 
@@ -67,17 +67,17 @@ async function runReplay(
   }
   const candidates = rules.map(candidateOf);
   if (html !== undefined) await checkWritable(html);
-  const { logs, options, end } = await openLogs("replay", positionals, values);
+  const [logs, options] = logsAt(positionals, values);
   let report: ReplayReport;
   let advice: Advice | undefined;
   if (values.rules === undefined) {
-    const trace = await readTrace(logs, { ...options, marks: html !== undefined }).finally(end);
+    const trace = await readTrace(logs, { ...options, marks: html !== undefined });
     report = await replay(trace, candidates);
     if (html !== undefined) advice = await advise(trace);
   } else {
     const { rules } = await readAt(values.rules, {}, tools);
     if (rules === undefined) return 1;
-    report = await replayRules(logs, rules, values.rules, options).finally(end);
+    report = await replayRules(logs, rules, values.rules, options);
   }
   if (values.json === true) {
     // The output must be JSON only.

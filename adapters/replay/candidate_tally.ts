@@ -4,7 +4,6 @@
  */
 
 import type { Tally } from "./decide_client.ts";
-import { firstFew } from "./first_few.ts";
 import type { CandidateReport, ClientReport } from "./replay_report.ts";
 import { emptyBins, type FilledBins, type TimeBins } from "./time_bins.ts";
 
@@ -17,6 +16,13 @@ export interface CandidateTally {
   report(smallest?: number, deniedAtOnce?: number): CandidateReport;
 }
 
+type Ranked = Pick<ClientReport, "denied" | "requests">;
+
+/** The order of clients in a report. */
+function byRefusals(one: Ranked, other: Ranked): number {
+  return other.denied - one.denied || other.requests - one.requests;
+}
+
 /** Makes a tally that reports on some clients: those refused most often, then the busiest. */
 export function candidateTally(
   { name, id }: Pick<CandidateReport, "name" | "id">,
@@ -25,10 +31,9 @@ export function candidateTally(
   topClients: number,
 ): CandidateTally {
   const sums = { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, clientsHit: 0 };
-  const top = firstFew<ClientReport, Pick<ClientReport, "denied" | "requests">>(
-    topClients,
-    (one, other) => other.denied - one.denied || other.requests - one.requests,
-  );
+  // A few more than are reported on, so that they are rarely sorted.
+  let top: ClientReport[] = [];
+  let last: ClientReport | undefined;
   const timeline = emptyBins(start, end, bins);
   let longestLockOut: CandidateReport["longestLockOut"];
   return {
@@ -45,11 +50,15 @@ export function candidateTally(
         }
       }
       const client = { key, requests, denied, lockOut };
-      top.add(client, () => ({ ...client, timeline: timelineOf() }));
+      if (topClients === 0 || (last !== undefined && byRefusals(client, last) >= 0)) return;
+      top.push({ ...client, timeline: timelineOf() });
+      if (top.length < 2 * topClients + 100) return;
+      top = top.sort(byRefusals).slice(0, topClients);
+      last = top.at(-1);
     },
     report: (smallest, deniedAtOnce) => ({
       ...{ name, id, ...sums, longestLockOut },
-      clients: top.items(),
+      clients: top.sort(byRefusals).slice(0, topClients),
       ...{ timeline, smallest, deniedAtOnce },
     }),
   };

@@ -31,13 +31,7 @@ export type { Candidate } from "./candidate.ts";
 export type { LogFormat } from "./log/layout.ts";
 export type { TextSource } from "./log/read_blocks.ts";
 export type { ColumnOptions, LogRecord, ReadLogOptions } from "./log/parse_block.ts";
-export {
-  type NamedLog,
-  readLog,
-  type ReadSoFar,
-  readTrace,
-  type ReadTraceOptions,
-} from "./log/read_log.ts";
+export { type NamedLog, readLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
 export {
   type LogEntry,
   type LogFacts,
@@ -49,9 +43,7 @@ export {
 } from "./log/trace.ts";
 export { replay, type ReplayOptions } from "./replay_log.ts";
 export { replayRules } from "./replay_rules.ts";
-export { adviceJson, adviceText } from "./output/advice_text.ts";
-export { replayJson } from "./output/replay_json.ts";
 export { replayPage, type ReplayPageOptions } from "./output/replay_page.ts";
-export { replayTable } from "./output/replay_table.ts";
+export { adviceJson, adviceText, replayJson, replayTable } from "./output/report_text.ts";
 export type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
 export type { TimeBins } from "./time_bins.ts";

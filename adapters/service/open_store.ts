@@ -3,17 +3,36 @@
  * unless the settings name a store or Redis, several threads get a store in shared memory.
  */
 
-import { memoryStore, type Store } from "../../mod.ts";
+import { type AsyncStore, memoryStore, type Store } from "../../mod.ts";
+import { type PostgresQueryable, postgresStore } from "../../stores/postgres/postgres_store.ts";
+import { type RedisClient, redisStore } from "../../stores/redis/redis_store.ts";
 import {
   attachSharedStore,
   sharedStore,
   type SharedStoreHandle,
 } from "../../stores/shared/shared_store.ts";
-import { loadPackage } from "../optional_packages/load_package.ts";
-import { errorLog, type Log } from "./log.ts";
-import { type PostgresOptions, storeOnPostgres } from "./store_on_postgres.ts";
-import { type RedisOptions, storeOnRedis } from "./store_on_redis.ts";
 import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
+import { loadPackage } from "../optional_packages/load_package.ts";
+import { loadRedis } from "./load_redis.ts";
+import { errorLog, type Log } from "./log.ts";
+
+/** How the service uses Redis. */
+export interface RedisOptions {
+  /** The server: `redis://host:port`. */
+  readonly url: string;
+  /** How calls are decided when Redis does not answer; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+  /** The most milliseconds that one round trip may take; default 200. */
+  readonly deadline?: number | undefined;
+}
+
+/** How the service uses Postgres. */
+export interface PostgresOptions {
+  /** The database: `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** How calls are decided when Postgres does not answer; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+}
 
 /** How the service uses a SQLite file. */
 export interface SqliteOptions {
@@ -30,11 +49,17 @@ export interface OutsideSettings {
   readonly sqlite?: SqliteOptions | undefined;
 }
 
-/** The settings of whatever keeps the counters outside; `undefined` if nothing does. */
-export function outsideOf(
-  { redis, postgres, sqlite }: OutsideSettings,
-): Pick<RedisOptions, "onUnavailable"> | undefined {
-  return redis ?? postgres ?? sqlite;
+const OUTSIDE = ["redis", "postgres", "sqlite"] as const;
+
+interface OutsideStore {
+  readonly kind: typeof OUTSIDE[number];
+  readonly policy: "throw" | "allow" | "deny";
+}
+
+/** What keeps the counters outside, and how calls are decided without it; `undefined` if nothing does. */
+export function outsideOf(settings: OutsideSettings): OutsideStore | undefined {
+  const kind = OUTSIDE.find((each) => settings[each] !== undefined);
+  return kind && { kind, policy: settings[kind]!.onUnavailable ?? "throw" };
 }
 
 /**
@@ -80,4 +105,66 @@ function opened(
   }
   if (handle !== undefined) return attachSharedStore(handle);
   return threads > 1 ? sharedStore({ capacity }) : memoryStore({ maxKeys: capacity });
+}
+
+type OnError = (error: unknown) => void;
+
+/** The options of a store that answers 503 unless another policy is given, and reports its outages. */
+function outageOptions(
+  { onUnavailable = "throw" }: Pick<RedisOptions, "onUnavailable">,
+  onError: OnError,
+) {
+  return {
+    onUnavailable,
+    onOutage: ({ cause }: { readonly cause?: unknown }) => {
+      if (cause !== undefined) onError(cause);
+    },
+  };
+}
+
+/**
+ * A store on Redis with a client of its own, by the package `redis`: a configuration file or command
+ * line can give a URL, but no client.
+ *
+ * @param onError Receives errors of the connection, which is reopened automatically.
+ */
+export async function storeOnRedis(options: RedisOptions, onError: OnError): Promise<AsyncStore> {
+  const { createClient } = await loadRedis();
+  const client = createClient({ url: options.url });
+  client.on("error", onError);
+  const { deadline } = options;
+  return redisStore(client as unknown as RedisClient, {
+    ...outageOptions(options, onError),
+    deadline,
+  });
+}
+
+/** The part of the package `pg` that is used here. */
+interface Pg {
+  readonly Pool: new (settings: { readonly connectionString: string }) => PostgresQueryable & {
+    end(): Promise<void>;
+  };
+}
+
+/**
+ * Makes a store on Postgres with a pool of its own, from the package `pg`. It also creates the
+ * table. If the database user may not create tables, the table must exist already.
+ */
+async function storeOnPostgres(options: PostgresOptions, onError: OnError): Promise<AsyncStore> {
+  const loaded: unknown = await loadPackage({
+    name: "pg",
+    action: "use Postgres",
+    since: "8.11",
+    load: () => import("pg") as Promise<unknown>,
+    // The version is not checked here, because postgresStore checks the pool.
+    isRecent: () => true,
+  });
+  // An imported CommonJS package has its exports in `default`; a bundler may have unwrapped
+  // them.
+  const { Pool } = (loaded as { readonly default?: Pg }).default ?? loaded as Pg;
+  const pool = new Pool({ connectionString: options.url });
+  const store = postgresStore(pool, outageOptions(options, onError));
+  store.onClose?.(() => void pool.end().catch(onError));
+  await store.migrate().catch(onError);
+  return store;
 }

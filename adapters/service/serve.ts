@@ -195,7 +195,7 @@ async function show(service: RunningService, request: "metrics" | LiveRequest): 
   const figures = await recorded(service, request.own ? request.search : undefined);
   const reason = followed?.refusal ?? "";
   const failedAt = reason === "" ? null : events.refusedAt;
-  const document = liveDocument({
+  return JSON.stringify(liveDocument({
     now: Date.now(),
     startedAt,
     needsToken: token !== undefined,
@@ -211,22 +211,13 @@ async function show(service: RunningService, request: "metrics" | LiveRequest): 
     history,
     shadow,
     storeKind: storeKindOf(settings),
-    outagePolicy: outagePolicyOf(settings),
-  }, request);
-  return JSON.stringify(document);
+    outagePolicy: outsideOf(settings)?.policy,
+  }, request));
 }
 
-function outagePolicyOf(settings: ServeSettings): "throw" | "allow" | "deny" | undefined {
-  const outside = outsideOf(settings);
-  return outside && (outside.onUnavailable ?? "throw");
-}
-
-function storeKindOf({ store, redis, postgres, sqlite, threads }: ServeSettings): StoreKind {
-  if (store !== undefined) return "own";
-  if (redis !== undefined) return "redis";
-  if (postgres !== undefined) return "postgres";
-  if (sqlite !== undefined) return "sqlite";
-  return threads > 1 ? "shared" : "memory";
+function storeKindOf(settings: ServeSettings): StoreKind {
+  if (settings.store !== undefined) return "own";
+  return outsideOf(settings)?.kind ?? (settings.threads > 1 ? "shared" : "memory");
 }
 
 /**

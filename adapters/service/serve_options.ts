@@ -9,6 +9,7 @@ import {
   errorMessage,
   firstPrinted,
   guarded,
+  integerFrom,
 } from "../../core/application_support.ts";
 import { gcra, limiter, memoryStore, type Store } from "../../mod.ts";
 import {
@@ -23,9 +24,7 @@ import { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
-import type { SqliteOptions } from "./open_store.ts";
-import type { PostgresOptions } from "./store_on_postgres.ts";
-import type { RedisOptions } from "./store_on_redis.ts";
+import type { PostgresOptions, RedisOptions, SqliteOptions } from "./open_store.ts";
 import type { TlsFiles } from "./tls_keys.ts";
 
 /** The options of `serve`. */
@@ -162,7 +161,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     ipv6Prefix: (_action, _option, bits) => addressKey("::1", bits as number),
     lookupCache: true,
     drainDelay: checkMilliseconds,
-    maxConnections: (action, option, most) => checkInteger(action, option, most, 1),
+    maxConnections: integerFrom(1),
     log: true,
     responseHeaders: true,
     shadow: true,
@@ -172,7 +171,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   const given = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   const settings = { ...DEFAULTS, ...Object.fromEntries(given) as typeof others & typeof DEFAULTS };
   const { store, redis, postgres, sqlite } = settings;
-  if ([store, redis, postgres, sqlite].filter(isGiven).length > 1) {
+  if ([store, redis, postgres, sqlite].filter((each) => each !== undefined).length > 1) {
     throw new TypeError(
       "Cannot serve because only one of store, redis, postgres and sqlite may be given",
     );
@@ -190,9 +189,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   };
 }
 
-function isGiven(option: unknown): boolean {
-  return option !== undefined;
-}
+const checkPort = integerFrom(0, 65_535);
 
 function checkSqlite(action: string, option: string, sqlite: unknown): void {
   checkOptions<SqliteOptions>(`${action} with SQLite`, sqlite, {
@@ -200,8 +197,7 @@ function checkSqlite(action: string, option: string, sqlite: unknown): void {
     onUnavailable: true,
   });
   const { path } = sqlite as SqliteOptions;
-  if (typeof path === "string" && path !== "") return;
-  throw new TypeError(errorMessage(action, `${option} must be the path of a file`, path));
+  requireText(action, `${option} must be the path of a file`, path, /./s);
 }
 
 function checkPostgres(action: string, option: string, postgres: unknown): void {
@@ -210,8 +206,7 @@ function checkPostgres(action: string, option: string, postgres: unknown): void 
     onUnavailable: true,
   });
   const { url } = postgres as PostgresOptions;
-  if (typeof url === "string" && /^postgres(ql)?:\/\//.test(url)) return;
-  throw new TypeError(errorMessage(action, `${option} must have a url, postgres://...`, url));
+  requireText(action, `${option} must have a url, postgres://...`, url, /^postgres(ql)?:\/\//);
 }
 
 function checkTls(action: string, _option: string, tls: unknown): void {
@@ -221,28 +216,21 @@ function checkTls(action: string, _option: string, tls: unknown): void {
     ca: true,
     pollEvery: checkMilliseconds,
   });
-  for (const name of ["cert", "key"] as const) {
-    const path = (tls as TlsFiles)[name];
-    if (typeof path === "string") continue;
-    throw new TypeError(errorMessage("serve TLS", `${name} must be the path of a file`, path));
-  }
+  const { cert, key } = tls as TlsFiles;
+  requireText("serve TLS", "cert must be the path of a file", cert, /./s);
+  requireText("serve TLS", "key must be the path of a file", key, /./s);
 }
 
-function checkPort(action: string, option: string, port: unknown): void {
-  if (Number.isSafeInteger(port) && port as number >= 0 && port as number <= 65_535) return;
-  throw new RangeError(errorMessage(action, `${option} must be an integer from 0 to 65535`, port));
+function requireText(action: string, rule: string, text: unknown, form: RegExp): void {
+  if (typeof text === "string" && form.test(text)) return;
+  throw new TypeError(errorMessage(action, rule, text));
 }
 
-function checkThreads(action: string, _option: string, threads: unknown): void {
-  if (!Number.isSafeInteger(threads) || threads as number < 1 || threads as number > 256) {
-    throw new RangeError(
-      `Cannot serve as threads must be an integer from 1 to 256: current value is ${threads}`,
-    );
-  }
-  if (threads as number > 1 && !sharesPort()) {
-    const rule = "threads must be 1 on Node before 22.12, where they cannot share a port";
-    throw new RangeError(errorMessage(action, rule, threads));
-  }
+function checkThreads(action: string, option: string, threads: unknown): void {
+  checkInteger(action, option, threads, 1, 256);
+  if (threads === 1 || sharesPort()) return;
+  const rule = "threads must be 1 on Node before 22.12, where they cannot share a port";
+  throw new RangeError(errorMessage(action, rule, threads));
 }
 
 /** The log, but an error that repeats is written at most five times a second. */

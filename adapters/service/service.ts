@@ -34,7 +34,5 @@ export { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 export { serve, type Service } from "./serve.ts";
 export type { ServeOptions } from "./serve_options.ts";
 export type { TlsFiles } from "./tls_keys.ts";
-export type { SqliteOptions } from "./open_store.ts";
-export type { PostgresOptions } from "./store_on_postgres.ts";
-export type { RedisOptions } from "./store_on_redis.ts";
+export type { PostgresOptions, RedisOptions, SqliteOptions } from "./open_store.ts";
 export type { RuleSource } from "../rules/rules.ts";

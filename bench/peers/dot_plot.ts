@@ -1,11 +1,6 @@
-import {
-  CHARACTER,
-  linear,
-  logarithmic,
-  roundSteps,
-} from "../../adapters/replay/output/plots/axis.ts";
+import { CHARACTER, linear, roundSteps } from "../../adapters/replay/output/plots/axis.ts";
 import { element, label, line, picture } from "../../adapters/replay/output/plots/svg.ts";
-import { magnitudes } from "../magnitudes.ts";
+import { logarithmic, magnitudes } from "../magnitudes.ts";
 
 /** A row of the plot: a dot for each series that has a value. */
 export interface DotRow {

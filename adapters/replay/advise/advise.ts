@@ -6,7 +6,7 @@
 import { checkOptions, errorMessage, integerFrom } from "../../../core/application_support.ts";
 import { clientDecider } from "../decide_client.ts";
 import { LOGS_IN, WRITES } from "../log/request_fields.ts";
-import { type LogSource, subtrace, type Trace, traceOf } from "../log/trace.ts";
+import { type LogSource, requestsOf, subtrace, type Trace, traceOf } from "../log/trace.ts";
 import type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advice.ts";
 import {
   type AdvisedLimit,
@@ -21,7 +21,6 @@ import {
 } from "./choose_limits.ts";
 import { type ClientNeeds, clientNeeds } from "./client_needs.ts";
 import { monitorsOf } from "./monitors.ts";
-import { requestsOf } from "./requests_of.ts";
 import { setAside } from "./set_aside.ts";
 
 /** The options of `advise`. */

@@ -9,9 +9,8 @@
 
 import { type Algorithm, all, gcra } from "../../../mod.ts";
 import { clientDecider } from "../decide_client.ts";
-import type { ClientRequests, Trace } from "../log/trace.ts";
+import { type ClientRequests, requestsOf, type Trace } from "../log/trace.ts";
 import { type ClientNeeds, fullest } from "./client_needs.ts";
-import { requestsOf } from "./requests_of.ts";
 
 /** A limit as `gcra` takes it. */
 export interface AdvisedLimit {
@@ -59,49 +58,40 @@ export function shapesOf(
   periods: readonly number[] = PERIODS,
 ): readonly (readonly Shape[])[] {
   const { ordinary, refused, least } = admitted;
-  const rates = periods.filter((period) => needs.spans.includes(period)).map((period) => {
+  const tried = periods.filter((period) => needs.spans.includes(period)).map((period) => {
     const own = needs.most[needs.spans.indexOf(period)]!;
-    const most = Math.max(
-      least,
-      1,
-      nth(valuesOf(own, ordinary), refused),
-    );
-    return { period, rates: RATES.map((part) => part * most / period) };
+    const most = nth(own.map((need, client) => ordinary[client] === 1 ? need : 0), refused);
+    return RATES.map((part) => {
+      const rate = part * Math.max(least, 1, most) / period;
+      return { period, rate, ...contendersAt(needs, admitted, rate) };
+    });
   });
-  const contenders = contendersOf(needs, admitted, rates.flatMap(({ rates }) => rates));
-  const burstAt = burstFinder(requestsOf(trace, contenders), needs, refused);
-  return rates.map(({ period, rates }) =>
-    rates.map((rate) => ({ period, rate, burst: Math.max(least, burstAt(rate)) + rate * grain }))
-  );
-}
+  const included = new Uint8Array(ordinary.length);
+  for (const { clients } of tried.flat()) {
+    for (const client of clients) included[client] = 1;
+  }
+  const requests = requestsOf(trace, included);
 
-/**
- * Makes the function that finds the largest burst of any client at a rate, without those that may be
- * refused. A client that cannot need as much as others need is passed over. Those that need most at
- * one rate come first at the next one, where they need most as well.
- */
-function burstFinder(
-  requests: ReadonlyMap<number, ClientRequests>,
-  needs: ClientNeeds,
-  refused: number,
-): (rate: number) => number {
-  const order = [...requests.keys()];
-  return (rate) => {
+  /** The largest burst of any client at a rate, without the clients that may be refused. */
+  function burstOf({ rate, clients, sure }: Contenders & { readonly rate: number }): number {
     // The largest bursts, in rising order.
-    const top = new Float64Array(refused + 1);
-    for (let place = 0, leaders = 0; place < order.length; place++) {
-      const client = order[place]!;
+    const top = new Float64Array(refused + 1).fill(sure);
+    for (const client of clients) {
       if (burstAtMost(needs, client, rate) <= top[0]!) continue;
       const burst = fullest(requests.get(client)!, rate);
       if (burst <= top[0]!) continue;
-      let index = 0;
-      for (; index < refused && top[index + 1]! < burst; index++) top[index] = top[index + 1]!;
-      top[index] = burst;
-      order[place] = order[leaders]!;
-      order[leaders++] = client;
+      top[0] = burst;
+      if (refused > 0) top.sort();
     }
     return top[0]!;
-  };
+  }
+
+  return tried.map((rates) =>
+    rates.map((one) => {
+      const { period, rate } = one;
+      return { period, rate, burst: Math.max(least, burstOf(one)) + rate * grain };
+    })
+  );
 }
 
 /**
@@ -121,40 +111,36 @@ export function burstAtMost(
   return high;
 }
 
+/** The clients that may need a larger burst than one that is needed for sure. */
+interface Contenders {
+  readonly clients: readonly number[];
+  readonly sure: number;
+}
+
 /**
- * The clients that may need one of the largest bursts at one of these rates: 1, else 0.
- *
- * A client that sends n within a span needs at least n less what drains in that span. It needs at
- * most what it sends in the next longer span less what drains in this one.
+ * The contenders at a rate. A client that sends n within a span needs at least n less what drains in
+ * that span.
  */
-function contendersOf(
-  { spans, most, units }: ClientNeeds,
+function contendersAt(
+  needs: ClientNeeds,
   { ordinary, refused }: Admitted,
-  rates: readonly number[],
-): Uint8Array {
-  const contenders = new Uint8Array(units.length);
-  const lower = new Float64Array(units.length);
-  const upper = new Float64Array(units.length);
-  for (const rate of rates) {
-    for (let client = 0; client < units.length; client++) {
-      if (ordinary[client] === 0) continue;
-      let low = 0;
-      let high = most[0]![client]!;
-      for (let index = 0; index < spans.length; index++) {
-        const drained = rate * spans[index]!;
-        const next = index + 1 < spans.length ? most[index + 1]! : units;
-        low = Math.max(low, most[index]![client]! - drained);
-        high = Math.max(high, next[client]! - drained);
-      }
-      lower[client] = low;
-      upper[client] = high;
+  rate: number,
+): Contenders {
+  const lower = new Float64Array(ordinary.length);
+  needs.spans.forEach((span, index) => {
+    const own = needs.most[index]!;
+    const drained = rate * span;
+    for (let client = 0; client < own.length; client++) {
+      const least = own[client]! - drained;
+      if (least > lower[client]! && ordinary[client] === 1) lower[client] = least;
     }
-    const least = nth(lower, refused);
-    for (let client = 0; client < units.length; client++) {
-      if (upper[client]! >= least && ordinary[client] === 1) contenders[client] = 1;
-    }
+  });
+  const sure = nth(lower, refused);
+  const clients: number[] = [];
+  for (let client = 0; client < ordinary.length; client++) {
+    if (ordinary[client] === 1 && burstAtMost(needs, client, rate) > sure) clients.push(client);
   }
-  return contenders;
+  return { clients, sure };
 }
 
 /** The largest value but so many; 0 if there are not as many. */
@@ -164,16 +150,6 @@ function nth(values: Float64Array, skipped: number): number {
   let most = 0;
   for (let index = 0; index < values.length; index++) most = Math.max(most, values[index]!);
   return most;
-}
-
-/** The values of the clients that are included: 1, else 0. */
-function valuesOf(values: Float64Array, included: Uint8Array): Float64Array {
-  const found = new Float64Array(values.length);
-  let count = 0;
-  for (let client = 0; client < values.length; client++) {
-    if (included[client] === 1) found[count++] = values[client]!;
-  }
-  return found.subarray(0, count);
 }
 
 /** How much room a limit leaves, and how its numbers are rounded. */

@@ -53,15 +53,18 @@ interface Place {
   readonly after: number;
   /** The byte after that one; `NONE` if any may follow, `OTHER` if more has to be looked at. */
   readonly second: number;
-  /** Whether that byte alone ends the column. */
-  readonly endsAtByte: boolean;
   /** How often that byte stands within it. */
   readonly skips: number;
-  /** Whether a space after a comma is a part of it. */
+  /** Whether it may be a list of addresses, in quotes or not, with spaces after its commas. */
   readonly isList: boolean;
+  /** Whether it ends at that byte in any case. */
+  readonly isTight: boolean;
 }
 
-function placesOf({ columns, literals }: Layout): readonly Place[] {
+/** The columns of the named forms that may hold spaces. */
+const LOOSE: readonly string[] = ["user", "queues", "syslog"];
+
+function placesOf({ format, columns, literals }: Layout): readonly Place[] {
   const isQuoted = columns.map((_, index) =>
     literals[index]!.replace(index > 0 ? /^"/ : "", "").endsWith('"') &&
     literals[index + 1]!.startsWith('"')
@@ -69,7 +72,8 @@ function placesOf({ columns, literals }: Layout): readonly Place[] {
   const encoder = new TextEncoder();
   const texts = literals.map((text, index) => {
     const whole = isQuoted[index - 1] ? text.slice(1) : text;
-    return encoder.encode(isQuoted[index] ? whole.slice(0, -1) : whole);
+    // A space stands for any number of them.
+    return encoder.encode((isQuoted[index] ? whole.slice(0, -1) : whole).replace(/ +/g, " "));
   });
   return columns.map((column, index): Place => {
     const name = columnName(column);
@@ -77,15 +81,16 @@ function placesOf({ columns, literals }: Layout): readonly Place[] {
     const after = next[0] ?? (isQuoted[index + 1] ? QUOTE : -1);
     const isSpaced = after === SPACE && !isQuoted[index];
     const skips = isSpaced ? spacesIn(column, name) : 0;
-    const endsAtByte = next.length <= 1 && !isQuoted[index + 1];
+    const isList = isSpaced && (isAddressName(name) || name === "vhost");
+    const isAlone = next.length <= 1 && !isQuoted[index + 1];
     return {
       before: texts[index]!,
       isQuoted: isQuoted[index]!,
       after,
-      second: skips > 0 || next.length > 2 ? OTHER : endsAtByte ? NONE : next[1] ?? QUOTE,
-      endsAtByte,
+      second: skips > 0 || next.length > 2 ? OTHER : isAlone ? NONE : next[1] ?? QUOTE,
       skips,
-      isList: isSpaced && (isAddressName(name) || name === "vhost"),
+      isList,
+      isTight: isList || (format !== "pattern" && !LOOSE.includes(name)),
     };
   });
 }
@@ -115,7 +120,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     : Math.max(least, ...forwarded.map(({ index }) => index + 1));
   const places = placesOf(layout);
   const beforeStatus = layout.literals[status] === '" ' ? status - 1 : -1;
-  const afterStatus = places[status]?.after ?? -1;
+  const afterStatus = places[status]?.isQuoted ? QUOTE : places[status]?.after ?? -1;
   const mayBeQuoted = !hasQuotes && !layout.directives && !layout.literals[0]!.startsWith('"');
   // Columns of numbers, because this is the innermost loop.
   const firsts = Int16Array.from(
@@ -125,7 +130,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const nexts = Int16Array.from(places, ({ before }) => before[1] ?? NONE);
   const afters = Int16Array.from(places, ({ after }) => after);
   const seconds = Int16Array.from(places, ({ second }) => second);
-  const quoted = Uint8Array.from(places, ({ isQuoted }) => isQuoted ? 1 : 0);
+  const quoted = Uint8Array.from(places, ({ isQuoted, isList }) => isQuoted || isList ? 1 : 0);
   const starts = new Int32Array(most);
   const ends = new Int32Array(most);
   let found = 0;
@@ -133,8 +138,10 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
 
   function open(bytes: Buffer, from: number, to: number): boolean {
     line = bytes;
-    // Some tools put quotes around the whole line.
-    let at = mayBeQuoted && bytes[from] === QUOTE ? from + 1 : from;
+    // Some tools put quotes around the whole line, and not only around a list of addresses.
+    const isWhole = mayBeQuoted && bytes[from] === QUOTE &&
+      bytes[bytes.indexOf(QUOTE, from + 1) + 1] !== afters[0];
+    let at = isWhole ? from + 1 : from;
     found = 0;
     while (found < most) {
       const first = firsts[found]!;
@@ -181,7 +188,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
 
   /** Where a column without quotes ends, of which some bytes look like its end; -1 for nowhere. */
   function endOf(index: number, bytes: Buffer, from: number, to: number): number {
-    const { after, endsAtByte, isList } = places[index]!;
+    const { after, isList, isTight } = places[index]!;
     let { skips } = places[index]!;
     for (let end = from;; end++) {
       while (end < to && bytes[end] !== after) end++;
@@ -189,9 +196,8 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       if (isList && bytes[end - 1] === COMMA && end > from) continue;
       if (skips-- > 0) continue;
       const next = places[index + 1];
-      if (endsAtByte || next === undefined || begin(next, bytes, end, to) !== -1) return end;
-      // No address holds a space.
-      if (isList) return -1;
+      if (next === undefined || begin(next, bytes, end, to) !== -1) return end;
+      if (isTight) return -1;
     }
   }
 

@@ -38,8 +38,6 @@ export interface ReadTraceOptions extends ReadLogOptions {
   readonly maxClients?: number | undefined;
   /** Worker threads that read lines; default 0, this thread; not with functions. */
   readonly threads?: number | undefined;
-  /** Called now and then with how much has been read. */
-  readonly onProgress?: ((read: ReadSoFar) => void) | undefined;
 }
 
 /** One of several logs. */
@@ -49,9 +47,6 @@ export interface NamedLog {
   /** The log. */
   readonly log: TextSource;
 }
-
-/** How much of a log has been read. */
-export type ReadSoFar = Pick<LogFacts, "bytes" | "lines">;
 
 const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
   format: true,
@@ -130,12 +125,11 @@ export async function readTrace(
   text: TextSource | readonly NamedLog[],
   options: ReadTraceOptions = {},
 ): Promise<Trace> {
-  const { maxClients = MAX_CLIENTS, threads = 0, onProgress, ...rest } = options;
+  const { maxClients = MAX_CLIENTS, threads = 0, ...rest } = options;
   checkOptions<ReadTraceOptions>("read a log", options, {
     ...LOG_OPTIONS,
     maxClients: integerFrom(1),
     threads: integerFrom(0, 64),
-    onProgress: true,
   });
   const trace = traceBuilder(maxClients);
   const usesFunctions = [rest.key, rest.cost, rest.onBadLine].some((option) =>
@@ -153,7 +147,6 @@ export async function readTrace(
         addColumns(trace, parser.clients, columns);
         trace.log = withFacts(trace.log, facts);
         isCoarse &&= layout.isCoarse;
-        onProgress?.(trace.log);
       }
       if (isCoarse) spreadRows(trace, first);
     }

@@ -389,6 +389,18 @@ export function eachClient(
   }
 }
 
+/** The requests of the clients that are included: 1, else 0. */
+export function requestsOf(
+  trace: Trace,
+  included: Uint8Array,
+): ReadonlyMap<number, ClientRequests> {
+  const found = new Map<number, ClientRequests>();
+  if (included.includes(1)) {
+    eachClient(trace, (client, requests) => found.set(client, requests), included);
+  }
+  return found;
+}
+
 /**
  * Visits all requests in order of time; requests of one instant in the order in which they came.
  */

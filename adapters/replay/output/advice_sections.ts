@@ -6,19 +6,16 @@ import { durationText } from "../../../core/application_support.ts";
 import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { commandOf, rulesOf, typescriptOf } from "./advice_snippets.ts";
-import { checkAdvice } from "./check_report.ts";
 import { count, instantText, safeText } from "./format_numbers.ts";
 import { clientLines } from "./log_notes.ts";
 import { needBars } from "./need_bars.ts";
-import { needPlot } from "./plots/need_plot.ts";
-import type { Section } from "./section.ts";
+import type { Section } from "./sections.ts";
 
 const FEW = 20;
 const DAY = 86_400_000;
 
 /** The sections of advice, in the order in which they are shown. */
 export function adviceSections(advice: Advice): readonly Section[] {
-  checkAdvice(advice);
   const [all, ...special] = advice.parts;
   return [
     { kind: "note", lines: [summaryOf(advice), ...clientLines(advice.log)] },
@@ -79,7 +76,6 @@ function partSections(part: PartAdvice, heading: string): readonly Section[] {
     {
       title: `Clients by the most that they need in ${span}`,
       text: needBars(part),
-      plot: (width) => needPlot(`Clients by what they need in ${span}`, part, width),
     },
   ];
 }

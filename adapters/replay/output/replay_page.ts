@@ -7,10 +7,9 @@ import { checkOptions } from "../../../core/application_support.ts";
 import type { Advice } from "../advise/advice.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import { adviceSections } from "./advice_sections.ts";
-import { checkReport } from "./check_report.ts";
 import { escaped } from "./plots/svg.ts";
 import { reportSections } from "./report_sections.ts";
-import type { Section } from "./section.ts";
+import { checkAdvice, checkReport, type Section } from "./sections.ts";
 
 /** The options of `replayPage`. */
 export interface ReplayPageOptions {
@@ -34,6 +33,7 @@ export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}
   checkReport("write a page", report);
   checkOptions<ReplayPageOptions>("write a page", options, { title: true, advice: true });
   const { title = "Replay", advice } = options;
+  if (advice !== undefined) checkAdvice(advice);
   const top = advice === undefined
     ? []
     : [...adviceSections(advice), { heading: "What the limits would have done" }];
@@ -56,7 +56,8 @@ those who are refused come again, and its times are only as exact as they were w
 }
 
 function sectionHtml(section: Section): string {
-  const { heading, title, kind, lines = [], rows = [], code = [], plot, plotNote } = section;
+  const { heading, title, kind, plot, plotNote } = section;
+  const { lines = [], rows = [], code = [], text = [] } = section;
   const items = lines.map((line) => `<li>${prose(line)}</li>`);
   return [
     ...(heading === undefined ? [] : [`<h2>${escaped(heading)}</h2>`]),
@@ -67,7 +68,8 @@ function sectionHtml(section: Section): string {
     ...(plot === undefined ? [] : [figure(plot)]),
     ...(plotNote === undefined ? [] : [`<p class="note">${prose(plotNote)}</p>`]),
     ...(rows.length <= 1 ? [] : [table(rows)]),
-    ...(code.length === 0 ? [] : [`<pre>${code.map(escaped).join("\n")}</pre>`]),
+    ...[text, code].filter(({ length }) => length > 0)
+      .map((each) => `<pre>${each.map(escaped).join("\n")}</pre>`),
   ].join("\n");
 }
 

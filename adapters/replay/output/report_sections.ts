@@ -7,7 +7,7 @@ import { durationText } from "../../../core/application_support.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
 import { count, counted, instantText, percent, safeText } from "./format_numbers.ts";
 import { notes, unreadLines } from "./log_notes.ts";
-import type { Section } from "./section.ts";
+import type { Section } from "./sections.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { MAX_SERIES, timelinePlot } from "./plots/timeline_plot.ts";
 

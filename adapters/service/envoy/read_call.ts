@@ -6,6 +6,7 @@
  */
 
 import { algorithmOf, type Descriptor, envoyLimit, type RuleRequest } from "../../rules/rules.ts";
+import { type DataMap, mapOf } from "../http/read_request.ts";
 import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
 import { boundsFault, ENVOY_FORM, faultText, type RequestBounds } from "../http/request_bounds.ts";
 
@@ -20,8 +21,6 @@ export const UNIT_NAMES: readonly string[] = [
   "YEAR",
   "WEEK",
 ];
-
-type Data = Readonly<Record<string, unknown>>;
 
 /** A call of Envoy. */
 export interface EnvoyCall extends RuleRequest {
@@ -41,7 +40,7 @@ export interface EnvoyCall extends RuleRequest {
  * numbers may be text, and `null` means that a field is absent.
  */
 export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
-  const map = mapOf(data, "the body");
+  const map = mapOf(data, "");
   const list = listOf(map["descriptors"], "descriptors");
   const hits = hitsOf(map);
   // In the protocol 0 means that the units are not set, which stands for 1.
@@ -89,10 +88,10 @@ function readDescriptor(
   limits: RequestBounds,
 ): ReadDescriptor {
   try {
-    const descriptor = descriptorOf(item);
+    const descriptor = descriptorOf(item, place);
     const found = boundsFault({ ...whole, descriptors: [descriptor] }, limits, ENVOY_FORM);
     if (found === undefined) {
-      return { valid: { descriptor, place, givesBack: isNegative(item as Data) } };
+      return { valid: { descriptor, place, givesBack: isNegative(item as DataMap) } };
     }
     const isOwn = found.place.startsWith("entries") || descriptor.cost !== undefined;
     const at = count > 1 && isOwn ? `descriptors[${place}].` : "";
@@ -104,8 +103,8 @@ function readDescriptor(
   }
 }
 
-function descriptorOf(item: unknown): Descriptor {
-  const descriptor = mapOf(item, "a descriptor");
+function descriptorOf(item: unknown, place: number): Descriptor {
+  const descriptor = mapOf(item, `descriptors[${place}]`);
   const entries = listOf(descriptor["entries"], "entries").map((entry): [string, string] => {
     const { key = "", value = "" } = mapOf(entry, "an entry");
     return [key as string, value as string];
@@ -130,21 +129,18 @@ function limitOf(data: unknown): Descriptor["limit"] {
 }
 
 /** The units in a call. Their value is checked later, with the rest of the request. */
-function hitsOf(data: Data): number | undefined {
+function hitsOf(data: DataMap): number | undefined {
   return numberOf(data["hitsAddend"] ?? data["hits_addend"] ?? undefined) as number | undefined;
 }
 
-function isNegative({ isNegativeHits, is_negative_hits: other = isNegativeHits }: Data): boolean {
+function isNegative(
+  { isNegativeHits, is_negative_hits: other = isNegativeHits }: DataMap,
+): boolean {
   return other === true;
 }
 
 function numberOf(value: unknown): unknown {
   return typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
-}
-
-function mapOf(value: unknown, what: string): Data {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Data;
-  refuse(400, `${what} must be a map`);
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {

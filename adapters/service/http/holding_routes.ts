@@ -7,64 +7,57 @@ import type {
   RuleEngine,
   RulePermit,
   RuleReceipt,
-  RuleRequest,
   RuleSettlement,
   SettledCounter,
   Verdict,
 } from "../../rules/rules.ts";
-import { type Holding, type HoldTerms, readHoldings, readHoldTerms } from "./read_holding.ts";
-import type { RequestBody } from "./read_request.ts";
+import { type Holding, readHoldings } from "./read_holding.ts";
+import type { ReadRequest } from "./read_request.ts";
 import type { RequestBounds } from "./request_bounds.ts";
-import { jsonResponse, type ServiceAnswer } from "./service_answer.ts";
+import { answerEach, type Body, type ServiceAnswer } from "./service_answer.ts";
 import { decisionJson, verdictJson } from "./verdict_json.ts";
-
-/** The parts of the service that the routes need. */
-export interface HoldingRoutesOptions {
-  readonly limits: RequestBounds;
-  /** Reads a body whose requests all name a domain that has rules. */
-  readonly requestsIn: (text: string) => RequestBody;
-  /** Refuses a domain that has no rules. */
-  readonly requireDomain: (domain: string) => void;
-}
 
 /** Answers a call whose body is text. */
 type TextRoute = (text: string) => Promise<ServiceAnswer>;
 
-/** Makes the answers to the calls, by their paths. */
+/**
+ * Makes the answers to the calls, by their paths.
+ *
+ * @param requestsIn Reads a body whose requests all name a domain that has rules.
+ * @param requireRules Refuses a domain that has no rules.
+ */
 export function holdingRoutes(
   engine: RuleEngine,
-  { limits, requestsIn, requireDomain }: HoldingRoutesOptions,
+  limits: RequestBounds,
+  requestsIn: (text: string) => Body<ReadRequest>,
+  requireRules: (domain: string) => void,
 ): Readonly<Record<string, TextRoute>> {
-  function taking(ask: (request: RuleRequest, terms: HoldTerms) => Promise<string>): TextRoute {
-    return async (text) => {
-      const { many, requests } = requestsIn(text);
-      const terms = readHoldTerms(text);
-      return await answerAll(many, requests, (request, index) => ask(request, terms[index]!));
-    };
-  }
-
   function giving(
     names: readonly string[],
     needsActual: boolean,
     give: (holding: Holding) => Promise<string>,
   ): TextRoute {
     return async (text) => {
-      const { many, holdings } = readHoldings(text, limits, names, needsActual);
-      for (const { held } of holdings) requireDomain(held.domain);
-      return await answerAll(many, holdings, give);
+      const body = readHoldings(text, limits, names, needsActual);
+      for (const { held } of body.items) requireRules(held.domain);
+      return await answerEach(body, give);
     };
+  }
+
+  async function hold({ request, map }: ReadRequest): Promise<string> {
+    const { verdict, permit } = await engine.hold(request, map["id"] as number | undefined);
+    return withHolding(verdict, "permit", permit);
+  }
+
+  async function reserve({ request }: ReadRequest): Promise<string> {
+    const { verdict, receipt } = await engine.reserve(request);
+    return withHolding(verdict, "receipt", receipt);
   }
 
   const any = ["receipt", "permit"];
   return {
-    "/v1/hold": taking(async (request, { id }) => {
-      const { verdict, permit } = await engine.hold(request, id);
-      return withHolding(verdict, "permit", permit);
-    }),
-    "/v1/reserve": taking(async (request) => {
-      const { verdict, receipt } = await engine.reserve(request);
-      return withHolding(verdict, "receipt", receipt);
-    }),
+    "/v1/hold": async (text) => await answerEach(requestsIn(text), hold),
+    "/v1/reserve": async (text) => await answerEach(requestsIn(text), reserve),
     "/v1/renew": giving(any, false, async ({ held }) => `{"held":${await engine.renew(held)}}`),
     "/v1/settle": giving(
       ["receipt"],
@@ -77,16 +70,6 @@ export function holdingRoutes(
       async ({ held }) => settlementJson(await engine.release(held)),
     ),
   };
-}
-
-/** Answers each item of a body. A fault of one item is a fault of the body. */
-async function answerAll<Item>(
-  many: boolean,
-  items: readonly Item[],
-  answer: (item: Item, index: number) => Promise<string>,
-): Promise<ServiceAnswer> {
-  const all = await Promise.all(items.map(answer));
-  return jsonResponse(many ? `[${all.join(",")}]` : all[0]!);
 }
 
 /** A verdict with the permit or receipt that it gave, or null. */

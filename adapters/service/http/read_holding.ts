@@ -6,15 +6,17 @@
 
 import { formatValue } from "../../../core/application_support.ts";
 import type { ActualCost, RulePermit, RuleReceipt } from "../../rules/rules.ts";
-import { at, type DataMap, mapOf, type Place, refuseAt, requestOf } from "./read_request.ts";
+import {
+  at,
+  type DataMap,
+  mapOf,
+  type Place,
+  readBody,
+  refuseAt,
+  requestOf,
+} from "./read_request.ts";
 import type { RequestBounds } from "./request_bounds.ts";
-import { parseJson, refuse } from "./service_answer.ts";
-
-/** The receipts and permits of a body. */
-export interface HoldingBody {
-  readonly many: boolean;
-  readonly holdings: readonly Holding[];
-}
+import type { Body } from "./service_answer.ts";
 
 /** A receipt, or a permit. */
 export interface Holding {
@@ -35,20 +37,11 @@ export function readHoldings(
   bounds: RequestBounds,
   names: readonly string[],
   needsActual: boolean,
-): HoldingBody {
-  const data = parseJson(text);
-  const many = Array.isArray(data);
-  if (many && data.length > bounds.maxBatch) {
-    refuse(400, `a body must hold at most ${bounds.maxBatch} receipts, not ${data.length}`);
-  }
-  const all: readonly unknown[] = many ? data : [data];
-  const holdings = all.map((each, index): Holding => {
-    const place = many ? index : "";
-    const map = mapOf(each, place);
+): Body<Holding> {
+  return readBody(text, bounds, (map, place): Holding => {
     const actual = actualOf(map, place, needsActual);
     return { held: holdingOf(map, place, names, bounds), actual };
   });
-  return { many, holdings };
 }
 
 function holdingOf(
@@ -82,16 +75,4 @@ function actualOf({ actual }: DataMap, place: Place, isNeeded: boolean): ActualC
 function unitsOf(actual: unknown, place: Place, name: string): number {
   if (Number.isSafeInteger(actual) && actual as number >= 0) return actual as number;
   return refuseAt(place, name, `must be an integer of at least 0, not ${formatValue(actual)}`);
-}
-
-/** The options that a body gives for each request, in addition to the request itself. */
-export interface HoldTerms {
-  /** For `hold`. */
-  readonly id: number | undefined;
-}
-
-/** Reads the terms of each request of a body that `readRequest` has read. */
-export function readHoldTerms(text: string): readonly HoldTerms[] {
-  const data = parseJson(text) as HoldTerms | readonly HoldTerms[];
-  return Array.isArray(data) ? data : [data as HoldTerms];
 }

@@ -5,17 +5,37 @@
 
 import { formatValue } from "../../../core/application_support.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
-import { boundsFault, LIST_FORM, MAP_FORM, type RequestBounds } from "./request_bounds.ts";
-import { parseJson, refuse } from "./service_answer.ts";
+import { boundsFault, type RequestBounds } from "./request_bounds.ts";
+import { type Body, parseJson, refuse } from "./service_answer.ts";
 
-/** The content of a body: one request, or a list of requests. */
-export interface RequestBody {
-  readonly many: boolean;
-  readonly requests: readonly RuleRequest[];
+/** A request of a body, and the map that it was read from, which may say more. */
+export interface ReadRequest {
+  readonly request: RuleRequest;
+  readonly map: DataMap;
+  readonly place: Place;
+}
+
+/** Reads a body whose items are maps, and refuses one that is malformed. */
+export function readBody<Item>(
+  text: string,
+  { maxBatch }: RequestBounds,
+  read: (map: DataMap, place: Place) => Item,
+): Body<Item> {
+  const data = parseJson(text);
+  const many = Array.isArray(data);
+  const all: readonly unknown[] = many ? data : [data];
+  if (all.length > maxBatch) {
+    refuse(400, `a body must hold at most ${maxBatch} requests, not ${all.length}`);
+  }
+  const items = all.map((each, index) => {
+    const place = many ? index : "";
+    return read(mapOf(each, place), place);
+  });
+  return { many, items };
 }
 
 /**
- * Reads a body, and refuses one that is malformed.
+ * Reads a body of requests, and refuses one that is malformed.
  *
  * @param text The body.
  * @param defaultDomain The domain of requests that name no domain; `undefined` if they must name
@@ -25,16 +45,10 @@ export function readRequest(
   text: string,
   defaultDomain: string | undefined,
   bounds: RequestBounds,
-): RequestBody {
-  const data = parseJson(text);
-  if (!Array.isArray(data)) {
-    return { many: false, requests: [requestOf(data, "", defaultDomain, bounds)] };
-  }
-  if (data.length > bounds.maxBatch) {
-    refuse(400, `a body must hold at most ${bounds.maxBatch} requests, not ${data.length}`);
-  }
-  const requests = data.map((each, index) => requestOf(each, index, defaultDomain, bounds));
-  return { many: true, requests };
+): Body<ReadRequest> {
+  return readBody(text, bounds, (map, place) => {
+    return { map, place, request: requestOf(map, place, defaultDomain, bounds) };
+  });
 }
 
 /** A place in the body, or the index of a request, which becomes text only if something is wrong. */
@@ -42,28 +56,24 @@ export type Place = string | number;
 
 /** Reads one request. */
 export function requestOf(
-  data: unknown,
+  { domain, descriptors, entries, cost, charge }: DataMap,
   place: Place,
   defaultDomain: string | undefined,
   bounds: RequestBounds,
 ): RuleRequest {
-  const { domain = defaultDomain, descriptors, entries, cost, charge } = mapOf(data, place);
   if (charge !== undefined && typeof charge !== "boolean") {
     refuseAt(place, "charge", `must be true or false, not ${formatValue(charge)}`);
   }
   const request = {
-    domain: domain as string,
+    domain: (domain ?? defaultDomain) as string,
     descriptors: descriptors === undefined
       ? [{ entries: entriesOf(entries, place) }]
       : descriptorsOf(descriptors, entries, place),
     cost: cost as number | undefined,
     charge: charge as boolean | undefined,
   };
-  if (boundsFault(request, bounds) === undefined) return request;
-  const all = descriptors === undefined ? [{ entries }] : descriptors as readonly DataMap[];
-  const hasList = all.some(({ entries }) => Array.isArray(entries));
-  const fault = boundsFault(request, bounds, hasList ? LIST_FORM : MAP_FORM)!;
-  return refuseAt(place, fault.place, fault.rule);
+  const fault = boundsFault(request, bounds);
+  return fault === undefined ? request : refuseAt(place, fault.place, fault.rule);
 }
 
 function descriptorsOf(data: unknown, entries: unknown, place: Place): readonly Descriptor[] {

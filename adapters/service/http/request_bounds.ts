@@ -37,27 +37,20 @@ export interface RequestForm {
   readonly maxCost: number;
   /** The least length of a value. */
   readonly minValue: 0 | 1;
-  /** Whether entries are a map, so that a value is found by its key. */
-  readonly isMap: boolean;
 }
 
-/** The service's own form, with entries as a list. */
-export const LIST_FORM: RequestForm = {
+/** The service's own form. */
+const OWN_FORM: RequestForm = {
   cost: "cost",
   maxCost: Number.MAX_SAFE_INTEGER,
   minValue: 1,
-  isMap: false,
 };
-
-/** The service's own form, with entries as a map. */
-export const MAP_FORM: RequestForm = { ...LIST_FORM, isMap: true };
 
 /** Envoy's form: a request's units have 32 bits, a descriptor's units have 64. */
 export const ENVOY_FORM: RequestForm = {
   cost: "hitsAddend",
   maxCost: 2 ** 32 - 1,
   minValue: 0,
-  isMap: false,
 };
 
 /** A fault of a request, and where it is: `entries[0].value`, `must be text ...`. */
@@ -75,7 +68,7 @@ export function faultText({ place, rule }: RequestFault): string {
 export function boundsFault(
   { domain, descriptors, cost }: RuleRequest,
   bounds: RequestBounds,
-  form: RequestForm = LIST_FORM,
+  form: RequestForm = OWN_FORM,
 ): RequestFault | undefined {
   if (typeof domain !== "string" || domain === "") {
     return { place: "domain", rule: `must be text that is not empty, not ${formatValue(domain)}` };
@@ -107,7 +100,7 @@ function descriptorFault(
 function entriesFault(
   entries: readonly DescriptorEntry[],
   { maxEntries, maxText }: RequestBounds,
-  { minValue, isMap }: RequestForm,
+  { minValue }: RequestForm,
 ): RequestFault | undefined {
   const { length } = entries;
   if (length < 1 || length > maxEntries) {
@@ -121,7 +114,7 @@ function entriesFault(
     }
     if (typeof value !== "string" || value.length < minValue) {
       const filled = minValue === 0 ? "text" : "text that is not empty";
-      const place = isMap ? `entries.${key}`.slice(0, 200) : `entries[${index}].value`;
+      const place = `entries.${key}`.slice(0, 200);
       return { place, rule: `must be ${filled}, not ${formatValue(value)}` };
     }
   }

@@ -91,6 +91,21 @@ export function jsonResponse(body: string, status = 200): ServiceAnswer {
   return { status, headers: JSON_HEADERS, body };
 }
 
+/** The items of a body: one, or a list of them. */
+export interface Body<Item> {
+  readonly many: boolean;
+  readonly items: readonly Item[];
+}
+
+/** Answers each item of a body, in JSON. A fault of one item is a fault of the body. */
+export async function answerEach<Item>(
+  { many, items }: Body<Item>,
+  answer: (item: Item) => Promise<string>,
+): Promise<ServiceAnswer> {
+  if (!many) return jsonResponse(await answer(items[0]!));
+  return jsonResponse(`[${(await Promise.all(items.map((item) => answer(item)))).join(",")}]`);
+}
+
 /** Parses the body of a call, and refuses it unless it is JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -3,25 +3,31 @@
  * answers.
  */
 
-import type { RuleEngine } from "../../rules/rules.ts";
+import { readPeriod, readReason } from "../../../core/application_support.ts";
+import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
-import type { Log } from "../log.ts";
+import { errorText, type Log } from "../log.ts";
 import type { RulesVersion } from "../rules_version.ts";
 import type { Outages } from "../outages.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
 import type { CallSettings } from "../serve_options.ts";
-import { readBlockTerms } from "./read_block_terms.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { holdingRoutes } from "./holding_routes.ts";
 import { pageFile } from "./page_file.ts";
-import { readRequest } from "./read_request.ts";
+import { at, type ReadRequest, readRequest } from "./read_request.ts";
 import type { RequestAccess } from "./request_access.ts";
-import type { RequestBounds } from "./request_bounds.ts";
 import type { RequestTarget } from "./request_target.ts";
-import { jsonResponse, parseJson, refuse, type ServiceAnswer } from "./service_answer.ts";
+import {
+  answerEach,
+  type Body,
+  jsonResponse,
+  parseJson,
+  refuse,
+  type ServiceAnswer,
+} from "./service_answer.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** A route of the service. */
@@ -56,27 +62,74 @@ export interface ServiceRoutesOptions
   readonly log: Log;
 }
 
-const ACTIONS = ["consume", "peek", "refund"] as const;
-
 /** Makes the function that finds the route of a path. */
 export function serviceRoutes(
   engine: RuleEngine,
   options: ServiceRoutesOptions,
 ): (path: string) => Route {
-  const { limits, show, access, responseHeaders } = options;
-  const requestsIn = (text: string) => knownRequests(engine, limits, text);
-  const requireDomain = (domain: string) => requireRules(engine, domain);
-  const holding = holdingRoutes(engine, { limits, requestsIn, requireDomain });
+  const { limits, show, access, responseHeaders, log } = options;
   const isReady = () => options.isReady() && engine.rules.domains.size > 0;
+
+  function requireRules(domain: string): void {
+    if (engine.rules.domains.has(domain)) return;
+    refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
+  }
+
+  /** Reads a body whose requests all name a domain that has rules. */
+  function requestsIn(text: string): Body<ReadRequest> {
+    const { domains } = engine.rules;
+    const only = domains.size === 1 ? domains.keys().next().value : undefined;
+    const body = readRequest(text, only, limits);
+    for (const { request } of body.items) requireRules(request.domain);
+    return body;
+  }
+
+  /** Changes the counters of some requests; resolves to how many. */
+  async function changed(
+    items: readonly ReadRequest[],
+    change: (request: RuleRequest, index: number) => number | Promise<number>,
+  ): Promise<number> {
+    const counts = await Promise.all(items.map(({ request }, index) => change(request, index)));
+    return counts.reduce((sum, each) => sum + each, 0);
+  }
+
+  /** Blocks the counters of a body's requests, or ends the blocks. */
+  function blocking(action: "block" | "unblock"): Route {
+    return postRoute(async (text) => {
+      const { items } = requestsIn(text);
+      const terms = action === "block" ? items.map(blockTerms) : undefined;
+      const count = await changed(
+        items,
+        (request, index) =>
+          terms === undefined
+            ? engine.unblock(request)
+            : engine.block(request, terms[index]!.duration),
+      );
+      if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
+      // The event has no keys, because they are often people's names or addresses.
+      log({ event: `keys-${action}ed`, level: "info", count, blocks: terms });
+      return jsonResponse(`{"${action}ed":${count}}`);
+    });
+  }
+
   const routes = new Map<string, Route>([
-    ...ACTIONS.map((action) =>
-      [`/v1/${action}`, postRoute((text) => answerVerdicts(engine, limits, action, text))] as const
-    ),
-    ["/v1/reset", postRoute((text) => answerReset(engine, limits, text))],
-    ...(["block", "unblock"] as const).map((action) =>
-      [`/v1/${action}`, postRoute((text) => answerBlock(engine, options, action, text))] as const
-    ),
-    ...Object.entries(holding).map(([path, answer]) => [path, postRoute(answer)] as const),
+    ...(["consume", "peek", "refund"] as const).map((action) => {
+      const decide = async ({ request }: ReadRequest) => verdictJson(await engine[action](request));
+      return [
+        `/v1/${action}`,
+        postRoute(async (text) => await answerEach(requestsIn(text), decide)),
+      ] as const;
+    }),
+    [
+      "/v1/reset",
+      postRoute(async (text) =>
+        jsonResponse(`{"reset":${await changed(requestsIn(text).items, engine.reset)}}`)
+      ),
+    ],
+    ["/v1/block", blocking("block")],
+    ["/v1/unblock", blocking("unblock")],
+    ...Object.entries(holdingRoutes(engine, limits, requestsIn, requireRules))
+      .map(([path, answer]) => [path, postRoute(answer)] as const),
     [
       "/json",
       postRoute(async (text) => {
@@ -164,64 +217,13 @@ function textAnswer(
 /** The longest text that is searched for. */
 const LONGEST_SEARCH = 256;
 
-/** Reads a body whose requests all name a domain that has rules. */
-function knownRequests(engine: RuleEngine, limits: RequestBounds, text: string) {
-  const { domains } = engine.rules;
-  const only = domains.size === 1 ? domains.keys().next().value : undefined;
-  const body = readRequest(text, only, limits);
-  for (const { domain } of body.requests) requireRules(engine, domain);
-  return body;
-}
-
-function requireRules({ rules: { domains } }: RuleEngine, domain: string): void {
-  if (domains.has(domain)) return;
-  refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
-}
-
-/** Answers a body with one request, or with a list of them. */
-async function answerVerdicts(
-  engine: RuleEngine,
-  limits: RequestBounds,
-  action: "consume" | "peek" | "refund",
-  text: string,
-): Promise<ServiceAnswer> {
-  const { many, requests } = knownRequests(engine, limits, text);
-  const decide = engine[action];
-  if (!many) return jsonResponse(verdictJson(await decide(requests[0]!)));
-  const verdicts = await Promise.all(requests.map((request) => decide(request)));
-  return jsonResponse(`[${verdicts.map(verdictJson).join(",")}]`);
-}
-
-/** Blocks the counters of a body's requests, or ends the blocks. */
-async function answerBlock(
-  engine: RuleEngine,
-  { limits, log }: Pick<ServiceRoutesOptions, "limits" | "log">,
-  action: "block" | "unblock",
-  text: string,
-): Promise<ServiceAnswer> {
-  const { requests } = knownRequests(engine, limits, text);
-  const terms = action === "block" ? readBlockTerms(text) : undefined;
-  const counts = await Promise.all(
-    requests.map((request, index) =>
-      terms === undefined ? engine.unblock(request) : engine.block(request, terms[index]!.duration)
-    ),
-  );
-  const count = counts.reduce((sum, each) => sum + each, 0);
-  if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
-  // The event has no keys, because they are often people's names or addresses.
-  const blocks = terms?.map(({ duration, reason }, index) => {
-    return { domain: requests[index]!.domain, duration, reason };
-  });
-  log({ event: `keys-${action}ed`, level: "info", count, blocks });
-  return jsonResponse(`{"${action}ed":${count}}`);
-}
-
-async function answerReset(
-  engine: RuleEngine,
-  limits: RequestBounds,
-  text: string,
-): Promise<ServiceAnswer> {
-  const { requests } = knownRequests(engine, limits, text);
-  const counts = await Promise.all(requests.map((request) => engine.reset(request)));
-  return jsonResponse(`{"reset":${counts.reduce((sum, each) => sum + each, 0)}}`);
+/** How long, and why, to block the counters of a request, for the log as well. */
+function blockTerms({ request: { domain }, map, place }: ReadRequest) {
+  const { duration, reason } = map as { readonly duration: never; readonly reason: never };
+  try {
+    const milliseconds = readPeriod("block", at(place, "duration"), duration);
+    return { domain, duration: milliseconds, reason: readReason(reason) };
+  } catch (error) {
+    return refuse(400, errorText(error));
+  }
 }

@@ -27,11 +27,10 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "A second limit that refuses those whom the first refuses":
       "[...refused]{~~.filter((client) => !before.has(client))~>~~}.length",
     "An error of floats that is rounded up": "value{~~ * (1 - 1e-9)~>~~};",
-    "A burst of whole seconds as if they were exact": "burstAt(rate)){~~ + rate * grain~>~~} }))",
+    "A burst of whole seconds as if they were exact": "burstOf(one)){~~ + rate * grain~>~~} };",
     "Rates that are never tried": "[shapes, {~~[...shapes, ...every]~>shapes~~}]",
-    "Tries that anybody may need are forgotten":
-      "burst: {~~Math.max(least, burstAt(rate))~>burstAt(rate)~~} +",
-    "Clients that may need the most are passed over": "upper[client]! >= {~~~>2 * ~~}least",
+    "Tries that anybody may need are forgotten": "burst: Math.max({~~least~>0~~}, burstOf(",
+    "Clients that may need the most are passed over": "rate) > {~~~>2 * ~~}sure",
   }),
   ...faultsIn("adapters/replay/advise/set_aside.ts", [
     "tests/adapters/replay/advise/set_aside.test.ts",

@@ -15,12 +15,6 @@ export function linear(from: number, to: number, start: number, end: number): Sc
   return (value) => start + (value - from) / span * (end - start);
 }
 
-/** A logarithmic scale; values below `from` are drawn at `from`. */
-export function logarithmic(from: number, to: number, start: number, end: number): Scale {
-  const scale = linear(Math.log(from), Math.log(Math.max(to, from * 1.001)), start, end);
-  return (value) => scale(Math.log(Math.max(value, from)));
-}
-
 /** Round numbers from 0 to at least `most`; `about` says roughly how many. */
 export function roundSteps(most: number, about: number): readonly number[] {
   const rough = Math.max(most, 1e-9) / about;

@@ -83,6 +83,15 @@ describe("a log with too little information", () => {
       { format: "csv" },
       /none of 1 could be read\n {2}line 2: "noon,ada": no valid time in column time\nits columns are time, user; name those of the time and the client with --time NAME .* --key NAME/,
     ],
+    // HAProxy's lines with a column of the site's own: filebeat/module/haproxy in elastic/beats
+    [
+      "is not taken for one of another form that has more columns",
+      "May 22 02:22:22 server1 haproxy[5089]: -:22222 [22/May/2021:02:22:22.222] www-https~ " +
+      "myapp/node2 site.domain.com 0/0/0/18/18 200 200 - - ---- 222/222/2/0/0 0/0 " +
+      '"OPTIONS /api/v2/app/ HTTP/1.1"\n',
+      {},
+      /^Cannot read a log as its lines must have one of the formats vhost, /,
+    ],
     [
       "shows its first lines",
       "one\ntwo\nthree\nfour\n",

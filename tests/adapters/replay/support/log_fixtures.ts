@@ -499,4 +499,53 @@ export const FIXTURES: readonly Fixture[] = [
       [at(2016, 11, 22, 22, 32, 32), "192.0.2.9"],
     ],
   },
+  // filebeat/module/nginx/access/test in github.com/elastic/beats
+  {
+    what: "forwarded addresses in quotes before the proxy's",
+    format: "vhost",
+    text: '"10.5.102.222, 199.96.1.1, 204.246.1.1" 10.2.1.185 - - [22/Jan/2016:13:18:29 +0000] ' +
+      '"GET /assets/xxxx?q=100 HTTP/1.1" 200 25507 "-" "Amazon CloudFront"\n',
+    entries: [[at(2016, 0, 22, 13, 18, 29), "204.246.1.1"]],
+  },
+  {
+    what: "forwarded addresses in quotes between the host and the proxy's",
+    format: "vhost",
+    text: 'example.com:80 "10.5.102.222, 175.16.199.1, 204.246.1.1" 10.2.1.185 - - ' +
+      '[22/Jan/2016:13:18:29 +0000] "GET /assets/xxxx?q=100 HTTP/1.1" 200 25507 "-" "-"\n' +
+      "example.com 10.0.0.2, 10.0.0.1, 81.2.69.143 - - [22/Jan/2016:13:18:30 +0000] " +
+      '"GET /ocelot HTTP/1.1" 200 571 "-" "Mozilla/5.0"\n',
+    entries: [
+      [at(2016, 0, 22, 13, 18, 29), "204.246.1.1"],
+      [at(2016, 0, 22, 13, 18, 30), "81.2.69.143"],
+    ],
+  },
+  // github.com/QQ1134614268/LinuxServer, nginx/nginx.logformat.json.conf
+  {
+    what: "nginx's objects whose status is text, by their log_format",
+    format: "pattern",
+    options: {
+      pattern: `log_format json escape=json '{"@timestamp":"$time_iso8601",'
+            '"remote_addr":"$remote_addr","body_bytes_sent":$body_bytes_sent,'
+            '"request":"$request","status":"$status","http_user_agent":"$http_user_agent"}';`,
+    },
+    text: '{"@timestamp":"2024-06-01T12:00:01+00:00","remote_addr":"192.0.2.7",' +
+      '"body_bytes_sent":12,"request":"GET /x HTTP/1.1","status":"200","http_user_agent":"a"}\n',
+    entries: [[at(2024, 5, 1, 12, 0, 1), "192.0.2.7"]],
+  },
+  // A log_format of an nginx.conf on GitHub, in which the request has no quotes
+  {
+    what: "a log_format with three spaces between two variables",
+    format: "pattern",
+    options: {
+      pattern:
+        "log_format up '[$time_local] $http_x_forwarded_for $request_id $remote_addr - $remote_user" +
+        " - $server_name $host to: $upstream_addr: $request $status   upstream_response_time " +
+        "$upstream_response_time msec $msec request_time $request_time';",
+    },
+    text:
+      "[28/Nov/2026:02:00:01 +0000] 198.51.100.4, 10.0.0.9 5f1c 10.0.0.1 - - - _ a.example to: " +
+      "10.0.0.5:8080: GET /a HTTP/1.1 200   upstream_response_time 0.003 msec 1795831201.123 " +
+      "request_time 0.004\n",
+    entries: [[1_795_831_201_123, "198.51.100.4"]],
+  },
 ];

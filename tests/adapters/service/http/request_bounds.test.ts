@@ -54,7 +54,7 @@ describe("a request of either form is refused with the same words:", () => {
 
 test("the forms differ in empty values, and in how many units a request may name", () => {
   assert.deepEqual(faultsOf([["k", ""]]), [
-    'entries[0].value must be text that is not empty, not ""',
+    'entries.k must be text that is not empty, not ""',
     undefined,
   ]);
   assert.deepEqual(faultsOf([["k", "v"]], 1, 2 ** 32), [

@@ -6,7 +6,7 @@
 import { advise } from "../../../../../adapters/replay/replay.ts";
 import { refusedBy } from "../../../../../adapters/replay/advise/choose_limits.ts";
 import { clientNeeds } from "../../../../../adapters/replay/advise/client_needs.ts";
-import { requestsOf } from "../../../../../adapters/replay/advise/requests_of.ts";
+import { requestsOf } from "../../../../../adapters/replay/log/trace.ts";
 import { LOGS_IN, WRITES } from "../../../../../adapters/replay/log/request_fields.ts";
 import { subtrace, type Trace } from "../../../../../adapters/replay/log/trace.ts";
 import { ATTACKS, type DrawnLog, drawnLog, type Role } from "./drawn_traffic.ts";
