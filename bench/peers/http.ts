@@ -25,9 +25,16 @@ const PEERS: Readonly<Record<string, string | undefined>> = {
   serve: undefined,
   express: "express-rate-limit",
   fastify: "@fastify/rate-limit",
+  koa: "koa-ratelimit",
+  nestjs: "@nestjs/throttler",
   hono: "hono-rate-limiter",
   elysia: "elysia-rate-limit",
+  trpc: undefined,
+  effect: undefined,
 };
+
+/** The frameworks of docs/internals/peers.md. */
+const SHOWN = ["serve", "express", "fastify", "hono", "elysia"];
 
 const NOTES: Readonly<Record<string, string>> = {
   "bare": "no limit",
@@ -36,9 +43,14 @@ const NOTES: Readonly<Record<string, string>> = {
   "peer": "fixed window; its newest header fields",
 };
 
-interface Server {
+/** A server's framework, the step before its answer, and the checkout with that step. */
+export interface Asked {
   readonly framework: string;
   readonly kind: string;
+  readonly root?: string | undefined;
+}
+
+interface Server extends Asked {
   readonly child: ChildProcess;
   readonly port: number;
   readonly rates: number[];
@@ -47,17 +59,32 @@ interface Server {
 
 /** Microseconds of processor time for each request, and requests a second. */
 export async function httpRows(isShort: boolean): Promise<Row[]> {
-  installPrograms(["wrk"]);
+  const asked = frameworksHere().filter((name) => SHOWN.includes(name)).flatMap((framework) =>
+    kindsOf(framework, Object.keys(NOTES)).map((kind) => ({ framework, kind }))
+  );
+  return (await measureServers(asked, isShort)).map(rowOf);
+}
+
+/** The frameworks that run on this runtime. */
+export function frameworksHere(): string[] {
   const isBun = runtime().startsWith("Bun");
-  const frameworks = Object.keys(PEERS).filter((name) => name !== "elysia" || isBun);
+  return Object.keys(PEERS).filter((name) => name !== "elysia" || isBun);
+}
+
+/** The kinds that a framework has a server for. */
+export function kindsOf(framework: string, kinds: readonly string[]): string[] {
+  const missing = new Set(PEERS[framework] === undefined ? ["peer"] : []);
+  // Their middlewares read no address and write no fields.
+  if (framework === "trpc" || framework === "effect") missing.add("by hand");
+  return kinds.filter((kind) => !missing.has(kind));
+}
+
+/** Loads the servers in turn, round after round. */
+export async function measureServers(asked: readonly Asked[], isShort: boolean): Promise<Server[]> {
+  installPrograms(["wrk"]);
   const servers: Server[] = [];
   try {
-    for (const framework of frameworks) {
-      for (const kind of Object.keys(NOTES)) {
-        if (kind === "peer" && PEERS[framework] === undefined) continue;
-        servers.push(await startServer(framework, kind));
-      }
-    }
+    for (const each of asked) servers.push(await startServer(each));
     for (let round = -1; round < (isShort ? 1 : 7); round++) {
       for (const server of servers) {
         const { rate, cost } = load(server, isShort ? 0.5 : 1);
@@ -70,7 +97,7 @@ export async function httpRows(isShort: boolean): Promise<Row[]> {
   } finally {
     for (const { child } of servers) child.kill("SIGKILL");
   }
-  return servers.map(rowOf);
+  return servers;
 }
 
 function rowOf({ framework, kind, rates, costs }: Server): Row {
@@ -83,19 +110,19 @@ function rowOf({ framework, kind, rates, costs }: Server): Row {
   };
 }
 
-function startServer(framework: string, kind: string): Promise<Server> {
+function startServer({ framework, kind, root }: Asked): Promise<Server> {
   const file = fileURLToPath(new URL("./http_server.ts", import.meta.url));
   const before = runtime().startsWith("Deno") ? ["run", "-A", "--no-check"] : [];
   const child = spawn(process.execPath, [...before, file, framework, kind], {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, NODE_ENV: "production" },
+    env: { ...process.env, NODE_ENV: "production", ...(root && { TIDEGATE_ROOT: root }) },
   });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("exit", () => reject(new Error(`Cannot start the server ${framework} ${kind}`)));
     createInterface({ input: child.stdout }).on("line", (line) => {
       const port = Number(line);
-      resolve({ framework, kind, child, port, rates: [], costs: [] });
+      resolve({ framework, kind, root, child, port, rates: [], costs: [] });
     });
   });
 }
@@ -106,7 +133,7 @@ function load({ child, port, framework, kind }: Server, seconds: number) {
   const before = processorSeconds(child.pid!);
   const { stdout, status } = spawnSync(
     wrk.command,
-    ["-t1", "-c32", `-d${Math.ceil(seconds)}s`, `http://127.0.0.1:${port}/`],
+    ["-t1", "-c32", `-d${Math.ceil(seconds)}s`, `http://127.0.0.1:${port}/${framework === "trpc" ? "hello" : ""}`],
     { env: { ...process.env, ...wrk.env } },
   );
   const used = processorSeconds(child.pid!) - before;
