@@ -133,7 +133,12 @@ function load({ child, port, framework, kind }: Server, seconds: number) {
   const before = processorSeconds(child.pid!);
   const { stdout, status } = spawnSync(
     wrk.command,
-    ["-t1", "-c32", `-d${Math.ceil(seconds)}s`, `http://127.0.0.1:${port}/${framework === "trpc" ? "hello" : ""}`],
+    [
+      "-t1",
+      "-c32",
+      `-d${Math.ceil(seconds)}s`,
+      `http://127.0.0.1:${port}/${framework === "trpc" ? "hello" : ""}`,
+    ],
     { env: { ...process.env, ...wrk.env } },
   );
   const used = processorSeconds(child.pid!) - before;

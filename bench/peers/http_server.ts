@@ -140,7 +140,9 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
     const app = new Koa();
     if (isOurs(kind)) app.use(rateLimit(ours(kind)) as never);
     if (kind === "peer") {
-      app.use(peer("koa-ratelimit")({ driver: "memory", db: new Map(), duration: PERIOD, max: LIMIT }));
+      app.use(
+        peer("koa-ratelimit")({ driver: "memory", db: new Map(), duration: PERIOD, max: LIMIT }),
+      );
     }
     if (kind === "by hand") {
       app.use((context, next) => {
@@ -170,9 +172,7 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
     class App {}
     const isPeer = kind === "peer";
     Module({
-      imports: isPeer
-        ? [theirs.ThrottlerModule.forRoot([{ ttl: PERIOD, limit: LIMIT }])]
-        : [],
+      imports: isPeer ? [theirs.ThrottlerModule.forRoot([{ ttl: PERIOD, limit: LIMIT }])] : [],
       controllers: [Hello],
       providers: [
         ...(isPeer ? [{ provide: APP_GUARD, useClass: theirs.ThrottlerGuard }] : []),

@@ -10,6 +10,7 @@ import {
   judge,
   leakyBucketRule,
   leakyQueueRule,
+  ledger,
   logOptions,
   model,
   rateOptions,
@@ -20,6 +21,8 @@ import {
   table,
   tokenBucketRule,
 } from "../../../adapters/testing/testing.ts";
+import { compileDomain, matchDescriptor } from "../../../core/rules/rules.ts";
+import { descriptors, ruleSets } from "../../support/rule_sets.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 type Options = { limit: number; period: number; burst: number };
@@ -164,3 +167,45 @@ function counted(
     least((n) => rule.admits(next, now, BigInt(-n))),
   ];
 }
+
+type Units = readonly (readonly [at: number, units: number])[];
+
+/** The entries that are made, and those that are left. */
+const rows: Readonly<Record<string, readonly [entered: Units, left: Units]>> = {
+  "gives back the newest units first": [[[10, 3], [20, 2], [25, -4]], [[10, 1]]],
+  "attributes a call from before the newest entry to that entry's instant": [
+    [[20, 1], [10, 1]],
+    [[20, 1], [20, 1]],
+  ],
+  "starts anew when the clock steps behind what was given back": [
+    [[10, 1], [20, 1], [15, -1], [15, 1]],
+    [[15, 1]],
+  ],
+  "gives back no more than it holds": [[[10, 1], [10, -5], [30, 2]], [[30, 2]]],
+};
+
+for (const [name, [entered, left]] of Object.entries(rows)) {
+  test(`a ledger ${name}`, () => {
+    const book = ledger();
+    for (const [at, units] of entered) book.enter(at, units);
+    assert.deepEqual(book.entries, left.map(([at, units]) => ({ at, units })));
+  });
+}
+
+test("random rule sets have no fault", () => {
+  fc.assert(
+    fc.property(ruleSets(), (options) => assert.deepEqual(compileDomain(options).faults, [])),
+    fcOptions(),
+  );
+});
+
+test("random descriptors meet rules of random rule sets", () => {
+  const pairs = ruleSets().chain((options) => fc.tuple(fc.constant(options), descriptors(options)));
+  const both = fc.sample(pairs, { ...fcOptions(), numRuns: 500 });
+  const met = both.filter(([options, drawn]) => {
+    const { domain } = compileDomain(options);
+    return domain !== undefined &&
+      drawn.some(({ entries }) => matchDescriptor(domain, entries) !== undefined);
+  });
+  assert.ok(met.length > 200, `${met.length} of 500`);
+});
