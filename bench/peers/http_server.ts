@@ -17,7 +17,10 @@ import { peer } from "./peer.ts";
 /** The step before a server's answer. */
 type Kind = "bare" | "by hand" | "tidegate" | "two limits" | "peer";
 
-type FetchHandler = (request: Request, server: unknown) => Response | Promise<Response>;
+type FetchHandler = (
+  request: Request,
+  server: unknown,
+) => Response | Promise<Response>;
 
 const LIMIT = 1_000_000_000;
 const PERIOD = 60_000;
@@ -28,7 +31,10 @@ let count = 0;
 /** The two fields; the second one is different each time. */
 function writeFields(set: (name: string, value: string) => void): void {
   set("RateLimit-Policy", '"1000000000-in-60s";q=1000000000;w=60');
-  set("RateLimit", `"1000000000-in-60s";r=${999_999_999 - (count++ & 1023)};t=1`);
+  set(
+    "RateLimit",
+    `"1000000000-in-60s";r=${999_999_999 - (count++ & 1023)};t=1`,
+  );
 }
 
 const { TIDEGATE_ROOT } = process.env;
@@ -42,11 +48,16 @@ async function load<Module>(path: string): Promise<Module> {
 }
 
 /** `limitHandler`, which earlier checkouts call `rateLimit`. */
-function handlerLimiter<Limit>(module: { readonly limitHandler: Limit }): Limit {
-  return module.limitHandler ?? (module as unknown as { readonly rateLimit: Limit }).rateLimit;
+function handlerLimiter<Limit>(
+  module: { readonly limitHandler: Limit },
+): Limit {
+  return module.limitHandler ??
+    (module as unknown as { readonly rateLimit: Limit }).rateLimit;
 }
 
-const { gcra, limiter, memoryStore } = await load<typeof import("../../mod.ts")>("mod.ts");
+const { gcra, limiter, memoryStore } = await load<
+  typeof import("../../mod.ts")
+>("mod.ts");
 const ALGORITHM = gcra({ limit: LIMIT, period: PERIOD, burst: LIMIT });
 
 const isOurs = (kind: Kind) => kind === "tidegate" || kind === "two limits";
@@ -58,7 +69,10 @@ function ours(kind: Kind) {
   return {
     limits: [
       { limiter: limiter(ALGORITHM, { store, prefix: "address" }) },
-      { limiter: limiter(ALGORITHM, { store, prefix: "all" }), key: () => "all" },
+      {
+        limiter: limiter(ALGORITHM, { store, prefix: "all" }),
+        key: () => "all",
+      },
     ],
   };
 }
@@ -68,15 +82,21 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
   async serve(kind) {
     if (NAME === "Node") return await serveNode(kind);
     const limitHandler = handlerLimiter(
-      await load<typeof import("../../adapters/http/http.ts")>("adapters/http/http.ts"),
+      await load<typeof import("../../adapters/http/http.ts")>(
+        "adapters/http/http.ts",
+      ),
     );
     const hello: FetchHandler = () => new Response("hello");
     if (kind === "bare") return serveFetch(hello);
     if (isOurs(kind)) {
-      return serveFetch(limitHandler(ours(kind))(() => new Response("hello")) as FetchHandler);
+      return serveFetch(
+        limitHandler(ours(kind))(() => new Response("hello")) as FetchHandler,
+      );
     }
     return serveFetch((request, server) => {
-      (server as { requestIP?: (request: Request) => unknown }).requestIP?.(request);
+      (server as { requestIP?: (request: Request) => unknown }).requestIP?.(
+        request,
+      );
       const response = new Response("hello");
       writeFields((name, value) => response.headers.set(name, value));
       return response;
@@ -85,7 +105,9 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 
   async express(kind) {
     const { default: express } = await import("express");
-    const { rateLimit } = await load<typeof import("../../adapters/frameworks/express.ts")>(
+    const { rateLimit } = await load<
+      typeof import("../../adapters/frameworks/express.ts")
+    >(
       "adapters/frameworks/express.ts",
     );
     const theirs = await import("express-rate-limit");
@@ -112,7 +134,9 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 
   async fastify(kind) {
     const { fastify } = await import("fastify");
-    const { rateLimit } = await load<typeof import("../../adapters/frameworks/fastify.ts")>(
+    const { rateLimit } = await load<
+      typeof import("../../adapters/frameworks/fastify.ts")
+    >(
       "adapters/frameworks/fastify.ts",
     );
     const app = fastify();
@@ -129,19 +153,28 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
       });
     }
     app.get("/", (_request, reply) => void reply.send("hello"));
-    return Number(new URL(await app.listen({ port: 0, host: "127.0.0.1" })).port);
+    return Number(
+      new URL(await app.listen({ port: 0, host: "127.0.0.1" })).port,
+    );
   },
 
   async koa(kind) {
     const { default: Koa } = await import("koa");
-    const { rateLimit } = await load<typeof import("../../adapters/frameworks/koa.ts")>(
+    const { rateLimit } = await load<
+      typeof import("../../adapters/frameworks/koa.ts")
+    >(
       "adapters/frameworks/koa.ts",
     );
     const app = new Koa();
     if (isOurs(kind)) app.use(rateLimit(ours(kind)) as never);
     if (kind === "peer") {
       app.use(
-        peer("koa-ratelimit")({ driver: "memory", db: new Map(), duration: PERIOD, max: LIMIT }),
+        peer("koa-ratelimit")({
+          driver: "memory",
+          db: new Map(),
+          duration: PERIOD,
+          max: LIMIT,
+        }),
       );
     }
     if (kind === "by hand") {
@@ -158,7 +191,9 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
   async nestjs(kind) {
     const { Controller, Get, Module } = await import("@nestjs/common");
     const { APP_GUARD, NestFactory } = await import("@nestjs/core");
-    const { rateLimitGuard } = await load<typeof import("../../adapters/frameworks/nestjs.ts")>(
+    const { rateLimitGuard } = await load<
+      typeof import("../../adapters/frameworks/nestjs.ts")
+    >(
       "adapters/frameworks/nestjs.ts",
     );
     const theirs = await import("@nestjs/throttler");
@@ -167,25 +202,41 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
         return "hello";
       }
     }
-    Get()(Hello.prototype, "hello", Object.getOwnPropertyDescriptor(Hello.prototype, "hello")!);
+    Get()(
+      Hello.prototype,
+      "hello",
+      Object.getOwnPropertyDescriptor(Hello.prototype, "hello")!,
+    );
     Controller()(Hello);
     class App {}
     const isPeer = kind === "peer";
     Module({
-      imports: isPeer ? [theirs.ThrottlerModule.forRoot([{ ttl: PERIOD, limit: LIMIT }])] : [],
+      imports: isPeer
+        ? [theirs.ThrottlerModule.forRoot([{ ttl: PERIOD, limit: LIMIT }])]
+        : [],
       controllers: [Hello],
       providers: [
-        ...(isPeer ? [{ provide: APP_GUARD, useClass: theirs.ThrottlerGuard }] : []),
-        ...(isOurs(kind) ? [{ provide: APP_GUARD, useValue: rateLimitGuard(ours(kind)) }] : []),
+        ...(isPeer
+          ? [{ provide: APP_GUARD, useClass: theirs.ThrottlerGuard }]
+          : []),
+        ...(isOurs(kind)
+          ? [{ provide: APP_GUARD, useValue: rateLimitGuard(ours(kind)) }]
+          : []),
       ],
     })(App);
     const app = await NestFactory.create(App, { logger: false });
     if (kind === "by hand") {
-      app.use((request: { ip?: string }, response: ServerResponse, next: () => void) => {
-        void request.ip;
-        writeFields((name, value) => void response.setHeader(name, value));
-        next();
-      });
+      app.use(
+        (
+          request: { ip?: string },
+          response: ServerResponse,
+          next: () => void,
+        ) => {
+          void request.ip;
+          writeFields((name, value) => void response.setHeader(name, value));
+          next();
+        },
+      );
     }
     await app.listen(0, "127.0.0.1");
     return Number(new URL(await app.getUrl()).port);
@@ -193,11 +244,17 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 
   async hono(kind) {
     const { Hono } = await import("hono");
-    const { rateLimit } = await load<typeof import("../../adapters/frameworks/hono.ts")>(
+    const { rateLimit } = await load<
+      typeof import("../../adapters/frameworks/hono.ts")
+    >(
       "adapters/frameworks/hono.ts",
     );
     const { rateLimiter } = await import("hono-rate-limiter");
-    const modules = { Bun: "hono/bun", Deno: "hono/deno", Node: "@hono/node-server/conninfo" };
+    const modules = {
+      Bun: "hono/bun",
+      Deno: "hono/deno",
+      Node: "@hono/node-server/conninfo",
+    };
     const { getConnInfo } = await import(modules[NAME as keyof typeof modules]);
     const app = new Hono();
     if (isOurs(kind)) app.use(rateLimit(ours(kind)));
@@ -222,13 +279,17 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 
   async elysia(kind) {
     const { Elysia } = await import("elysia");
-    const { rateLimit } = await load<typeof import("../../adapters/frameworks/elysia.ts")>(
+    const { rateLimit } = await load<
+      typeof import("../../adapters/frameworks/elysia.ts")
+    >(
       "adapters/frameworks/elysia.ts",
     );
     const theirs = await import("elysia-rate-limit");
     const app = new Elysia();
     if (isOurs(kind)) app.use(rateLimit(ours(kind)));
-    if (kind === "peer") app.use(theirs.rateLimit({ max: LIMIT, duration: PERIOD }));
+    if (kind === "peer") {
+      app.use(theirs.rateLimit({ max: LIMIT, duration: PERIOD }));
+    }
     if (kind === "by hand") {
       app.onRequest(({ request, server, set }) => {
         server?.requestIP(request);
@@ -238,16 +299,20 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
     return app.get("/", () => "hello").listen(listen).server!.port!;
   },
 
-  /** Of its limiters, none is usual. The procedure is `hello`. */
+  /** The procedure is `hello`. */
   async trpc(kind) {
     const { initTRPC } = await import("@trpc/server");
     const { fetchRequestHandler } = await import("@trpc/server/adapters/fetch");
-    const { rateLimit } = await load<typeof import("../../adapters/frameworks/trpc.ts")>(
+    const { rateLimit } = await load<
+      typeof import("../../adapters/frameworks/trpc.ts")
+    >(
       "adapters/frameworks/trpc.ts",
     );
     const t = initTRPC.context<{ readonly user: string }>().create();
     const procedure = isOurs(kind)
-      ? t.procedure.use(rateLimit({ key: () => "127.0.0.1", ...ours(kind) } as never) as never)
+      ? t.procedure.use(
+        rateLimit({ key: () => "127.0.0.1", ...ours(kind) } as never) as never,
+      )
       : t.procedure;
     const router = t.router({ hello: procedure.query(() => "hello") });
     const createContext = () => ({ user: "ann" });
@@ -258,15 +323,20 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 
   async effect(kind) {
     const { Layer } = await import("effect");
-    const { HttpRouter, HttpServer, HttpServerResponse } = await import("effect/http");
-    const { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } = await import(
-      "effect/http-api"
+    const { HttpRouter, HttpServer, HttpServerResponse } = await import(
+      "effect/http"
     );
+    const { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } =
+      await import(
+        "effect/http-api"
+      );
     const { Effect } = await import("effect");
     const { layerMemory, layerRateLimit, limit, RateLimit } = await load<
       typeof import("../../adapters/effect/effect.ts")
     >("adapters/effect/effect.ts");
-    const bare = HttpApiGroup.make("hello").add(HttpApiEndpoint.get("root", "/"));
+    const bare = HttpApiGroup.make("hello").add(
+      HttpApiEndpoint.get("root", "/"),
+    );
     const group = isOurs(kind) ? bare.middleware(RateLimit) : bare;
     const Api = HttpApi.make("api").add(group as typeof bare);
     const limits = [{ limit: limit("address", ALGORITHM) }];
@@ -285,7 +355,9 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
       Layer.provide(layerMemory()),
       Layer.provide(HttpServer.layerServices),
     );
-    const { handler } = HttpRouter.toWebHandler(server, { disableLogger: true });
+    const { handler } = HttpRouter.toWebHandler(server, {
+      disableLogger: true,
+    });
     return await serveFetch((request) => handler(request));
   },
 };
@@ -293,11 +365,15 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
 /** The runtime's own server, without any framework. */
 async function serveNode(kind: Kind): Promise<number> {
   const limitHandler = handlerLimiter(
-    await load<typeof import("../../adapters/frameworks/node.ts")>("adapters/frameworks/node.ts"),
+    await load<typeof import("../../adapters/frameworks/node.ts")>(
+      "adapters/frameworks/node.ts",
+    ),
   );
   if (isOurs(kind)) {
     return await listening(
-      createServer(limitHandler(ours(kind))((_, response) => void response.end("hello"))),
+      createServer(
+        limitHandler(ours(kind))((_, response) => void response.end("hello")),
+      ),
     );
   }
   return await listening(createServer((request, response) => {
@@ -313,17 +389,27 @@ async function serveNode(kind: Kind): Promise<number> {
 async function serveFetch(fetch: FetchHandler): Promise<number> {
   const { Bun, Deno } = globalThis as unknown as {
     Bun?: { serve(options: object): { port: number } };
-    Deno?: { serve(options: object, handler: FetchHandler): { addr: { port: number } } };
+    Deno?: {
+      serve(options: object, handler: FetchHandler): { addr: { port: number } };
+    };
   };
   if (Bun !== undefined) return Bun.serve({ ...listen, fetch }).port;
-  if (Deno !== undefined) return Deno.serve({ ...listen, onListen() {} }, fetch).addr.port;
+  if (Deno !== undefined) {
+    return Deno.serve({ ...listen, onListen() {} }, fetch).addr.port;
+  }
   const { getRequestListener } = await import("@hono/node-server");
-  return await listening(createServer(getRequestListener(fetch as never) as never));
+  return await listening(
+    createServer(getRequestListener(fetch as never) as never),
+  );
 }
 
 function listening(server: Server): Promise<number> {
   return new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+    server.listen(
+      0,
+      "127.0.0.1",
+      () => resolve((server.address() as AddressInfo).port),
+    );
   });
 }
 
