@@ -10,8 +10,27 @@ import { keyFamily, plainKey, storedKey } from "../core/stored_key.ts";
 /** The most bytes of a stored key. An index of Postgres can hold these, and other databases more. */
 export const MOST_KEY_BYTES = 2_000;
 
-/** Characters that must be escaped, or take more than a byte. */
-const UNUSUAL = /[%{}]|\P{ASCII}/u;
+/** Characters that may have to be escaped, or take more than a byte. */
+const UNUSUAL = /[\0%{}]|\P{ASCII}/u;
+
+/**
+ * Makes the stored keys of a family. For plain keys it only concatenates three texts.
+ *
+ * @param family The stored key of an empty key.
+ * @param most The most characters of a plain key.
+ * @param other Makes the stored keys of keys that are not plain.
+ */
+export function plainNamer(
+  family: string,
+  most: number,
+  other: (key: string) => string,
+): (key: string) => string {
+  if (!isWellFormed(family)) return other;
+  const open = family.indexOf("{}") + 1;
+  const before = family.slice(0, open);
+  const after = family.slice(open);
+  return (key) => key.length > most || UNUSUAL.test(key) ? other(key) : before + key + after;
+}
 
 /**
  * Makes the stored keys of one family: `prefix:{key}:id`, as on Redis, but that NUL is escaped, too.
@@ -21,22 +40,20 @@ const UNUSUAL = /[%{}]|\P{ASCII}/u;
  */
 export function driverKeyNamer(prefix: string, id: string): (key: string) => string {
   const family = keyFamily(prefix, id);
-  const open = family.indexOf("{}") + 1;
-  const before = family.slice(0, open);
-  const after = family.slice(open);
-  const isPlain = !family.includes("\0") && isWellFormed(family);
-  const left = MOST_KEY_BYTES - byteLength(family);
-  return function nameOf(key) {
-    return isPlain && key.length <= left && !key.includes("\0") && !UNUSUAL.test(key)
-      ? before + key + after
-      : checkedKey(storedKey(prefix, id, key), key);
-  };
+  const left = family.includes("\0") ? -1 : MOST_KEY_BYTES - byteLength(family);
+  return plainNamer(family, left, (key) => checkedKey(storedKey(prefix, id, key), key));
 }
 
 /** The beginning of all stored keys of a prefix. */
 export function keyBeginning(prefix: string): string {
   const family = withoutNul(keyFamily(prefix, ""));
   return family.slice(0, family.indexOf("{}") + 1);
+}
+
+/** The first text after every text with this beginning, in the order of UTF-8. */
+export function textAfterAll(beginning: string): string {
+  return beginning.slice(0, -1) +
+    String.fromCharCode(beginning.charCodeAt(beginning.length - 1) + 1);
 }
 
 /** Makes the limiter's key of a stored key; `undefined` for the key of another algorithm. */

@@ -74,9 +74,7 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
     ...bucket,
     id: isWholeByRate && !isWhole ? [...id, "fine"] : id,
     mostAhead,
-    formula: isWhole
-      ? ["ticks", perMillisecond, 1, interval, capacity, mostAhead]
-      : ["fine", perMillisecond, interval, capacity, mostAhead],
+    ...(isWhole && { formula: ["ticks", perMillisecond, 1, interval, capacity, mostAhead] }),
     arrival: isWhole ? { limit, perMillisecond, interval, capacity, mostUse, queue } : undefined,
   });
 }

@@ -108,6 +108,17 @@ export function integerFrom(least: number, most?: number): OptionCheck {
   return (action, option, value) => checkInteger(action, option, value, least, most);
 }
 
+/** The check of one of several texts. */
+export function oneOf(...choices: readonly string[]): OptionCheck {
+  return (action, option, value) => checkChoice(action, option, value, choices);
+}
+
+/** Requires a boolean. */
+export function checkBoolean(action: string, option: string, value: unknown): void {
+  if (typeof value === "boolean") return;
+  throw typeError(action, `${option} must be true or false`, value);
+}
+
 /** The names of options, with their checks. The compiler ensures that no name is missing. */
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true | OptionCheck };
 

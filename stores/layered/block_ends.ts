@@ -14,19 +14,13 @@ export interface EndingBlock {
   end(isInTime: boolean): void;
 }
 
-/** The ends of the blocks of a store. */
-export interface BlockEnds {
-  /** Ends the block of a key in time. Returns whether there was room for the key. */
-  watch(key: EndingBlock): boolean;
-}
-
 /**
  * Ends each block between half of its time and three quarters, as long as timers are punctual.
  *
  * @param ttl Milliseconds of a block's time.
  * @param maxKeys The most keys to watch. The blocks of others end with their time.
  */
-export function blockEnds(ttl: number, maxKeys: number): BlockEnds {
+export function blockEnds(ttl: number, maxKeys: number) {
   /** The keys in the order of their blocks. */
   const watched = new Set<EndingBlock>();
   let isScheduled = false;
@@ -51,7 +45,8 @@ export function blockEnds(ttl: number, maxKeys: number): BlockEnds {
   }
 
   return {
-    watch(key) {
+    /** Ends the block of a key in time. Returns whether there was room for the key. */
+    watch(key: EndingBlock): boolean {
       if (watched.size >= maxKeys) return false;
       watched.add(key);
       schedule();
@@ -59,3 +54,6 @@ export function blockEnds(ttl: number, maxKeys: number): BlockEnds {
     },
   };
 }
+
+/** The ends of the blocks of a store. */
+export type BlockEnds = ReturnType<typeof blockEnds>;

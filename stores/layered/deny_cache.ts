@@ -8,14 +8,14 @@ import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
 import { fnv1a } from "../fnv1a.ts";
 import { checkInteger, checkOptions, checkStore } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
-import { andFinally, andThen, isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
+import { andThen, isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
 import type { BoundVerb, FamilySpec, Operation, Store } from "../../core/store.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
 import { type AnyCall, wrapStore } from "../../core/wrap_store.ts";
 import { ageDecision } from "./age_decision.ts";
-import { type KeyedCache, keyedCache } from "./keyed_cache.ts";
+import { forgetAround, type KeyedCache, keyedCache } from "./keyed_cache.ts";
 import { agingTime } from "../aging_time.ts";
 
 /** The options of `denyCache`. */
@@ -124,11 +124,8 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
     },
     delete: ({ spec, delete: forget }, key) =>
       freeKeys<void>(cache, [{ spec, key }], () => forget(key)),
-    deleteAll: store.deleteAll && ((prefix) => {
-      // Forget everything again after the call, because other calls may have been under way.
-      forgetAll();
-      return andFinally<void>(() => store.deleteAll!(prefix), forgetAll);
-    }),
+    deleteAll: store.deleteAll &&
+      ((prefix) => forgetAround<void>(forgetAll, () => store.deleteAll!(prefix))),
   });
 }
 
@@ -187,14 +184,12 @@ function freeKeys<Value>(
   keys: readonly SpecKey[],
   call: () => MaybePromise<Value>,
 ): MaybePromise<Value> {
-  function forget(): void {
+  return forgetAround(() => {
     for (const { spec, key } of keys) {
       freed[counterOf(key)]!++;
       refusals.delete(spec, key);
     }
-  }
-  forget();
-  return andFinally(call, forget);
+  }, call);
 }
 
 /** The answer of a remembered refusal to a call, if the refusal still holds. */

@@ -4,6 +4,7 @@
  */
 
 import { sizesOf } from "../../core/algorithms/sizes_of.ts";
+import { andFinally, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Family, FamilySpec } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 
@@ -38,6 +39,15 @@ interface Entry<Value> {
   /** The limits of the family that set the value. */
   sizes: string;
   value: Value;
+}
+
+/** Forgets, and again after a call, because other calls may have been under way. */
+export function forgetAround<Value>(
+  forget: () => void,
+  call: () => MaybePromise<Value>,
+): MaybePromise<Value> {
+  forget();
+  return andFinally(call, forget);
 }
 
 /** Makes an empty cache. */

@@ -8,7 +8,7 @@ import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
 import { leavesOf } from "../../core/algorithms/leaves_of.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
-import { andFinally, andThen, type MaybePromise } from "../../core/maybe_promise.ts";
+import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { type Period, readPeriod } from "../../core/options/period.ts";
 import type { Operation, Store, StoreBase } from "../../core/store.ts";
 import { block } from "../../core/verbs/block.ts";
@@ -18,7 +18,7 @@ import { refund } from "../../core/verbs/refund.ts";
 import { takeUpTo } from "../../core/verbs/take_up_to.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 import { blockEnds } from "./block_ends.ts";
-import { keyedCache } from "./keyed_cache.ts";
+import { forgetAround, keyedCache } from "./keyed_cache.ts";
 import { callWithoutBlock, leasedCall, type LeasedKey } from "./leased_call.ts";
 import { hasShares, leasedPermits } from "./leased_permits.ts";
 import { runWithPermits } from "./run_with_permits.ts";
@@ -132,10 +132,8 @@ export function lease(store: Store, options: LeaseOptions): Store {
       const isLook = (verb as unknown) === peek;
       if ((verb as unknown) === block) {
         // Forget the lease on the key, because a blocked key must not use its units.
-        return (key, duration, now) => {
-          keys.delete(family.spec, key);
-          return andFinally(() => call(key, duration, now), () => keys.delete(family.spec, key));
-        };
+        return (key, duration, now) =>
+          forgetAround(() => keys.delete(family.spec, key), () => call(key, duration, now));
       }
       if (verb.kind === "free") {
         return (key, argument, now) =>
@@ -173,37 +171,26 @@ export function lease(store: Store, options: LeaseOptions): Store {
             return answers;
           }),
       ),
-    delete(family, key) {
-      const { spec, delete: forget } = family;
-      const forgetHere = () => {
-        keys.delete(spec, key);
+    delete: (family, key) =>
+      forgetAround<void>(() => {
+        keys.delete(family.spec, key);
         permits.forget(family, key);
-      };
-      forgetHere();
-      return andFinally<void>(() => forget(key), forgetHere);
-    },
-    deleteAll: store.deleteAll && ((prefix) => {
-      const forgetHere = () => {
+      }, () => family.delete(key)),
+    deleteAll: store.deleteAll && ((prefix) =>
+      forgetAround<void>(() => {
         keys.clear();
         permits.clear();
-      };
-      forgetHere();
-      return andFinally<void>(() => store.deleteAll!(prefix), forgetHere);
-    }),
+      }, () => store.deleteAll!(prefix))),
   });
 }
 
 function requireLeasable(algorithm: Algorithm): void {
-  if (holdsPermits(algorithm)) {
-    const rule = "concurrency must stand alone, not inside all or blockable";
-    throw rangeError("create limiter on lease", rule, algorithm.id);
-  }
-  if (leavesOf(algorithm).some(({ id }) => id.startsWith("lockout/"))) {
-    const rule =
-      "its algorithm must not be lockout, because taking a block of units would lock the key";
-    throw rangeError("create limiter on lease", rule, algorithm.id);
-  }
-  if (!mayDelay(algorithm)) return;
-  const rule = "its algorithm must start calls at once, without a delay";
-  throw rangeError("create limiter on lease", rule, algorithm.id);
+  const rule = holdsPermits(algorithm)
+    ? "concurrency must stand alone, not inside all or blockable"
+    : leavesOf(algorithm).some(({ id }) => id.startsWith("lockout/"))
+    ? "its algorithm must not be lockout, because taking a block of units would lock the key"
+    : mayDelay(algorithm)
+    ? "its algorithm must start calls at once, without a delay"
+    : undefined;
+  if (rule !== undefined) throw rangeError("create limiter on lease", rule, algorithm.id);
 }

@@ -24,28 +24,12 @@ export interface OpenShare {
   isFresh(): boolean;
 }
 
-/** The shares of a family. */
-export interface OpenShares {
-  /** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
-  readonly lag: number;
-  /** Whether the store answers by promises, from its first answer on. */
-  isLater(): boolean;
-  /** The share of a key at an instant. */
-  shareOf(key: string, now: number | undefined): OpenShare;
-  /** Sends a message with the needed units, which also renews the share. */
-  send(open: OpenShare, least: number, spare: number): MaybePromise<Outcome>;
-  /** Asks for units, together with all callers that wait for some. */
-  ask(open: OpenShare, cost: number): MaybePromise<Outcome>;
-  /** Asks the store alone. */
-  look(key: string, cost: number, now: number | undefined): MaybePromise<Decision>;
-}
-
 /**
  * Opens the shares of a family.
  *
  * @param block The units that a process takes beyond its needs.
  */
-export function openShares(inner: Family, pools: SharePools, block: number): OpenShares {
+export function openShares(inner: Family, pools: SharePools, block: number) {
   const { ttl } = inner.spec.algorithm.internals!.permits!;
   const lag = renewalLag(ttl);
   const setShare = inner.bind(share).call;
@@ -57,6 +41,7 @@ export function openShares(inner: Family, pools: SharePools, block: number): Ope
     return answer;
   }
 
+  /** The share of a key at an instant. */
   function shareOf(key: string, now: number | undefined): OpenShare {
     const time = agingTime();
     const pool = pools.poolOf(inner.nameOf(key), now === undefined);
@@ -68,6 +53,7 @@ export function openShares(inner: Family, pools: SharePools, block: number): Ope
     return { pool, key, now, at, time, isFresh };
   }
 
+  /** Sends a message with the needed units, which also renews the share. */
   function send(
     { pool, key, now, at, time }: OpenShare,
     least: number,
@@ -90,6 +76,7 @@ export function openShares(inner: Family, pools: SharePools, block: number): Ope
     );
   }
 
+  /** Asks for units, together with all callers that wait for some. */
   function ask(open: OpenShare, cost: number): MaybePromise<Outcome> {
     const { pool, key, now } = open;
     if (pool.message !== undefined) return pool.message;
@@ -106,8 +93,21 @@ export function openShares(inner: Family, pools: SharePools, block: number): Ope
     });
   }
 
-  return { lag, isLater: () => isLater, shareOf, send, ask, look };
+  return {
+    /** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
+    lag,
+    /** Whether the store answers by promises, from its first answer on. */
+    isLater: (): boolean => isLater,
+    shareOf,
+    send,
+    ask,
+    /** Asks the store alone. */
+    look,
+  };
 }
+
+/** The shares of a family. */
+export type OpenShares = ReturnType<typeof openShares>;
 
 /** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
 function renewalLag(ttl: number): number {

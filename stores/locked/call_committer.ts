@@ -1,6 +1,4 @@
-import { StoreUnavailableError } from "../../core/errors.ts";
 import { DriverError } from "../driver.ts";
-import { keyBeginning } from "../driver_keys.ts";
 import type { FailurePolicy } from "../stepping/failure_policy.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
 import { type LockedCall, type LockedCounters, transactCalls } from "./transact_calls.ts";
@@ -10,7 +8,7 @@ const SWEEP_AFTER = 128;
 /** Keys that a sweep examines. It has seen all keys after half as many writes as there are keys. */
 const SWEEP_KEYS = 256;
 
-const UNKNOWN_FAILURE = { applied: "unknown", scope: "server", rule: "answer" } as const;
+const UNKNOWN_FAILURE = { applied: "unknown", scope: "server" } as const;
 
 /** Milliseconds after which a call that a policy refused may come again. */
 const RETRY_AFTER = 50;
@@ -61,15 +59,4 @@ export function callCommitter(
   }
 
   return commit;
-}
-
-/** Deletes the keys of a prefix, by a driver that can. */
-export function deleteKeys(driver: LockedTransaction, prefix: string): void {
-  try {
-    driver.deletePrefix!(keyBeginning(prefix));
-  } catch (cause) {
-    const { applied, rule } = cause instanceof DriverError ? cause : UNKNOWN_FAILURE;
-    const message = `Cannot delete the keys of a prefix as ${driver.name} must ${rule}`;
-    throw new StoreUnavailableError(message, applied, { cause });
-  }
 }

@@ -2,7 +2,7 @@
  * The options of stores that lock their database. They have the same names as those of the Redis store.
  */
 
-import { checkChoice, integerFrom, type OptionCheck } from "../../core/options/checks.ts";
+import { integerFrom, oneOf, type OptionCheck } from "../../core/options/checks.ts";
 
 /** The options of `lockedStore`. */
 export interface LockedStoreOptions {
@@ -34,7 +34,3 @@ export const LOCKED_OPTIONS: { readonly [Name in keyof LockedStoreOptions]-?: Op
   maxPending: integerFrom(1),
   onOverload: oneOf("throw", "deny"),
 };
-
-function oneOf(...choices: readonly string[]): OptionCheck {
-  return (action, option, value) => checkChoice(action, option, value, choices);
-}

@@ -9,23 +9,17 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
-import { checkFunction, checkNow, checkOptions } from "../../core/options/checks.ts";
-import type { AsyncStore, Operation, StoreBase, SyncStore } from "../../core/store.ts";
+import { checkFunction, checkOptions } from "../../core/options/checks.ts";
+import type { AsyncStore, StoreBase, SyncStore } from "../../core/store.ts";
 import { driverKeyNamer } from "../driver_keys.ts";
-import { listTexts } from "../list_texts.ts";
-import {
-  type Answer,
-  type Bound,
-  namesOf,
-  type Several,
-  type SpacedKey,
-} from "../stepping/call.ts";
+import { deleteTexts, listTexts } from "../driver_texts.ts";
+import { type Answer, type Bound, type KeySpace, namesOf, type Several } from "../stepping/call.ts";
 import { failurePolicy } from "../stepping/failure_policy.ts";
-import { familyOpener, severalIn } from "../stepping/families.ts";
-import { callCommitter, deleteKeys } from "./call_committer.ts";
+import { storeCalls } from "../stepping/families.ts";
+import { callCommitter } from "./call_committer.ts";
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
-import { answerOf, type LockedCall, lockedCounters } from "./transact_calls.ts";
+import { type LockedCall, lockedCounters } from "./transact_calls.ts";
 import { turnQueue } from "./turn_queue.ts";
 
 /** Counts of the work of a locked store. */
@@ -111,15 +105,23 @@ export function lockedStore(
   const counters = lockedCounters();
   const policy = failurePolicy(driver.name, { onUnavailable, onOverload, maxPending }, counters);
   const { onClose, announce } = closeNotice();
+  const isLater = batch === "turn";
   let closed = false;
   const commit = callCommitter(driver, counters, policy);
   const queue = turnQueue(maxPending, commit);
 
-  const submit: Submit = ({ space, key }, at, bound, argument, several) => {
+  function submit(
+    space: KeySpace,
+    key: string,
+    at: number | undefined,
+    bound: Bound | undefined,
+    argument: unknown,
+    several: Several | undefined,
+  ): MaybePromise<Answer> {
     const call: LockedCall = {
       space,
       key,
-      at: at === undefined ? undefined : checkNow(at),
+      at,
       bound,
       argument,
       several,
@@ -129,20 +131,20 @@ export function lockedStore(
     };
     // This throws at once for a key that cannot be stored.
     namesOf(call);
-    if (batch === "turn") return enqueue(call);
-    if (closed) throw closedError();
+    if (isLater) return enqueue(call);
+    requireOpen();
     commit([call]);
-    return answerOf(call);
-  };
+    if (call.failure !== undefined) throw call.failure;
+    return call.answer;
+  }
 
   function enqueue(call: LockedCall): Promise<Answer> {
     if (closed) return Promise.reject(closedError());
     return queue.push(call) ?? new Promise((resolve) => resolve(policy.overloaded(call)));
   }
 
-  function deleteNow(prefix: string): void {
+  function requireOpen(): void {
     if (closed) throw closedError();
-    deleteKeys(driver, prefix);
   }
 
   function closeNow(): void {
@@ -158,17 +160,23 @@ export function lockedStore(
   }
 
   /** The answer of work, by a promise where calls are answered by promises. */
-  const answered = <Value>(work: () => Value): MaybePromise<Value> =>
-    batch === "turn" ? new Promise((resolve) => resolve(work())) : work();
+  const answered = <Value>(work: () => MaybePromise<Value>): MaybePromise<Value> =>
+    isLater ? new Promise((resolve) => resolve(work())) : work();
   const close = () => answered(closeNow);
+  const { open, run } = storeCalls({ namer: driverKeyNamer, submit });
   const store = {
-    ...callsBy(submit, batch === "turn"),
+    open,
+    run: isLater ? async (...call: Parameters<typeof run>) => await run(...call) : run,
     ...(driver.deletePrefix !== undefined && {
-      deleteAll: (prefix: string) => answered(() => deleteNow(prefix)),
+      deleteAll: (prefix: string) =>
+        answered(() => {
+          requireOpen();
+          return deleteTexts(driver, prefix);
+        }),
     }),
     ...(driver.list !== undefined && {
       list(prefix: string, algorithm: Algorithm) {
-        if (closed) throw closedError();
+        requireOpen();
         return listTexts(driver, prefix, algorithm);
       },
     }),
@@ -179,41 +187,6 @@ export function lockedStore(
     statistics: () => ({ ...counters }),
   };
   return store as unknown as StoreBase<"sync"> & LockedStoreExtras;
-}
-
-/** Accepts a call: of one verb, of several operations, or with neither to forget the key. */
-type Submit = (
-  key: SpacedKey,
-  at?: number,
-  bound?: Bound,
-  argument?: unknown,
-  several?: Several,
-) => MaybePromise<Answer>;
-
-/** The members of a store that make calls. They answer by promises, or at once, as `submit` does. */
-function callsBy(submit: Submit, isLater: boolean) {
-  function forget(keys: readonly SpacedKey[]): MaybePromise<void> {
-    const gone = keys.map((key) => submit(key));
-    return isLater ? Promise.all(gone).then(() => {}) : undefined;
-  }
-
-  const submitSeveral = (several: Several, at: number | undefined) =>
-    submit(several.keys[0]!, at, undefined, undefined, several);
-
-  const open = familyOpener({
-    namer: driverKeyNamer,
-    submit: (space, key, at, bound, argument) =>
-      submit({ space, key }, at, bound, argument) as Promise<Answer>,
-    submitSeveral: (several, at) => submitSeveral(several, at) as Promise<Answer>,
-    forget: (keys) => forget(keys) as Promise<void>,
-  });
-
-  function run(operations: readonly Operation[], at?: number): MaybePromise<readonly unknown[]> {
-    if (operations.length === 0) return isLater ? Promise.resolve([]) : [];
-    return submitSeveral(severalIn(operations), at) as MaybePromise<readonly unknown[]>;
-  }
-
-  return { open, run };
 }
 
 function closedError(): StoreUnavailableError {

@@ -5,7 +5,7 @@
 
 import type { DriverCell } from "../driver.ts";
 import { processTime } from "../process_time.ts";
-import type { Answer, Call } from "../stepping/call.ts";
+import type { Call } from "../stepping/call.ts";
 import { isReplaced, loadCell } from "../stepping/cell.ts";
 import { addCells, type Cells, noCells } from "../stepping/cells.ts";
 import { encodeCells, stepCalls } from "../stepping/step_calls.ts";
@@ -14,12 +14,6 @@ import type { LockedTransaction } from "./locked_transaction.ts";
 /** A call, and the error by which it failed. */
 export interface LockedCall extends Call {
   failure: Error | undefined;
-}
-
-/** The answer to a call that was decided; throws the error by which it failed. */
-export function answerOf({ answer, failure }: LockedCall): Answer {
-  if (failure !== undefined) throw failure;
-  return answer;
 }
 
 /** Counters of a store that has done nothing yet. */

@@ -85,23 +85,14 @@ export function decideBatch(
   // Calls that were given up meanwhile must not be charged.
   const isLeftOut = (job: Job) => job.settled || waiting.size > 0 && waiting.has(job);
   const asked = jobs.some(isLeftOut) ? jobs.filter((job) => !isLeftOut(job)) : jobs;
-  return encodeCells(cells, stepJobs(asked, cells, time, counters), time.now, failJob);
+  const stepped = stepCalls(asked, cells, time, counters, failJob);
+  return encodeCells(cells, stepped, time.now, failJob);
 }
 
 const NONE: ReadonlySet<Job> = new Set();
 
-/** Decides jobs in their order. A job whose reducer throws fails at once. Returns the other jobs. */
-export function stepJobs(
-  jobs: readonly Job[],
-  cells: Cells,
-  time: StepTime,
-  counters: ReadCounters,
-): readonly Job[] {
-  return stepCalls(jobs, cells, time, counters, failJob);
-}
-
 /** A driver may have calls decided twice, and a failed call must not be charged the second time. */
-function failJob(job: Job, error: Error): void {
+export function failJob(job: Job, error: Error): void {
   job.settled = true;
   job.reject(error);
 }

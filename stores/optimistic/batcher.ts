@@ -34,20 +34,11 @@ import {
   handleReturn,
   keepForRetry,
   keepWaiting,
-  newOutcomes,
   type Outcomes,
 } from "./handle_outcome.ts";
 import { isReadOnly } from "../stepping/call.ts";
 import { type Job, waitsSince } from "./job.ts";
-import {
-  drainBatch,
-  drainIf,
-  drainQueue,
-  enqueue,
-  firstJob,
-  jobQueue,
-  MAX_JOBS,
-} from "./job_queue.ts";
+import { drainBatch, drainIf, enqueue, firstJob, jobQueue, MAX_JOBS } from "./job_queue.ts";
 import { performance, setImmediate, setTimeout } from "../own_timers.ts";
 
 /** The round trips that a new connection takes: of the socket, the client, and the store. */
@@ -79,7 +70,16 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
   const queue = jobQueue();
   const inFlight = batchesInFlight();
   const state: BatcherState = {
-    ...newOutcomes(server, queue, inFlight, moved),
+    server,
+    queue,
+    inFlight,
+    moved,
+    toRetry: [],
+    waiting: 0,
+    failing: false,
+    mustReconnect: false,
+    lostRaces: 0,
+    emptyConnections: 0,
     callbacks: {
       onLoaded() {
         state.loading = undefined;
@@ -110,7 +110,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
       closeServer(server);
       // Batches under way end with their connection, or at the deadline of their round trip.
       state.timer?.();
-      server.context.closeJobs(drainQueue(queue));
+      server.context.closeJobs(drainIf(queue, () => true));
     },
   };
 }
@@ -167,12 +167,10 @@ function submit(state: BatcherState, job: Job): void {
   }
   enqueue(queue, job);
   // A probe makes a further attempt to connect, beside an attempt without an answer.
-  if (state.starting && breaker.failures > 0) dialAgain(state.server);
+  if (state.starting && breaker.failures > 0) {
+    outsideCallers(connectTo, state.server).catch(() => {});
+  }
   start(state);
-}
-
-function dialAgain(server: Reconnector): void {
-  outsideCallers(connectTo, server).catch(() => {});
 }
 
 /**

@@ -5,13 +5,13 @@
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { AsyncStore } from "../../core/store.ts";
 import type { CompareAndSet } from "../driver.ts";
-import { driverKeyNamer, keyBeginning } from "../driver_keys.ts";
+import { driverKeyNamer } from "../driver_keys.ts";
+import { deleteTexts, listTexts } from "../driver_texts.ts";
 import { batcher } from "./batcher.ts";
 import { circuitBreaker, untilProbe } from "./circuit_breaker.ts";
 import { type DriverStoreOptions, ENGINE_CHECKS, engineOptions } from "./engine_options.ts";
 import { failedJobs } from "./failed_jobs.ts";
 import { connectDriver, type DriverContext, type DriverCounters } from "./guessed_commit.ts";
-import { listTexts } from "../list_texts.ts";
 import { outageReport } from "./outage_report.ts";
 import { optimisticStore } from "./optimistic_store.ts";
 import { reconnector } from "./reconnector.ts";
@@ -105,8 +105,7 @@ export function compareAndSetStore(
         },
       },
       namer: driverKeyNamer,
-      deleteAll: driver.deletePrefix &&
-        (async (prefix) => await driver.deletePrefix!(keyBeginning(prefix))),
+      deleteAll: driver.deletePrefix && (async (prefix) => await deleteTexts(driver, prefix)),
       list: driver.list && ((prefix, algorithm) => listTexts(driver, prefix, algorithm)),
     }),
     statistics: () => ({ ...counters }),

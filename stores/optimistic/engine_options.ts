@@ -3,12 +3,7 @@
  */
 
 import { LONGEST_TIMER } from "../../core/clock.ts";
-import {
-  checkChoice,
-  checkFunction,
-  integerFrom,
-  type OptionCheck,
-} from "../../core/options/checks.ts";
+import { checkFunction, integerFrom, oneOf, type OptionCheck } from "../../core/options/checks.ts";
 import type { Outage } from "./circuit_breaker.ts";
 
 /** The options of a store with a server. */
@@ -90,9 +85,4 @@ export function engineOptions(options: DriverStoreOptions): EngineOptions {
     onOverload: options.onOverload ?? "throw",
     cacheBytes: options.cacheBytes ?? 64 * 2 ** 20,
   };
-}
-
-/** The check of one of several texts. */
-export function oneOf(...choices: readonly string[]): OptionCheck {
-  return (action, option, value) => checkChoice(action, option, value as string, choices);
 }

@@ -25,7 +25,6 @@ export function failedJobs(
   return {
     failJobs(jobs, applied, cause) {
       for (const job of jobs) {
-        if (job.settled) continue;
         settle(job, () => {
           const wait = Math.max(1, Math.ceil(untilProbe(job.slot)));
           return policy.unavailable(job, applied, cause, wait);
@@ -34,17 +33,18 @@ export function failedJobs(
     },
     closeJobs(jobs) {
       for (const job of jobs) {
-        if (job.settled) continue;
-        job.settled = true;
-        job.reject(policy.closed(storeClosedError()));
+        settle(job, () => {
+          throw policy.closed(storeClosedError());
+        });
       }
     },
     refuseJob: (job) => settle(job, () => policy.overloaded(job)),
   };
 }
 
-/** Settles a job by what a function returns or throws. */
+/** Settles a job by what a function returns or throws, unless it is settled. */
 function settle(job: Job, answer: () => Answer): void {
+  if (job.settled) return;
   job.settled = true;
   try {
     job.resolve(answer());

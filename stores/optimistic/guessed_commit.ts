@@ -11,13 +11,16 @@ import { rootCellOf } from "../stepping/step_calls.ts";
 import { asError } from "../as_error.ts";
 import type { BatchFailure } from "./batch_failure.ts";
 import { type Cell, isReplaced, rootOf } from "../stepping/cell.ts";
-import { rememberCell } from "./value_cache.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
-import { type CommitCall, commitCallsOf } from "./commit_calls.ts";
+import {
+  type CommitCall,
+  commitCallsOf,
+  groupsOf,
+  loadGuesses,
+  reportGroups,
+} from "./commit_calls.ts";
 import type { CommitCallbacks, Connect, Link } from "./driver.ts";
 import type { EngineContext } from "./engine_context.ts";
-import { groupsOf, loadGuesses } from "./guesses.ts";
-import type { Job } from "./job.ts";
 import { learnRoundTrip, replyDeadline } from "./round_trips.ts";
 import type { ServerCounters } from "./server_statistics.ts";
 import type { ServerClock } from "./server_clock.ts";
@@ -164,13 +167,8 @@ function reportCommit(
   { values }: DriverContext,
   name: string,
 ): void {
-  const roots = new Set<Cell>();
-  const lockedRoots = new Set<Cell>();
-  for (const group of locked) {
-    const root = rootOf(answeredGroup(groups, group)[0]!);
-    roots.add(root);
-    lockedRoots.add(root);
-  }
+  const waiting = new Set(locked.map((group) => rootOf(answeredGroup(groups, group)[0]!)));
+  const roots = new Set(waiting);
   for (const { group, held } of lost) {
     const cells = answeredGroup(groups, group, held.length);
     roots.add(rootOf(cells[0]!));
@@ -181,16 +179,15 @@ function reportCommit(
   for (const group of groups) {
     if (roots.size > 0 && roots.has(rootOf(group[0]!))) continue;
     for (const cell of group) {
-      if (cell.changed || cell.state !== undefined) rememberCell(cell, values);
+      if (cell.changed || cell.state !== undefined) values.remember(cell);
     }
   }
-  if (roots.size === 0) return callbacks.answer(jobs);
-  callbacks.answer(jobs.filter((job) => !roots.has(rootCellOf(job))));
-  const isLocked = (job: Job) => lockedRoots.has(rootCellOf(job));
-  const left = jobs.filter((job) => roots.has(rootCellOf(job)));
-  for (const job of left) job.lockedOut = isLocked(job) ? lockedError(name) : undefined;
-  callbacks.tryAgain(left.filter((job) => !isLocked(job)));
-  callbacks.waitFor(left.filter(isLocked));
+  if (roots.size > 0) {
+    for (const job of jobs) {
+      job.lockedOut = waiting.has(rootCellOf(job)) ? lockedError(name) : undefined;
+    }
+  }
+  reportGroups(jobs, roots, waiting, callbacks);
 }
 
 function answeredGroup(

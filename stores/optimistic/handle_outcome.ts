@@ -52,27 +52,6 @@ export interface Outcomes {
   emptyConnections: number;
 }
 
-/** The outcomes of a server to which no batch has been sent yet. */
-export function newOutcomes(
-  server: Reconnector,
-  queue: JobQueue,
-  inFlight: BatchesInFlight,
-  moved: Outcomes["moved"],
-): Outcomes {
-  return {
-    server,
-    queue,
-    inFlight,
-    moved,
-    toRetry: [],
-    waiting: 0,
-    failing: false,
-    mustReconnect: false,
-    lostRaces: 0,
-    emptyConnections: 0,
-  };
-}
-
 /**
  * Whether another batch may be sent beside those under way: only without a failure or a lost race.
  */

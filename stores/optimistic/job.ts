@@ -3,14 +3,7 @@
  * loses a race goes into the next one, and its job keeps count of the tries.
  */
 
-import {
-  type Answer,
-  type Bound,
-  type Call,
-  type KeySpace,
-  namesOf,
-  type Several,
-} from "../stepping/call.ts";
+import { type Answer, type Call, namesOf } from "../stepping/call.ts";
 import { performance } from "../own_timers.ts";
 
 /** A turn of the event loop. */
@@ -41,40 +34,6 @@ export interface Job extends Call {
   lockedOut: Error | undefined;
   /** Whether it has been answered, or has failed. */
   settled: boolean;
-}
-
-/** A call that has not been tried yet. */
-export function newJob(
-  space: KeySpace,
-  key: string,
-  slot: number,
-  at: number | undefined,
-  bound: Bound | undefined,
-  argument: unknown,
-  several: Several | undefined,
-  turn: Turn,
-  resolve: (answer: Answer) => void,
-  reject: (error: Error) => void,
-): Job {
-  return {
-    space,
-    key,
-    slot,
-    at,
-    bound,
-    argument,
-    several,
-    turn,
-    resolve,
-    reject,
-    tries: 0,
-    races: 0,
-    alone: false,
-    lockedOut: undefined,
-    cell: undefined,
-    settled: false,
-    answer: undefined,
-  };
 }
 
 /** The instant since which a call could have been sent, by `performance.now`. */

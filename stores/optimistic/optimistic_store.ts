@@ -5,11 +5,10 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { checkNow } from "../../core/options/checks.ts";
-import type { AsyncStore, Operation } from "../../core/store.ts";
+import type { AsyncStore } from "../../core/store.ts";
 import type { Answer, Bound, KeySpace, Several, SpacedKey } from "../stepping/call.ts";
-import { familyOpener, severalIn } from "../stepping/families.ts";
-import { type Job, newJob, type Turn } from "./job.ts";
+import { storeCalls } from "../stepping/families.ts";
+import type { Job, Turn } from "./job.ts";
 import { performance, setImmediate } from "../own_timers.ts";
 
 /** Brings each call to the server that has its keys. */
@@ -70,37 +69,29 @@ export function optimisticStore(
       return Promise.reject(error);
     }
     const promise = new Promise<Answer>(keepBoth);
-    router.submit(
-      newJob(space, key, slot, at, bound, argument, several, turn(), resolve, reject),
-    );
+    router.submit({
+      space,
+      key,
+      slot,
+      at,
+      bound,
+      argument,
+      several,
+      turn: turn(),
+      resolve,
+      reject,
+      tries: 0,
+      races: 0,
+      alone: false,
+      lockedOut: undefined,
+      cell: undefined,
+      settled: false,
+      answer: undefined,
+    });
     return promise;
   }
 
-  function submitSeveral(several: Several, at: number | undefined): Promise<Answer> {
-    requireTogether?.(several.keys);
-    const { space, key } = several.keys[0]!;
-    return submit(space, key, at, undefined, undefined, several);
-  }
-
-  const open = familyOpener({
-    namer,
-    submit: (space, key, at, bound, argument) => submit(space, key, at, bound, argument, undefined),
-    submitSeveral,
-    forget: async (keys) => {
-      await Promise.all(
-        keys.map(({ space, key }) =>
-          submit(space, key, undefined, undefined, undefined, undefined)
-        ),
-      );
-    },
-  });
-
-  /** Runs operations as one call, all or nothing. */
-  async function run(operations: readonly Operation[], at?: number): Promise<readonly unknown[]> {
-    if (operations.length === 0) return [];
-    const now = at === undefined ? undefined : checkNow(at);
-    return await submitSeveral(severalIn(operations), now) as readonly unknown[];
-  }
+  const { open, run } = storeCalls({ namer, submit, requireTogether });
 
   function requireOpen(action: string): void {
     if (!closed) return;
@@ -118,7 +109,7 @@ export function optimisticStore(
 
   return {
     open,
-    run,
+    run: async (operations, at) => await run(operations, at),
     ...(deleteAll !== undefined && {
       async deleteAll(prefix: string): Promise<void> {
         requireOpen("delete the keys of a prefix");

@@ -4,7 +4,7 @@
 
 import { typeError } from "../../core/options/checks.ts";
 import { ownConnection, type PgClient } from "./own_connection.ts";
-import type { Statements } from "./statements.ts";
+import type { Statements } from "./postgres_driver.ts";
 
 /** A pool of the package `pg`, a PGlite, or any other object with such a `query`. */
 export interface PostgresQueryable {
@@ -51,7 +51,6 @@ function byQuery(client: PostgresQueryable): Statements {
   return {
     run: async (text, values) => rowsOf(await client.query(text, [...values])),
     most: MOST_OF_POOL,
-    close: () => Promise.resolve(),
   };
 }
 
@@ -70,10 +69,7 @@ function byPool(pool: PgPool, mostWait: number): Statements {
     run: async (text, values, name) =>
       rowsOf(await pool.query({ name, text, values: [...values], query_timeout: mostWait })),
     most: MOST_OF_POOL,
-    close() {
-      pool.off("error", ignore);
-      return Promise.resolve();
-    },
+    close: () => void pool.off("error", ignore),
   };
 }
 
@@ -85,7 +81,6 @@ function bySql(sql: PostgresSql): Statements {
       return [...rows as readonly Record<string, unknown>[]];
     },
     most: MOST_OF_POOL,
-    close: () => Promise.resolve(),
   };
 }
 

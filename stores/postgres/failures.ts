@@ -3,6 +3,7 @@
  * back, so nothing was charged. After silence or a lost connection nobody knows.
  */
 
+import { asError } from "../as_error.ts";
 import { DriverError, type DriverErrorOptions } from "../driver.ts";
 import { LOCK_TIMEOUT, type PostgresNames } from "./schema.ts";
 
@@ -59,52 +60,46 @@ export function unreadableAnswer(names: PostgresNames, cause: unknown): DriverEr
 
 /** Whether somebody else holds a lock, on the table or on a row. */
 export function isLockTimeout(error: unknown): error is DriverError {
-  const { code, errno } = ((error as Partial<DriverError>).cause ?? {}) as Record<string, unknown>;
-  return error instanceof DriverError && stateOf(code, errno) === "55P03";
+  return error instanceof DriverError && stateOf(error.cause) === "55P03";
 }
 
 /** Whether the connection does not know a statement's name, or has given it to another statement. */
 export function isNameLost(thrown: unknown): boolean {
-  const { code, errno } = (thrown ?? {}) as Record<string, unknown>;
-  return /^(42P05|26000)$/.test(String(stateOf(code, errno)));
+  return /^(42P05|26000)$/.test(stateOf(thrown));
 }
 
 /** The error of a failed migration, which has changed nothing. */
 export function migrationFailure(thrown: unknown, { table, commit }: PostgresNames): Error {
-  const { code, errno, message } = (thrown ?? {}) as Record<string, unknown>;
-  const state = String(stateOf(code, errno));
-  const rule = /^42501$/.test(state)
+  const state = stateOf(thrown);
+  const rule = state === "42501"
     ? `its user must own ${table} and ${commit}, or may create them`
     : /^(42703|42804|42P10|42P13|42809|42883)$/.test(state)
     ? `${table} and ${commit} must be free, or those that it makes`
     : "Postgres must run its statements";
-  return new Error(`Cannot migrate as ${rule}: ${message ?? thrown}`, { cause: thrown });
+  return new Error(`Cannot migrate as ${rule}: ${asError(thrown).message}`, { cause: thrown });
 }
 
 /** Turns a client's error into a `DriverError`. */
 export function postgresFailure(thrown: unknown, names: PostgresNames): DriverError {
-  const { message, code, errno, cause } = (thrown ?? {}) as {
-    readonly message?: unknown;
-    readonly code?: unknown;
-    readonly errno?: unknown;
-    readonly cause?: unknown;
-  };
+  const { message, code, cause } = (thrown ?? {}) as Record<string, unknown>;
   const text = String(message === undefined || message === "" ? code ?? thrown : message);
-  const state = stateOf(code, errno);
+  const state = stateOf(thrown);
   if (/ is not queryable$/.test(text)) {
     return new DriverError(text, { applied: "no", scope: "connection", cause: thrown });
   }
-  if (typeof state !== "string") {
-    const isUnsent = NOT_SENT.includes(String(code)) || NOT_SENT.includes(codeOf(cause)) ||
+  if (state === "") {
+    const { code: inner } = (cause ?? {}) as Record<string, unknown>;
+    const isUnsent = [code, inner].some((each) => NOT_SENT.includes(String(each))) ||
       isFailedConnect(text);
     return new DriverError(text, { applied: isUnsent ? "no" : "unknown", cause: thrown });
   }
   return new DriverError(text, { ...meaningOf(state, names), cause: thrown });
 }
 
-/** The SQLSTATE. Bun has it in `errno`, and a code of its own in `code`. */
-function stateOf(code: unknown, errno: unknown): unknown {
-  return [errno, code].find((each) => SQLSTATE_REGEXP.test(String(each)));
+/** The SQLSTATE, or an empty text. Bun has it in `errno`, and a code of its own in `code`. */
+function stateOf(thrown: unknown): string {
+  const { errno, code } = (thrown ?? {}) as Record<string, unknown>;
+  return [errno, code].map(String).find((each) => SQLSTATE_REGEXP.test(each)) ?? "";
 }
 
 function meaningOf(state: string, names: PostgresNames): DriverErrorOptions {
@@ -124,8 +119,4 @@ function meaningOf(state: string, names: PostgresNames): DriverErrorOptions {
 function isFailedConnect(text: string): boolean {
   return text === "timeout exceeded when trying to connect" ||
     text === "Cannot use a pool after calling end on the pool";
-}
-
-function codeOf(cause: unknown): string {
-  return String((cause as { readonly code?: unknown } | null | undefined)?.code);
 }

@@ -3,7 +3,7 @@
  * itself, a batch could become part of a transaction of the application.
  */
 
-import type { Statements } from "./statements.ts";
+import type { Statements } from "./postgres_driver.ts";
 
 /** The members that we use of a client of the package `pg`. */
 export interface PgClient {

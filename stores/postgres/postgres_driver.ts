@@ -4,8 +4,7 @@
 
 import { type CompareAndSet, type DriverCell, type DriverCommit, DriverError } from "../driver.ts";
 import { fnv1a } from "../fnv1a.ts";
-import { textAfterAll } from "../text_after_all.ts";
-import type { Statements } from "./statements.ts";
+import { textAfterAll } from "../driver_keys.ts";
 import {
   isLockTimeout,
   isNameLost,
@@ -14,6 +13,24 @@ import {
   unreadableAnswer,
 } from "./failures.ts";
 import { type PostgresNames, postgresSchema, type PostgresSchemaOptions } from "./schema.ts";
+
+/** Runs statements. */
+export interface Statements {
+  /**
+   * Runs a statement, and returns its rows.
+   *
+   * @param name A name under which a connection may keep the statement, if it runs again and again.
+   */
+  run(
+    text: string,
+    values: readonly string[],
+    name?: string,
+  ): Promise<readonly Record<string, unknown>[]>;
+  /** The most statements at a time. */
+  readonly most: number;
+  /** Releases the resources that were created here. The client stays open. */
+  close?(): void | Promise<void>;
+}
 
 /** A key of a commit, with its group and its place in the group. */
 interface Placed {
@@ -107,7 +124,7 @@ export function postgresDriver(
         throw migrationFailure(error, names);
       }
     },
-    close: () => statements.close(),
+    close: () => statements.close?.(),
   };
 }
 
@@ -167,22 +184,12 @@ function runByName({ run }: Statements): Statements["run"] {
 /** All keys in the order of their bytes. */
 function placesOf(groups: readonly (readonly DriverCell[])[]): readonly Placed[] {
   const placed: Placed[] = [];
-  let isAscii = true;
   for (const [group, cells] of groups.entries()) {
     const writes = cells.length > 1 && cells.some(({ held, next }) => held !== next);
     const tie = cells.length === 1 ? 0 : writes ? group + 1 : -group - 1;
-    for (const [index, cell] of cells.entries()) {
-      isAscii &&= !NOT_ASCII_REGEXP.test(cell.key);
-      placed.push({ cell, group, index, tie });
-    }
+    for (const [index, cell] of cells.entries()) placed.push({ cell, group, index, tie });
   }
-  return placed.sort(isAscii ? byUnits : byPoints);
-}
-
-const NOT_ASCII_REGEXP = /[^\p{ASCII}]/u;
-
-function byUnits({ cell: { key: a } }: Placed, { cell: { key: b } }: Placed): number {
-  return a < b ? -1 : 1;
+  return placed.sort(byPoints);
 }
 
 /** Compares by code points: they sort like bytes in UTF-8, and UTF-16 units do not. */

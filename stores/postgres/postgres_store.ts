@@ -22,7 +22,7 @@ import { compareAndSetStore, type DriverStore } from "../optimistic/compare_and_
 import { type DriverStoreOptions, ENGINE_CHECKS } from "../optimistic/engine_options.ts";
 import { type PostgresClient, statementsOf } from "./clients.ts";
 import { postgresDriver } from "./postgres_driver.ts";
-import { checkName, postgresNames, type PostgresSchemaOptions } from "./schema.ts";
+import { postgresNames, type PostgresSchemaOptions, SCHEMA_CHECKS } from "./schema.ts";
 
 /** The options of `postgresStore`. */
 export interface PostgresStoreOptions extends DriverStoreOptions, PostgresSchemaOptions {}
@@ -61,9 +61,7 @@ export function postgresStore(
 ): PostgresStore {
   checkOptions<PostgresStoreOptions>("create postgresStore", options, {
     ...ENGINE_CHECKS,
-    table: checkName,
-    schema: checkName,
-    logged: true,
+    ...SCHEMA_CHECKS,
   });
   const { table, schema, logged, ...common } = options;
   const place = { table, schema, logged };

@@ -14,7 +14,13 @@
  * on its page.
  */
 
-import { checkText, type OptionCheck, rangeError, typeError } from "../../core/options/checks.ts";
+import {
+  checkBoolean,
+  checkOptions,
+  checkText,
+  type OptionNames,
+  rangeError,
+} from "../../core/options/checks.ts";
 
 /** The name of the table, and how Postgres keeps it. */
 export interface PostgresSchemaOptions {
@@ -46,13 +52,20 @@ export const LOCK_TIMEOUT = 20;
 
 const NAME_REGEXP = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/;
 
+/** The checks of the options. */
+export const SCHEMA_CHECKS: OptionNames<PostgresSchemaOptions> = {
+  table: checkName,
+  schema: checkName,
+  logged: checkBoolean,
+};
+
 /** Requires a name of a table or a schema. */
-export const checkName: OptionCheck = (action, option, value) => {
-  checkText(action, option, value as string);
-  if (NAME_REGEXP.test(value as string)) return;
+function checkName(action: string, option: string, value: unknown): void {
+  checkText(action, option, value);
+  if (NAME_REGEXP.test(value)) return;
   const rule = "must be a letter or _, then at most 47 letters, digits and _";
   throw rangeError(action, `${option} ${rule}`, value);
-};
+}
 
 /** The names of a store's table and function. A release with another function gives it a new number. */
 export function postgresNames(
@@ -79,7 +92,7 @@ export function postgresNames(
  * ```
  */
 export function postgresSchema(options: PostgresSchemaOptions = {}): string {
-  checkSchemaOptions("write the schema", options);
+  checkOptions("write the schema", options, SCHEMA_CHECKS);
   const { table, commit } = postgresNames(options);
   const kind = options.logged === false ? "UNLOGGED TABLE" : "TABLE";
   return `
@@ -117,17 +130,6 @@ IF (SELECT relpersistence FROM pg_class WHERE oid = '${table}'::regclass) <> '${
   ALTER TABLE ${table} SET ${kind};
 END IF;
 `.trimStart();
-}
-
-/** Requires names, and a choice. */
-export function checkSchemaOptions(
-  action: string,
-  { table, schema, logged }: PostgresSchemaOptions,
-): void {
-  if (table !== undefined) checkName(action, "table", table);
-  if (schema !== undefined) checkName(action, "schema", schema);
-  if (logged === undefined || typeof logged === "boolean") return;
-  throw typeError(action, "logged must be a boolean", logged);
 }
 
 /**

@@ -4,13 +4,12 @@
  */
 
 import { LONGEST_TIMER } from "../../core/clock.ts";
-import { checkFunction, checkOptions, integerFrom } from "../../core/options/checks.ts";
+import { checkFunction, checkOptions, integerFrom, oneOf } from "../../core/options/checks.ts";
 import {
   type DriverStoreOptions,
   ENGINE_CHECKS,
   type EngineOptions,
   engineOptions,
-  oneOf,
 } from "../optimistic/engine_options.ts";
 
 /** The options of `redisStore`. */

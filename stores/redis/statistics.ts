@@ -25,10 +25,7 @@ export const ROUND_TRIP_SECONDS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].fl
 
 /** The same, counted up by the parts of the store. */
 export type RedisCounters =
-  & {
-    -readonly [Figure in keyof Omit<RedisStoreStatistics, "roundTripCounts">]:
-      RedisStoreStatistics[Figure];
-  }
+  & { -readonly [Figure in keyof RedisStoreStatistics]: RedisStoreStatistics[Figure] }
   & { readonly roundTripCounts: number[] };
 
 /** Counts a round trip that came back, or that did not come back in time. */

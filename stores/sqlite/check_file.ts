@@ -4,7 +4,8 @@
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
-import { builtinModule, type SqliteDatabase } from "./database.ts";
+import { builtinModule } from "../builtin_module.ts";
+import type { SqliteDatabase } from "./database.ts";
 
 const ALONE = "or only one connection may open the file (shared: false)";
 

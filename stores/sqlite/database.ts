@@ -4,6 +4,7 @@
  */
 
 import { errorMessage, typeError } from "../../core/options/checks.ts";
+import { builtinModule } from "../builtin_module.ts";
 
 /** A prepared statement. */
 export interface SqliteStatement {
@@ -34,21 +35,6 @@ export interface SqliteDatabase {
 }
 
 type OpenPath = new (path: string) => SqliteDatabase;
-
-/** The member of `process` that loads modules of the runtime. */
-interface ProcessFacts {
-  getBuiltinModule?(name: string): unknown;
-}
-
-/** A module of the runtime; `undefined` if the runtime has no module of that name. */
-export function builtinModule<Module>(name: string): Module | undefined {
-  const { process } = globalThis as { readonly process?: ProcessFacts };
-  try {
-    return process?.getBuiltinModule?.(name) as Module | undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * Opens a file with the runtime's own SQLite.

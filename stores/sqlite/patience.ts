@@ -10,14 +10,6 @@ const STEP = 0.1;
 /** The most milliseconds that chance adds to a step. */
 const JITTER = 0.2;
 
-/** Decides how long calls wait for a lock. */
-export interface Patience {
-  /** Begins to wait: the function waits a step, and returns whether there was time for it. */
-  start(): () => boolean;
-  /** Notes that a call got the lock. */
-  reward(): void;
-}
-
 /** The clock that measures waits, in milliseconds. */
 export interface WaitingClock {
   /** The time now, which never steps. */
@@ -38,10 +30,11 @@ const OWN_CLOCK: WaitingClock = {
  * at all until one of them succeeds. Otherwise a process that is stopped while it holds the lock would
  * hold up every call of the others.
  */
-export function patience(timeout: number, clock: WaitingClock = OWN_CLOCK): Patience {
+export function patience(timeout: number, clock: WaitingClock = OWN_CLOCK) {
   let isLost = false;
   return {
-    start() {
+    /** Begins to wait: the function waits a step, and returns whether there was time for it. */
+    start(): () => boolean {
       const end = isLost ? -Infinity : clock.now() + timeout;
       return function waitStep() {
         const left = end - clock.now();
@@ -53,7 +46,8 @@ export function patience(timeout: number, clock: WaitingClock = OWN_CLOCK): Pati
         return true;
       };
     },
-    reward() {
+    /** Notes that a call got the lock. */
+    reward(): void {
       isLost = false;
     },
   };

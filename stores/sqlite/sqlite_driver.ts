@@ -3,7 +3,7 @@
  */
 
 import type { LockedTransaction, LockedWork } from "../locked/locked_transaction.ts";
-import { textAfterAll } from "../text_after_all.ts";
+import { textAfterAll } from "../driver_keys.ts";
 import type { SqliteDatabase, SqliteStatement } from "./database.ts";
 import { transactionRunner } from "./transaction_runner.ts";
 

@@ -18,7 +18,13 @@
  */
 
 import { LONGEST_TIMER } from "../../core/clock.ts";
-import { checkOptions, checkText, integerFrom, typeError } from "../../core/options/checks.ts";
+import {
+  checkBoolean,
+  checkOptions,
+  checkText,
+  integerFrom,
+  typeError,
+} from "../../core/options/checks.ts";
 import type { AsyncStore, SyncStore } from "../../core/store.ts";
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "../locked/locked_options.ts";
 import { lockedStore, type LockedStoreExtras } from "../locked/locked_store.ts";
@@ -122,11 +128,10 @@ export function sqliteStore(
   const { timeout = 50, table = "tidegate", shared = true, ...others } = options;
   if (typeof database === "string") checkText("create sqliteStore", "its path", database);
   else checkDatabase(database);
-  const opened = typeof database === "string" ? openFile(database) : database;
-  const close = () => {
-    if (opened !== database) opened.close();
-  };
+  let own: SqliteDatabase | undefined;
+  const close = () => void own?.close();
   try {
+    const opened = typeof database === "string" ? own = openPath(database) : database;
     const driver = whileBusy(() => {
       if (shared && database !== ":memory:") {
         checkVersion(opened);
@@ -154,14 +159,6 @@ function whileBusy<Opened>(open: () => Opened): Opened {
   }
 }
 
-function openFile(path: string): SqliteDatabase {
-  try {
-    return openPath(path);
-  } catch (error) {
-    throw error instanceof TypeError ? error : openingFailed(error, path);
-  }
-}
-
 function openingFailed(cause: unknown, database: unknown): Error {
   const { message } = cause as Error;
   // Print the path in full, because its end says most.
@@ -177,11 +174,6 @@ function checkTable(action: string, option: string, table: unknown): void {
   if (/^(?!sqlite_)[a-z_][a-z0-9_]*$/i.test(table)) return;
   const rule = "must be a name of letters, digits and underscores, and not begin with sqlite_";
   throw typeError(action, `${option} ${rule}`, table);
-}
-
-function checkBoolean(action: string, option: string, value: unknown): void {
-  if (typeof value === "boolean") return;
-  throw typeError(action, `${option} must be true or false`, value);
 }
 
 export type { LockedStoreOptions } from "../locked/locked_options.ts";

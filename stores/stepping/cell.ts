@@ -5,7 +5,18 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { errorMessage } from "../../core/options/checks.ts";
-import { LEEWAY, LONGEST, MARGIN } from "./lifetimes.ts";
+
+/** Milliseconds by which a value outlives its use. Clocks differ, and processes stall, by less. */
+export const MARGIN = 5_000;
+/**
+ * Milliseconds that a value may be kept beyond that. An expiry within this range is not set again,
+ * because that costs the server as much as writing the value.
+ */
+export const LEEWAY = 3_000;
+/**
+ * The most milliseconds that a value is kept: 139 years, to which a server can still add its clock.
+ */
+export const LONGEST: number = 2 ** 42;
 
 /**
  * One key of a batch. It has the text that the server holds, and the state after the calls that

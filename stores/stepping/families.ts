@@ -4,9 +4,10 @@
 
 import { longestReset } from "../../core/bounded_state.ts";
 import { bindOnce } from "../../core/bind_once.ts";
-import type { AsyncStore, Family, FamilySpec, Operation, Verb } from "../../core/store.ts";
+import { allOf, andThen, type MaybePromise } from "../../core/maybe_promise.ts";
+import { checkCost, checkNow } from "../../core/options/checks.ts";
+import type { Family, FamilySpec, Operation, StoreBase, Verb } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
-import { checkCost } from "../../core/options/checks.ts";
 import type { Answer, Bound, KeySpace, Part, Several, SpacedKey } from "./call.ts";
 
 /** A verb that is bound in this store. */
@@ -19,23 +20,35 @@ interface StoredBound extends Bound {
 interface FamilyStore {
   /** Makes stored keys of the keys of a prefix and an algorithm. */
   namer(prefix: string, id: string): (key: string) => string;
-  /** Runs a verb on a key. */
+  /** Runs a call: of one verb, of several operations, or with neither to forget the key. */
   submit(
     space: KeySpace,
     key: string,
     at: number | undefined,
-    bound: Bound,
+    bound: Bound | undefined,
     argument: unknown,
-  ): Promise<Answer>;
-  /** Runs operations, all or nothing. */
-  submitSeveral(several: Several, at: number | undefined): Promise<Answer>;
-  /** Forgets keys. */
-  forget(keys: readonly SpacedKey[]): Promise<void>;
+    several: Several | undefined,
+  ): MaybePromise<Answer>;
+  /** Throws if keys cannot be committed together. */
+  requireTogether?: ((keys: readonly SpacedKey[]) => void) | undefined;
 }
 
-/** Makes the `open` of a store. */
-export function familyOpener(store: FamilyStore): AsyncStore["open"] {
-  return function open(spec) {
+/** Makes the members of a store that make calls. They answer by promises, or at once, as `submit` does. */
+export function storeCalls(store: FamilyStore): Pick<StoreBase<"async">, "open" | "run"> {
+  function submitSeveral(several: Several, at: number | undefined) {
+    store.requireTogether?.(several.keys);
+    const { space, key } = several.keys[0]!;
+    return store.submit(space, key, at, undefined, undefined, several);
+  }
+
+  function forget(keys: readonly SpacedKey[]) {
+    const gone = keys.map(({ space, key }) =>
+      store.submit(space, key, undefined, undefined, undefined, undefined)
+    );
+    return andThen(allOf(gone), () => {});
+  }
+
+  function open(spec: FamilySpec) {
     const { prefix, algorithm, older } = spec;
     const spaceOf = (id: string): KeySpace => ({
       text: keyFamily(prefix, id),
@@ -63,30 +76,29 @@ export function familyOpener(store: FamilyStore): AsyncStore["open"] {
             older: olderOf(key),
           }),
           call: older.length === 0
-            ? (key, argument, now) => store.submit(space, key, now, bound, argument)
+            ? (key, argument, now) =>
+              store.submit(space, key, now, bound, argument, undefined) as Promise<Answer>
             : (key, argument, now) =>
-              store.submitSeveral(severalOf([bound.part(key, argument)], true), now),
+              submitSeveral(severalOf([bound.part(key, argument)], true), now) as Promise<Answer>,
         };
         return bound as never;
       }),
-      delete: (key) => store.forget([{ space, key }, ...olderOf(key)]),
+      delete: (key) => forget([{ space, key }, ...olderOf(key)]) as Promise<void>,
       nameOf: space.nameOf,
     };
     return family;
-  };
-}
+  }
 
-/**
- * Operations on keys of one store, to run all or nothing.
- *
- * @throws {RangeError} If the units of an operation are out of range.
- */
-export function severalIn(operations: readonly Operation[]): Several {
-  const parts = operations.map(({ bound, key, argument }) => {
-    checkCost(bound.verb.name, bound.verb.units(argument), 0);
-    return (bound as StoredBound).part(key, argument);
-  });
-  return severalOf(parts, false);
+  function run(operations: readonly Operation[], at?: number): MaybePromise<unknown> {
+    if (operations.length === 0) return [];
+    const parts = operations.map(({ bound, key, argument }) => {
+      checkCost(bound.verb.name, bound.verb.units(argument), 0);
+      return (bound as StoredBound).part(key, argument);
+    });
+    return submitSeveral(severalOf(parts, false), at === undefined ? undefined : checkNow(at));
+  }
+
+  return { open, run: run as StoreBase<"async">["run"] };
 }
 
 function severalOf(parts: readonly Part[], isSingle: boolean): Several {

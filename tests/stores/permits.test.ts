@@ -120,7 +120,7 @@ async function dead(place: Place, resource: Resource): Promise<void> {
 }
 
 async function busy(place: Place, resource: Resource): Promise<void> {
-  const count = place.kind === "shared" ? 2 : 4;
+  const count = place.kind === "shared" ? 2 : 3;
   const task = { place, port: resource.port, holds: HOLDS };
   const holders = Array.from({ length: count }, () => start(task));
   if (place.kind !== "shared") {

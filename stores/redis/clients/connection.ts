@@ -31,3 +31,11 @@ export interface Connection {
  * @param timeout The most milliseconds that it may take.
  */
 export type Dial = (timeout: number) => Promise<Connection>;
+
+/** How to dial the nodes of a cluster. */
+export interface ClusterDials {
+  /** How to dial the nodes that the cluster's options name. */
+  readonly roots: readonly Dial[];
+  /** Dials the node at an address (host and port) that another node has named. */
+  readonly nodeAt: (address: string) => Dial;
+}

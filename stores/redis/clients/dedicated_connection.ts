@@ -13,8 +13,6 @@ import type { Command, Connection } from "./connection.ts";
 /** A client that the store has made. */
 export interface DedicatedClient {
   readonly isReady: boolean;
-  /** Whether its commands may go to different servers or sockets, so that it cannot watch keys. */
-  readonly isShared?: boolean;
   /** Whether it speaks TLS, if that is known. */
   readonly usesTls?: boolean;
   on(event: "error" | "connect", listener: (error?: unknown) => void): unknown;
@@ -125,7 +123,6 @@ function connectionOf(client: DedicatedClient): Connection {
     get open() {
       return isReady(client);
     },
-    isShared: client.isShared === true,
     send: (commands) => sendAll(client, commands),
     destroy: () => void destroy(client),
   };
@@ -151,35 +148,18 @@ export async function destroy(
   }
 }
 
+/** Sends commands. A reply that is an error of the server counts as a reply. */
 function sendAll(
   client: DedicatedClient,
   commands: readonly Command[],
 ): Promise<readonly unknown[]> {
-  return new Promise((resolve, reject) => {
-    const replies: unknown[] = new Array(commands.length);
-    let left = commands.length;
-    if (left === 0) resolve(replies);
-
-    function take(index: number, reply: unknown): void {
-      replies[index] = reply;
-      if (--left === 0) resolve(replies);
-    }
-
-    function fail(index: number, thrown: unknown): void {
+  return Promise.all(commands.map(async (command) => {
+    try {
+      return await client.sendCommand(command);
+    } catch (thrown) {
       const error = asError(thrown);
-      if (isErrorReply(error)) take(index, error);
-      else reject(error);
+      if (isErrorReply(error)) return error;
+      throw error;
     }
-
-    commands.forEach((command, index) => {
-      try {
-        client.sendCommand(command).then(
-          (reply) => take(index, reply),
-          (thrown) => fail(index, thrown),
-        );
-      } catch (thrown) {
-        fail(index, thrown);
-      }
-    });
-  });
+  }));
 }

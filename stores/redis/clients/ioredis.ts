@@ -8,8 +8,7 @@
  * it does with other cluster clients.
  */
 
-import type { ClusterDials } from "./cluster_dials.ts";
-import type { Command, Dial } from "./connection.ts";
+import type { ClusterDials, Command, Dial } from "./connection.ts";
 import { connect, type DedicatedClient } from "./dedicated_connection.ts";
 import { withGrace } from "./dedicated_options.ts";
 

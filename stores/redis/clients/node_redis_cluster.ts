@@ -7,8 +7,7 @@
  * for all nodes, because each duplicate makes a class for its clients, which takes a millisecond.
  */
 
-import type { ClusterDials } from "./cluster_dials.ts";
-import type { Dial } from "./connection.ts";
+import type { ClusterDials, Dial } from "./connection.ts";
 import { connect, type DedicatedClient, destroy } from "./dedicated_connection.ts";
 import { type Duplicated, optionsOf } from "./options_of.ts";
 import { dedicatedOptions } from "./dedicated_options.ts";
@@ -81,11 +80,8 @@ export function clusterDials(cluster: NodeRedisCluster, timeout: number): Cluste
   }
 
   const nodes = once(() => makerOf({}, {}));
-  const unmapped = once(() => makerOf({}, { nodeAddressMap: undefined }));
   return {
     roots: rootNodes.map((root) => {
-      const plain = Object.keys(root).length === 1 && PLAIN_URL_REGEXP.exec(root.url ?? "");
-      if (plain) return dialBy(unmapped, named(plain[1]!));
       const { host, port } = root.socket ?? {};
       const own = once(() => makerOf(root, { nodeAddressMap: undefined }));
       return dialBy(own, { address: "", host, port });
@@ -93,9 +89,6 @@ export function clusterDials(cluster: NodeRedisCluster, timeout: number): Cluste
     nodeAt: (address) => dialBy(nodes, named(address)),
   };
 }
-
-/** A URL with nothing but host and port: such roots are dialled like all other nodes. */
-const PLAIN_URL_REGEXP = /^redis:\/\/([^/@?#[\]]+:\d+)\/?$/;
 
 /** The node at an address: a host, a colon, a port. */
 function named(address: string): NodeName {

@@ -12,15 +12,12 @@
  */
 
 import { type Batch, decideBatch } from "../../optimistic/batch.ts";
-import { rootCellOf } from "../../stepping/step_calls.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import { type Cell, rootOf } from "../../stepping/cell.ts";
-import { rememberCell } from "../../optimistic/value_cache.ts";
-import { groupsOf, loadGuesses } from "../../optimistic/guesses.ts";
+import { groupsOf, loadGuesses, reportGroups } from "../../optimistic/commit_calls.ts";
 import type { Job } from "../../optimistic/job.ts";
-import type { CommitNode } from "./commit_node.ts";
 import type { StoreContext } from "../store_context.ts";
-import { timeOf } from "../connections/time_of.ts";
+import { type CommitNode, timeOf } from "../connections/round_trip.ts";
 import { claimLife, isClaimed, partClaims } from "./claims.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
@@ -83,19 +80,14 @@ export function comparing(
         const { held = "", next = "", lifetime } = cell;
         command.push(held, next, lifetime === 0 ? "" : String(lifetime));
         // Later batches on this connection find these values, unless this one loses the race.
-        if (cell.changed || cell.state !== undefined) rememberCell(cell, values);
+        if (cell.changed || cell.state !== undefined) values.remember(cell);
       }
       return command;
     },
     readReply({ jobs, cells }, reply) {
       if (reply.length === AFTER_TIME) return callbacks.answer(jobs);
       const { lost, claimed } = lostOf(cells, reply, context);
-      callbacks.answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
-      callbacks.waitFor(jobs.filter((job) => claimed.has(rootCellOf(job))));
-      callbacks.tryAgain(jobs.filter((job) => {
-        const root = rootCellOf(job);
-        return lost.has(root) && !claimed.has(root);
-      }));
+      reportGroups(jobs, lost, claimed, callbacks);
     },
   };
 }

@@ -82,22 +82,12 @@ export function claimsOfOthers(claims: string, owner: string, now: number): stri
 }
 
 /**
- * Contended keys are those that a store has claimed recently: its next calls claim them at once.
- */
-export interface ContendedKeys {
-  /** Whether a call should claim its key: the call is starving, or the key is contended. */
-  mustClaim(call: Job): boolean;
-  /** The instant until which calls have claimed their keys, by the server's clock. */
-  readonly claimedUntil: WeakMap<Job, number>;
-}
-
-/**
- * Remembers contended keys.
+ * Remembers contended keys: those that a store has claimed recently. Its next calls claim them at once.
  *
  * @param roundTrip Milliseconds that a round trip takes at least.
  * @param timeout Milliseconds that a call may take.
  */
-export function contendedKeys(roundTrip: () => number, timeout: number): ContendedKeys {
+export function contendedKeys(roundTrip: () => number, timeout: number) {
   function isStarving(job: Job): boolean {
     const { races } = job;
     if (races < FEW_LOSSES) return false;
@@ -107,8 +97,10 @@ export function contendedKeys(roundTrip: () => number, timeout: number): Contend
 
   const left = new Map<string, number>();
   return {
-    claimedUntil: new WeakMap(),
-    mustClaim(job) {
+    /** The instant until which calls have claimed their keys, by the server's clock. */
+    claimedUntil: new WeakMap<Job, number>(),
+    /** Whether a call should claim its key: the call is starving, or the key is contended. */
+    mustClaim(job: Job): boolean {
       const starves = isStarving(job);
       if (!starves && left.size === 0) return false;
       const key = job.cell!.name;
@@ -128,6 +120,9 @@ export function contendedKeys(roundTrip: () => number, timeout: number): Contend
     },
   };
 }
+
+/** The contended keys of a store. */
+export type ContendedKeys = ReturnType<typeof contendedKeys>;
 
 /**
  * How long a claim holds, in milliseconds.

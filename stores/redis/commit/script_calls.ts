@@ -9,8 +9,12 @@ import type { Cell } from "../../stepping/cell.ts";
 import type { Job } from "../../optimistic/job.ts";
 import { type CommitCall, commitCallsOf } from "../../optimistic/commit_calls.ts";
 import type { Command } from "../clients/connection.ts";
-import type { CommitNode } from "./commit_node.ts";
-import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
+import {
+  type CommitNode,
+  countedRoundTrip,
+  hasReplies,
+  type RoundTrip,
+} from "../connections/round_trip.ts";
 import { connectionLost } from "../../optimistic/batch_failure.ts";
 import { failureOfReply } from "../failures/reply_failure.ts";
 import type { StoreContext } from "../store_context.ts";

@@ -7,19 +7,19 @@
  * and no values need to be remembered.
  */
 
-import { type Batch, stepJobs } from "../../optimistic/batch.ts";
+import { type Batch, failJob } from "../../optimistic/batch.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
+import type { Part } from "../../stepping/call.ts";
 import { type Cell, encodeCell, loadCell } from "../../stepping/cell.ts";
-import { rememberCell } from "../../optimistic/value_cache.ts";
+import { cellsOf } from "../../stepping/cells.ts";
+import { stepCalls } from "../../stepping/step_calls.ts";
 import type { Job } from "../../optimistic/job.ts";
 import type { ValueCache } from "../../optimistic/value_cache.ts";
-import type { CommitNode } from "./commit_node.ts";
-import { timeOf } from "../connections/time_of.ts";
+import { type CommitNode, timeOf } from "../connections/round_trip.ts";
 import { scriptArguments } from "../script/script_arguments.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
 import { casCommit, comparing } from "./cas_commit.ts";
-import { comparingJobs } from "./comparing_jobs.ts";
 import { AFTER_TIME, commitByScripts, type CommitScript, scriptCommand } from "./script_calls.ts";
 
 /** Runs a batch as one script call per slot, and one more for calls that compare and set. */
@@ -59,7 +59,7 @@ function rememberKnown(cells: readonly Cell[], now: number, values: ValueCache):
   for (const cell of cells) {
     if (values.get(cell.name) === undefined) continue;
     encodeCell(cell, now);
-    rememberCell(cell, values);
+    values.remember(cell);
   }
 }
 
@@ -88,9 +88,43 @@ function running(
         isShared: useServerTime,
       };
       // Decide calls that were given up meanwhile as well, because the server has charged them.
-      const stepped = stepJobs(call.jobs, batch.cells, time, counters);
+      const stepped = stepCalls(call.jobs, batch.cells, time, counters, failJob);
       if (!values.isEmpty()) rememberKnown(call.cells, time.now, values);
       callbacks.answer(stepped);
     },
   };
+}
+
+/**
+ * The calls of a batch that compare and set because the script cannot run them, and all calls that
+ * share a key with one of these, because calls on a key are decided in their order.
+ */
+function comparingJobs({ jobs, cells }: Batch): ReadonlySet<Job> {
+  const keys = new Set<Cell>();
+  const comparing = new Set<Job>();
+  for (let before = -1; before < comparing.size;) {
+    before = comparing.size;
+    for (const job of jobs) {
+      if (canRun(job) && (keys.size === 0 || !cellsOf(job, cells).some((cell) => keys.has(cell)))) {
+        continue;
+      }
+      comparing.add(job);
+      for (const cell of cellsOf(job, cells)) keys.add(cell);
+    }
+  }
+  return comparing;
+}
+
+/** Whether the script can run a call. */
+function canRun({ bound, several }: Job): boolean {
+  if (bound !== undefined) return bound.formula !== undefined;
+  if (several === undefined) return true;
+  const { parts } = several;
+  return parts.every(({ bound, older }) => bound.formula !== undefined && older.length === 0) &&
+    (parts.length === 1 || !parts.some(isCharge));
+}
+
+/** Whether a call is a charge. The script would count a charge that changes nothing as a refusal. */
+function isCharge({ bound }: Part): boolean {
+  return bound.formula?.[0] === "charge";
 }

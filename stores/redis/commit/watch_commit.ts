@@ -22,13 +22,15 @@ import { cellsOf } from "../../stepping/cells.ts";
 import { rootCellOf } from "../../stepping/step_calls.ts";
 import type { CommitCallbacks } from "../../optimistic/driver.ts";
 import { type Cell, isReplaced, loadCell, rootOf } from "../../stepping/cell.ts";
-import { rememberCell } from "../../optimistic/value_cache.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../../optimistic/job.ts";
 import { claimLife, claimsOfOthers, claimText, isClaimed, partClaims } from "./claims.ts";
-import type { CommitNode } from "./commit_node.ts";
-import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
-import { timeOf } from "../connections/time_of.ts";
+import {
+  type CommitNode,
+  countedRoundTrip,
+  hasReplies,
+  timeOf,
+} from "../connections/round_trip.ts";
 import type { StoreContext } from "../store_context.ts";
 import { connectionLost } from "../../optimistic/batch_failure.ts";
 import { failureOfReply, firstError } from "../failures/reply_failure.ts";
@@ -197,7 +199,7 @@ async function commit(
   }
   const error = firstError(result as readonly unknown[]);
   if (error !== undefined) return fail(waiting, { kind: "rejected", applied: "unknown", error });
-  for (const cell of changes) rememberCell(cell, context.values);
+  for (const cell of changes) context.values.remember(cell);
   answer(waiting);
 }
 

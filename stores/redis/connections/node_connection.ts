@@ -10,14 +10,12 @@ import { learnRoundTrip } from "../../optimistic/round_trips.ts";
 import type { Connection, Dial } from "../clients/connection.ts";
 import { casCommit } from "../commit/cas_commit.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../commit/compare_and_set.ts";
-import type { CommitNode } from "../commit/commit_node.ts";
 import { scriptCommit } from "../commit/script_commit.ts";
 import { watchCommit } from "../commit/watch_commit.ts";
 import { firstError } from "../failures/reply_failure.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
-import { repliesTo } from "./round_trip.ts";
-import { timeOf } from "./time_of.ts";
+import { type CommitNode, repliesTo, timeOf } from "./round_trip.ts";
 import { performance } from "../../own_timers.ts";
 
 /** The way to commit batches. */

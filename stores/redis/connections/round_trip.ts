@@ -4,14 +4,19 @@
  */
 
 import type { Command, Connection } from "../clients/connection.ts";
-import type { CommitNode } from "../commit/commit_node.ts";
-import { replyWithin } from "../../optimistic/await_reply.ts";
+import { type AwaitedServer, replyWithin } from "../../optimistic/await_reply.ts";
 import type { BatchFailure } from "../../optimistic/batch_failure.ts";
 import { replyDeadline } from "../../optimistic/round_trips.ts";
 import { countRoundTrip } from "../statistics.ts";
 import type { StoreContext } from "../store_context.ts";
-import { timeOf } from "./time_of.ts";
 import { performance } from "../../own_timers.ts";
+
+/** A connection, as commits see it, and the facts about its server. */
+export interface CommitNode extends AwaitedServer {
+  readonly connection: Connection;
+  /** Whether keys of an earlier batch are still watched on it. */
+  watching: boolean;
+}
 
 /** The replies to commands sent in one write, or the failure. */
 export type RoundTrip = readonly unknown[] | BatchFailure;
@@ -56,6 +61,12 @@ export async function countedRoundTrip(
   const time = hasReplies(trip) ? timeIn?.(trip) : undefined;
   if (Array.isArray(time)) clock.sample(timeOf(time), sent, received);
   return trip;
+}
+
+/** The milliseconds of a reply to TIME: seconds and microseconds. */
+export function timeOf(reply: unknown): number {
+  const [seconds, microseconds] = reply as readonly unknown[];
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }
 
 function lost(error: unknown): BatchFailure {

@@ -4,8 +4,9 @@
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
-import { isWellFormed, requireWellFormed } from "../../../core/options/well_formed.ts";
+import { requireWellFormed } from "../../../core/options/well_formed.ts";
 import { keyFamily, storedKey } from "../../../core/stored_key.ts";
+import { plainNamer } from "../../driver_keys.ts";
 
 /**
  * The key under which Redis holds a state: `prefix:{key}:id`, or with a tag
@@ -30,23 +31,12 @@ export function storedRedisKey(
   return stored;
 }
 
-/** Makes the stored keys of one limiter; for plain keys it only concatenates three texts. */
+/** Makes the stored keys of one limiter. */
 export function keyNamer(
   prefix: string,
   id: string,
   hashTag: ((key: string) => string) | undefined,
 ): (key: string) => string {
-  const family = keyFamily(prefix, id);
-  const open = family.indexOf("{}") + 1;
-  const before = family.slice(0, open);
-  const after = family.slice(open);
-  const mayBePlain = hashTag === undefined && isWellFormed(family);
-  return function nameOf(key) {
-    return mayBePlain && !UNUSUAL.test(key)
-      ? before + key + after
-      : storedRedisKey(prefix, id, key, hashTag === undefined ? undefined : hashTag(key) ?? "");
-  };
+  const nameOf = (key: string) => storedRedisKey(prefix, id, key, hashTag && (hashTag(key) ?? ""));
+  return hashTag === undefined ? plainNamer(keyFamily(prefix, id), Infinity, nameOf) : nameOf;
 }
-
-/** Characters that must be escaped, and halves of characters. */
-const UNUSUAL = /[%{}\ud800-\udfff]/;

@@ -5,12 +5,11 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { clientError, has } from "../clients/unsupported_clients.ts";
-import type { Dial } from "../clients/connection.ts";
+import type { ClusterDials, Dial } from "../clients/connection.ts";
 import { type BunRedisClient, dialBunClient } from "../clients/bun_client.ts";
 import { dialIoRedis, type IoRedisClient, ioRedisClusterDials } from "../clients/ioredis.ts";
 import { dialSender, type RedisSender } from "../clients/sender.ts";
 import { clusterDials, type NodeRedisCluster } from "../clients/node_redis_cluster.ts";
-import type { ClusterDials } from "../clients/cluster_dials.ts";
 import { clusterRouter } from "./cluster_router.ts";
 import {
   dialClient,
@@ -46,11 +45,11 @@ export function chooseRouter(client: RedisClient, context: StoreContext): Router
   }
   requireNoPrefix(client);
   requireNoLegacyMode(client);
-  const { dials, dial, cluster = "", isShared } = kind;
+  const { dials, dial, cluster = "" } = kind;
   if (dial === undefined) {
     return clusterRouter(dials!(client as never, context.connectDeadline), context);
   }
-  if (isShared === true && context.commit === "watch") {
+  if (dial === dialSender && context.commit === "watch") {
     const rule = 'commit must be "script", "cas" or "auto" with a client that cannot watch keys';
     throw new TypeError(errorMessage("create redisStore", rule, context.commit));
   }
@@ -76,8 +75,6 @@ interface ClientKind {
   readonly dials?: (client: never, timeout: number) => ClusterDials;
   /** The advice of an error if the server is a node of a cluster. */
   readonly cluster?: string;
-  /** Whether its commands may use different connections, so that it cannot watch keys. */
-  readonly isShared?: boolean;
 }
 
 const KINDS: readonly ClientKind[] = [
@@ -103,7 +100,7 @@ const KINDS: readonly ClientKind[] = [
     dial: dialBunClient,
     cluster: CREATE_CLUSTER,
   },
-  { sign: "send", uses: [], dial: dialSender, cluster: OWN_MAP, isShared: true },
+  { sign: "send", uses: [], dial: dialSender, cluster: OWN_MAP },
 ];
 
 /** In legacy mode a client of node-redis 4 returns no promises. */

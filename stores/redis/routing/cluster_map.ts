@@ -7,8 +7,7 @@
  * after them, and the nodes of the client's options last.
  */
 
-import type { ClusterDials } from "../clients/cluster_dials.ts";
-import type { Dial } from "../clients/connection.ts";
+import type { ClusterDials, Dial } from "../clients/connection.ts";
 import { repliesTo } from "../connections/round_trip.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { SLOTS } from "./hash_slot.ts";

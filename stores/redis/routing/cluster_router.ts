@@ -22,7 +22,7 @@ import type { Job } from "../../optimistic/job.ts";
 import { valueCache } from "../../optimistic/value_cache.ts";
 import { contendedKeys } from "../commit/claims.ts";
 import { askingDial } from "../clients/asking_connection.ts";
-import type { ClusterDials } from "../clients/cluster_dials.ts";
+import type { ClusterDials } from "../clients/connection.ts";
 import {
   admitsCall,
   type CircuitBreaker,
@@ -49,9 +49,6 @@ const RENEW_EVERY = 250;
 /** The default of connections to a node, and so of transactions at a time. */
 const WATCHING = 16;
 
-/** The most redirections of a call, after which it fails because the cluster does not settle. */
-const MAX_REDIRECTS = 32;
-
 /** The known parts of a cluster. */
 interface Cluster {
   readonly dials: ClusterDials;
@@ -64,8 +61,6 @@ interface Cluster {
   readonly breaker: CircuitBreaker;
   /** The nodes in use, by their addresses; connections for ASK redirects are separate. */
   readonly nodes: Map<string, BatcherPool>;
-  /** How often each call was redirected. */
-  readonly redirects: WeakMap<Job, number>;
   readonly context: StoreContext;
   /** Calls on slots without a known owner. The first of them renews the map. */
   unrouted: Job[];
@@ -81,7 +76,6 @@ export function clusterRouter(dials: ClusterDials, context: StoreContext): Route
     renewalAt: 0,
     breaker: circuitBreaker(context.reportOutage),
     nodes: new Map(),
-    redirects: new WeakMap(),
     context,
     unrouted: [],
     closed: false,
@@ -213,21 +207,19 @@ function drainUnrouted(cluster: Cluster): readonly Job[] {
 }
 
 /** Takes calls back from a node that could not run them, and submits them where they belong. */
-function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
-  const { slots, redirects, context: { failJobs } } = cluster;
-  for (const job of jobs) redirects.set(job, (redirects.get(job) ?? 0) + 1);
-  const again = jobs.filter((job) => redirects.get(job)! < MAX_REDIRECTS);
-  failJobs(jobs.filter((job) => redirects.get(job)! >= MAX_REDIRECTS), "no", error);
+function redirect(cluster: Cluster, returned: readonly Job[], error: Error): void {
+  // A call whose time is over ends here, also in a cluster that does not settle.
+  const jobs = returned.filter(({ settled }) => !settled);
   const [word, slot, address = ""] = error.message.split(" ");
-  if (word === "ASK") askNode(cluster, again, address);
+  if (word === "ASK") askNode(cluster, jobs, address);
   else if (word === "MOVED") {
-    slots.owners[Number(slot)] = address;
+    cluster.slots.owners[Number(slot)] = address;
     renewMapSoon(cluster);
-    submitAll(cluster, again);
-  } else if (word === "TRYAGAIN") void retryLater(cluster, again);
+    submitAll(cluster, jobs);
+  } else if (word === "TRYAGAIN") void retryLater(cluster, jobs);
   else {
     renewMapSoon(cluster);
-    failJobs(again, "no", error);
+    cluster.context.failJobs(jobs, "no", error);
   }
 }
 

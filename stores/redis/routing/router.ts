@@ -4,20 +4,14 @@
  */
 
 import type { Dial } from "../clients/connection.ts";
-import type { Job } from "../../optimistic/job.ts";
+import type { JobRouter } from "../../optimistic/optimistic_store.ts";
 
 /** Brings each call to the node that has its keys. */
-export interface Router {
-  /** The hash slot of a stored key; 0 on a single server. */
-  slotOf(key: string): number;
+export interface Router extends JobRouter {
   /** Whether keys lie in several slots. */
   readonly hasSlots: boolean;
   /** The dials of all masters. */
   masters(): Promise<readonly Dial[]>;
-  /** Accepts a call. */
-  submit(job: Job): void;
   /** Milliseconds until the next probe of a failed server; 0 if no server has failed. */
   untilProbe(slot: number): number;
-  /** Closes every connection, and fails all waiting calls, because the store is closed. */
-  close(): void;
 }

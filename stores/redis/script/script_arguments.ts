@@ -17,9 +17,6 @@ interface Draft {
   readonly last: number[];
   /** The instant of the next steps; if it is negative, the server's. */
   instant: number;
-  /** The last verb, and the index of its formula. */
-  bound: Bound | undefined;
-  formula: number;
 }
 
 /**
@@ -40,15 +37,7 @@ export function scriptArguments(
 ): readonly string[] {
   const same = sameOfAll(jobs, count, now);
   if (same !== undefined) return same;
-  const draft: Draft = {
-    cells,
-    formulas: [],
-    steps: [],
-    last: [],
-    instant: -1,
-    bound: undefined,
-    formula: 0,
-  };
+  const draft: Draft = { cells, formulas: [], steps: [], last: [], instant: -1 };
   for (const job of jobs) addJob(draft, job);
   const { formulas, steps } = draft;
   return [`${now}`, `[${JSON.stringify(formulas)}${steps.map((word) => `,${word}`).join("")}]`];
@@ -119,13 +108,7 @@ function addTake(draft: Draft, bound: Bound, cost: number, index: number): void 
   steps.push(TAKE, index, formula, cost, 1);
 }
 
-function formulaOf(draft: Draft, bound: Bound): number {
-  if (draft.bound === bound) return draft.formula;
-  const { formulas } = draft;
-  const formula = bound.formula!;
-  let index = formulas.indexOf(formula);
-  if (index === -1) index = formulas.push(formula) - 1;
-  draft.bound = bound;
-  draft.formula = index;
-  return index;
+function formulaOf({ formulas }: Draft, { formula }: Bound): number {
+  const index = formulas.indexOf(formula!);
+  return index === -1 ? formulas.push(formula!) - 1 : index;
 }

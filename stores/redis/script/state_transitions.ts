@@ -191,44 +191,6 @@ function accountings.steps(perStep, step, interval, capacity, ahead)
 end
 accountings.ticks = accountings.steps
 
--- The same in two numbers: milliseconds, and the ticks beyond them.
-function accountings.fine(perMillisecond, interval, capacity, mostAhead)
-  local tolerance, initial = capacity * interval, { 0, 0 }
-  local most = mostUnits(capacity, min(SAFE, FURTHEST * perMillisecond) / interval)
-  local function ahead(at, now) return max((at[1] - now) * perMillisecond + at[2], 0) end
-  return {
-    capacity = capacity, most = most, ahead = mostAhead, initial = initial,
-    add = function(at, now, units)
-      local ticks = units * interval
-      local whole = floor(ticks / perMillisecond)
-      local rest = ticks - whole * perMillisecond
-      local millisecond, beyond = at[1], at[2]
-      if millisecond < now then millisecond, beyond = now, 0 end
-      if beyond >= perMillisecond - rest then
-        return { millisecond + whole + 1, beyond - (perMillisecond - rest) }
-      end
-      return { millisecond + whole, beyond + rest }
-    end,
-    giveBack = function(at, now, units)
-      local ticks = min(units, most) * interval
-      if ticks >= ahead(at, now) then return initial end
-      local whole = floor(ticks / perMillisecond)
-      local rest = ticks - whole * perMillisecond
-      if at[2] >= rest then return { at[1] - whole, at[2] - rest } end
-      return { at[1] - whole - 1, at[2] + (perMillisecond - rest) }
-    end,
-    free = function(at, now) return floor((tolerance - ahead(at, now)) / interval) end,
-    fresh = function(at) return at[1] + ceil(at[2] / perMillisecond) end,
-    encode = function(at) return encodeTime(at[1], at[2]) end,
-    decode = function(text)
-      local millisecond, ticks = decodeTime(text)
-      if not millisecond or ticks >= perMillisecond then return nil end
-      if millisecond == 0 and ticks == 0 then return initial end
-      return { millisecond, ticks }
-    end,
-  }
-end
-
 -- Two windows, of which the one before fades.
 function accountings.counter(limit, period)
   local initial, exact = { 0, 0, 0 }, floor(SAFE / period)
@@ -512,4 +474,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "b44acf23e88570f84a39d087079c67e1acba0ff6";
+export const STATE_TRANSITIONS_SHA = "6dd01dd1d87f66c906027bb7309121376b8faf19";

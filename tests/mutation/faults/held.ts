@@ -66,8 +66,7 @@ export const HELD_FAULTS: readonly Fault[] = [
       "return {~~detached === inner ? state : wraps.withInner(state, detached)~>state~~};",
   }),
   ...faultsIn("stores/locked/locked_store.ts", [LOCKED_STORE], {
-    "A locked store that is closed asks its driver":
-      "{~~if (closed) throw closedError();\n    ~>~~}commit([call]);",
+    "A locked store that is closed asks its driver": "{~~requireOpen();\n    ~>~~}commit([call]);",
   }),
   ...faultsIn("stores/locked/call_committer.ts", [LOCKED_STORE], {
     "One of two calls fails the other": "calls.length > {~~1~>2~~}) {",

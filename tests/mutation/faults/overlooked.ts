@@ -57,9 +57,9 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/layered/lease.ts", ["tests/stores/layered/lease.test.ts"], {
     "A block from before a reset under way is used":
-      "return {~~andFinally<void>(() => forget(key), forgetHere)~>forget(key)~~};",
+      "{~~keys.delete(family.spec, key);\n        ~>~~}permits.forget(family, key);",
     "A block from before a resetPrefix under way is used":
-      "() => store.deleteAll!(prefix), {~~forgetHere~>() => {}~~});",
+      "{~~keys.clear();\n        ~>~~}permits.clear();",
   }),
   ...faultsIn("core/receipts/open_receipts.ts", [RECEIPTS, LAGS], {
     "A key keeps one run of receipts more than its text may hold":
@@ -174,7 +174,8 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "commit.run();\n{~~        waiting.reward();\n~>~~}",
   }),
   ...faultsIn("stores/optimistic/handle_outcome.ts", [
-    "tests/stores/optimistic/handle_outcome.test.ts",
+    "tests/stores/redis/batches/batches_in_flight.test.ts",
+    "tests/stores/redis/batches/claims.test.ts",
   ], {
     "A call that yields to a claim has so many tries":
       "{~~    job.tries--;\n~>~~}  }\n  state.waiting",

@@ -116,7 +116,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     "Units that the script takes instead of giving them back":
       "return sign === 0 ? 0 : {~~sign~>1~~} * verb.units(argument);",
   }),
-  ...faultsIn("stores/redis/commit/comparing_jobs.ts", [
+  ...faultsIn("stores/redis/commit/script_commit.ts", [
     "tests/stores/redis/batches/batching.test.ts",
   ], {
     "Calls on one key that are committed in two ways at once":
@@ -136,9 +136,11 @@ export const STORE_FAULTS: readonly Fault[] = [
     "A value in Redis that expires while it holds use":
       "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
   }),
-  ...faultsIn("stores/layered/deny_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
+  ...faultsIn("stores/layered/keyed_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
     "A refusal from before a refund under way is kept":
       "return {~~andFinally(call, forget)~>call()~~};",
+  }),
+  ...faultsIn("stores/layered/deny_cache.ts", ["tests/stores/layered/deny_cache.test.ts"], {
     "A refusal holds in its own time to the last millisecond, which the store may have rounded":
       "if (passed >= decision.retryAfter - ({~~ownTime ? 1 : 0~>0~~})) return undefined;",
   }),

@@ -3,24 +3,10 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { limiter, memoryStore } from "../../../mod.ts";
-import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { fallback, lease } from "../../../stores/layered/layered.ts";
 import { away, hourly, probe } from "./probe.ts";
 
-const HOUR = 3_600_000;
-
 describe("a charge goes through", () => {
-  test("denyCache, which asks again for calls that were refused until then", () => {
-    const clock = virtualClock(0);
-    const { store } = probe();
-    const calls = limiter(hourly, { store: denyCache(store), prefix: "api", clock });
-    calls.consume("a", 100);
-    assert.equal(calls.consume("a").retryAfter, HOUR);
-    assert.equal(calls.charge("a", 3).debt, 3);
-    const refused = calls.consume("a");
-    assert.deepEqual([refused.retryAfter, refused.debt], [4 * HOUR, 3]);
-    assert.deepEqual([calls.consume("a").retryAfter, calls.consume("a").debt], [4 * HOUR, 3]);
-  });
-
   test("lease, and does not touch the block that is held", () => {
     const inner = memoryStore();
     const options = { prefix: "api", clock: virtualClock(0) };

@@ -18,7 +18,7 @@ import {
 } from "../../../mod.ts";
 import { internalsOf } from "../../../core/limiter/limiter_internals.ts";
 import { refund } from "../../../core/verbs/refund.ts";
-import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { fallback, lease } from "../../../stores/layered/layered.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { atOnce, away, byPromise, hourly, probe } from "./probe.ts";
@@ -140,13 +140,8 @@ describe("fallback", () => {
     assert.throws(() => api.reset("k"), StoreUnavailableError);
   });
 
-  test("does not accept a limit whose share is less than one unit", () => {
-    const paced = gcra({ limit: 100, period: "1m", burst: 3 });
-    assert.throws(() => fallingBack(1 / 4, paced), RangeError);
-  });
-
   test("accepts every share that is at least one unit, and no smaller one", () => {
-    for (let servers = 1; servers <= 400; servers++) {
+    for (let servers = 1; servers <= 100; servers++) {
       const { first, api } = fallingBack(
         1 / servers,
         gcra({ limit: servers, period: "1h", burst: servers }),
@@ -233,22 +228,9 @@ describe("fallback", () => {
     assert.equal(decisions.filter(({ allowed }) => allowed).length, 25);
   });
 
-  test("composes with the others", () => {
-    const first = probe();
-    const leased = lease(fallback(first.store, memoryStore(), { share: 1 / 2 }), {
-      units: 5,
-      ttl: "1h",
-    });
-    const api = limiter(hourly, { store: denyCache(leased), prefix: "a", clock: () => 0 });
-    first.failure = away;
-    let admitted = 0;
-    while (api.consume("k").allowed) admitted++;
-    assert.equal(admitted, 50);
-  });
-
-  for (const share of [0, -1, 1.1, NaN]) {
-    test(`refuses a share of ${share}`, () => {
+  test("refuses a share that is none", () => {
+    for (const share of [0, -1, 1.1, NaN]) {
       assert.throws(() => fallback(memoryStore(), memoryStore(), { share }), RangeError);
-    });
-  }
+    }
+  });
 });

@@ -46,6 +46,22 @@ function promisedLease(limit: Algorithm<unknown, "permits">, units: number, inne
   return { jobs, held };
 }
 
+/** The answers of calls, whose store's answers are let go until all of them have come. */
+async function answered<Value>(
+  held: ReturnType<typeof promised>["held"],
+  calls: Promise<Value> | readonly Promise<Value>[],
+  onTurn = () => {},
+): Promise<Value[]> {
+  let isOver = false;
+  const answers = Promise.all([calls].flat() as Promise<Value>[]).finally(() => isOver = true);
+  while (!isOver) {
+    onTurn();
+    held.release();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return await answers;
+}
+
 /** A store in memory, and how many calls have come to it, and how many of them were no looks. */
 function counted() {
   let [calls, writes] = [0, 0];
@@ -116,17 +132,13 @@ describe("permits of a lease", () => {
     const limit = concurrency({ limit: 20, ttl: LONG });
     const { jobs, held } = promisedLease(limit, 4, inner);
     const others = limiter(limit, { store: inner, prefix: "a" });
-    const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
-      const timer = setInterval(() => held.release(), 1);
-      return await call.finally(() => clearInterval(timer));
-    };
-    const { permit } = await answered(hold(jobs, "key"));
+    const [first] = await answered(held, hold(jobs, "key"));
     // The store learns at once that two of the five units are enough; its answer is under way.
-    permit!.release();
+    first!.permit!.release();
     assert.equal(held.count(), 1);
     const next = hold(jobs, "key", { cost: 4 });
     assert.equal(hold(others, "key", { cost: 18 }).decision.allowed, true);
-    assert.equal((await answered(next)).decision.allowed, false);
+    assert.equal((await answered(held, next))[0]!.decision.allowed, false);
   });
 
   test("of a process that is cut off are lost before the store gives them to others", async () => {
@@ -216,15 +228,9 @@ describe("permits of a lease", () => {
       (_, call) => hold(jobs, "key", { cost: 1 + call % 2 }),
     );
     let most = 0;
-    let isOver = false;
-    void Promise.all(calls).then(() => isOver = true);
-    while (!isOver) {
-      most = Math.max(most, held.count());
-      held.release();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const answers = await answered(held, calls, () => most = Math.max(most, held.count()));
     assert.equal(most, 1);
-    const permits = (await Promise.all(calls)).map(({ permit }) => permit);
+    const permits = answers.map(({ permit }) => permit);
     const units = permits.reduce((sum, permit, call) => sum + (permit ? 1 + call % 2 : 0), 0);
     assert.equal(units, 20);
   });
@@ -234,19 +240,13 @@ describe("permits of a lease", () => {
     const limit = concurrency({ limit: 4, ttl: LONG });
     const { jobs, held } = promisedLease(limit, 2, inner);
     const other = hold(limiter(limit, { store: inner, prefix: "a" }), "key").permit!;
-    const answered = async <Value>(call: Promise<Value>): Promise<Value> => {
-      const timer = setInterval(() => held.release(), 1);
-      return await call.finally(() => clearInterval(timer));
-    };
     // The store has no permits left, and says so.
-    await answered(hold(jobs, "key", { cost: 1 }));
-    await answered(hold(jobs, "key", { cost: 2 }));
+    await answered(held, hold(jobs, "key", { cost: 1 }));
+    await answered(held, hold(jobs, "key", { cost: 2 }));
     other.release();
-    const [large, small] = await answered(
-      Promise.all([hold(jobs, "key", { cost: 2 }), hold(jobs, "key", { cost: 1 })]),
-    );
-    assert.equal(large.decision.allowed, false);
-    assert.equal(small.decision.allowed, true);
+    const calls = [hold(jobs, "key", { cost: 2 }), hold(jobs, "key", { cost: 1 })];
+    const verdicts = (await answered(held, calls)).map(({ decision }) => decision.allowed);
+    assert.deepEqual(verdicts, [false, true]);
   });
 
   test("two calls at once with one id hold one permit", async () => {
@@ -363,13 +363,7 @@ describe("permits of a lease", () => {
     await first;
     // Four units are left here, and the first of two callers needs six.
     const calls = [6, 1].map((cost) => hold(jobs, "key", { cost }));
-    let isOver = false;
-    const answers = Promise.all(calls).finally(() => isOver = true);
-    while (!isOver) {
-      held.release();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const decisions = (await answers).map(({ decision }) => decision);
+    const decisions = (await answered(held, calls)).map(({ decision }) => decision);
     assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, false]);
   });
 
@@ -377,13 +371,7 @@ describe("permits of a lease", () => {
     const { jobs, held } = promisedLease(concurrency({ limit: 20, ttl: LONG }), 4);
     // The third call asks for the fourth as well, which then gets no permit.
     const calls = [1, 1, 5, 14].map((cost) => hold(jobs, "key", { cost }));
-    let isOver = false;
-    const answers = Promise.all(calls).finally(() => isOver = true);
-    while (!isOver) {
-      held.release();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const decisions = (await answers).map(({ decision }) => decision);
+    const decisions = (await answered(held, calls)).map(({ decision }) => decision);
     assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, true, true, false]);
     assert.ok(decisions[3]!.retryAfter >= 1);
   });

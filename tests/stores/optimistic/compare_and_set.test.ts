@@ -60,6 +60,18 @@ function failingOnce(error: Error) {
   };
 }
 
+test("keys of a prefix that cannot be deleted are an error that says so, as on every store", async () => {
+  const error = new DriverError("disk gone", { applied: "no", rule: "have a disk" });
+  const store = compareAndSetStore({ ...mapDriver(), deletePrefix: () => Promise.reject(error) });
+  const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { store, prefix: "api" });
+  await assert.rejects(api.resetPrefix(), {
+    name: "StoreUnavailableError",
+    applied: "no",
+    message: "Cannot delete the keys of a prefix as The map must have a disk: disk gone",
+  });
+  await store.close();
+});
+
 describe("a driver's failure", () => {
   test("that is to be tried again is a lost race", async () => {
     const { api, store } = failingOnce(new DriverError("40001", { applied: "no", retry: true }));

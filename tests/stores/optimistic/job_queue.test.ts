@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Job, newJob } from "../../../stores/optimistic/job.ts";
+import type { Job } from "../../../stores/optimistic/job.ts";
 import { type KeySpace, namesOf } from "../../../stores/stepping/call.ts";
 import {
   drainBatch,
@@ -17,20 +17,7 @@ function jobOn(keys: readonly string[], alone: boolean): Job {
   const several = keys.length > 1
     ? { parts: [], keys: keys.map((key) => ({ space: SPACE, key })), isSingle: false }
     : undefined;
-  const job = newJob(
-    SPACE,
-    keys[0]!,
-    1,
-    undefined,
-    undefined,
-    undefined,
-    several,
-    { end: 0 },
-    () => {},
-    () => {},
-  );
-  job.alone = alone;
-  return job;
+  return { space: SPACE, key: keys[0]!, slot: 1, several, alone } as Job;
 }
 
 /** The keys of each call, by batch. */

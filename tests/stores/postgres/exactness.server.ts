@@ -4,10 +4,13 @@ import { test } from "node:test";
 import { reportOf } from "../../../.ci/report_of.mjs";
 import { gcra, limiter } from "../../../mod.ts";
 import type { Report } from "../../support/drivers/contend.ts";
+import { lawsByClient } from "../../support/postgres/laws_by_client.ts";
 import { withPostgres } from "../../support/postgres/with_postgres.ts";
 
 const CONTENDER = new URL("../../support/postgres/contender.ts", import.meta.url);
 const LIMIT = 400;
+
+withPostgres("postgresStore", (server, opened) => lawsByClient(() => server().url, opened));
 
 withPostgres("4 processes", (postgres, { sql, storeOf, poolOf }) => {
   test("are admitted exactly as often as the limit says, and never lock each other out", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { consumeAll, gcra, limiter, memoryStore } from "../../../mod.ts";
+import { consumeAll, gcra, limiter } from "../../../mod.ts";
 import { hasWalResetBug, networkFileSystem } from "../../../stores/sqlite/check_file.ts";
 import { openPath } from "../../../stores/sqlite/database.ts";
 import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
@@ -19,25 +19,6 @@ test("a limit survives a restart", () =>
     assert.deepEqual(allowed, [true, true, false]);
     return Promise.resolve();
   }));
-
-test("a trace is answered as by the memory store", () => {
-  using store = sqliteStore(":memory:");
-  const [own, memory] = [store, memoryStore()].map((store) => {
-    let now = 1_790_000_000_000;
-    const clock = () => now;
-    const api = limiter(gcra({ limit: 5, period: "1s", burst: 5 }), {
-      store,
-      prefix: "api",
-      clock,
-    });
-    return Array.from({ length: 200 }, (_, call) => {
-      now += (call * 37) % 90;
-      const key = `key ${call % 3}`;
-      return call % 11 === 0 ? api.refund(key) : call % 7 === 0 ? api.peek(key) : api.consume(key);
-    });
-  });
-  assert.deepEqual(own, memory);
-});
 
 test("calls of one turn share a transaction, in their order", async () => {
   await using store = sqliteStore(":memory:", { batch: "turn" });
@@ -99,18 +80,6 @@ test("keys that are fresh again are deleted as others are written", () => {
   } finally {
     Date.now = now;
   }
-});
-
-test("resetPrefix forgets the keys of its prefix alone", () => {
-  using store = sqliteStore(":memory:");
-  const prefixes = ["api", "apis", "ap", "api:{", "%", "é"];
-  const limiters = prefixes.map((prefix) => limiter(slow(2), { store, prefix }));
-  for (const each of limiters) for (const key of ["a", "}", "\u{10ffff}"]) each.consume(key);
-  limiters[0]!.resetPrefix();
-  const left = limiters.map((each) =>
-    ["a", "}", "\u{10ffff}"].map((key) => each.peek(key, 0).remaining)
-  );
-  assert.deepEqual(left, [[2, 2, 2], ...prefixes.slice(1).map(() => [1, 1, 1])]);
 });
 
 test("keys that a database cannot hold are refused", () => {

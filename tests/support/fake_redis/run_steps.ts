@@ -4,10 +4,10 @@
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import { LEEWAY, LONGEST, MARGIN } from "../../../stores/stepping/lifetimes.ts";
+import { LEEWAY, LONGEST, MARGIN } from "../../../stores/stepping/cell.ts";
 import { DIGITS, SET_INSTANT, TAKE, TAKE_ALL, ZERO } from "../../../stores/redis/script/words.ts";
 import { MOST_AHEAD } from "../../../core/bounded_state.ts";
-import { bounded, isAhead, type Transition, transitionBy, wholeTransition } from "./transition.ts";
+import { bounded, isAhead, type Transition, transitionBy } from "./transition.ts";
 
 /** The text of a key; `false` if it has none, which is what Lua gets. */
 export type Held = string | false;
@@ -20,30 +20,6 @@ export type Held = string | false;
  */
 export type Write = (key: number, text: string | undefined, lifetime: string) => void;
 
-/**
- * Takes the same cost of each key by the formula `ticks`, which nearly all token and leaky buckets and
- * GCRAs have.
- *
- * @param times How often the cost is taken from each key, as `encodeCounts` encodes it.
- */
-export function takeTicks(
-  [_name, perMillisecond, _1, interval, capacity, ahead]: Formula,
-  cost: number,
-  times: string,
-  texts: readonly Held[],
-  now: number,
-  write: Write,
-): void {
-  // Compiled with the loop written out in it.
-  const transition = wholeTransition(
-    perMillisecond as number,
-    interval as number,
-    capacity as number,
-    ahead as number,
-  );
-  takeCost(transition, cost, times, texts, now, write);
-}
-
 /** The numbers that `encodeCounts` was given. */
 export function countsOf(letters: string): readonly number[] {
   const digits = [...letters].map((letter) => letter.charCodeAt(0) - ZERO);
@@ -51,37 +27,6 @@ export function countsOf(letters: string): readonly number[] {
     { length: digits.length / 2 },
     (_, at) => digits[at * 2]! * DIGITS + digits[at * 2 + 1]!,
   );
-}
-
-/** Takes the same cost of each key. */
-function takeCost(
-  transition: Transition,
-  cost: number,
-  letters: string,
-  texts: readonly Held[],
-  now: number,
-  write: Write,
-): void {
-  for (const [key, times] of countsOf(letters).entries()) {
-    if (times > 0) {
-      const text = texts[key]!;
-      const held = stateOf(transition, text);
-      const first = held === undefined ? transition.initial : held;
-      // Calls that fit together also fit one by one, with the same result.
-      let state = transition.take(first, now, cost * times);
-      let turn = state === first ? 0 : times;
-      while (turn < times) {
-        const next = transition.take(state, now, cost);
-        if (next === state) break;
-        state = next;
-        turn++;
-      }
-      if (state !== first) {
-        const next = state === transition.initial ? undefined : transition.encode(state);
-        if (next !== text) write(key, next, lifetimeOf(transition, held, state, now));
-      }
-    }
-  }
 }
 
 /** Takes the steps in their order. */

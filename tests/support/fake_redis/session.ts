@@ -3,7 +3,7 @@ import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
 } from "../../../stores/redis/commit/compare_and_set.ts";
-import { countsOf, takeSteps, takeTicks, type Write } from "./run_steps.ts";
+import { countsOf, takeSteps, type Write } from "./run_steps.ts";
 import { TAKE } from "../../../stores/redis/script/words.ts";
 import {
   STATE_TRANSITIONS,
@@ -205,13 +205,9 @@ export function session(state: ServerState): Session {
       const [formulas, ...steps] = JSON.parse(first);
       takeSteps(formulas, steps, keys.length, held, now, write, Number(given) < 0);
     } else {
+      const each = countsOf(times).flatMap((count, key) => [TAKE, key, 0, Number(first), count]);
       const formula = [name, ...numbers.map(Number)];
-      if (Number(given) < 0) {
-        const each = countsOf(times).flatMap((count, key) =>
-          count === 0 ? [] : [TAKE, key, 0, Number(first), count]
-        );
-        takeSteps([formula], each, keys.length, held, now, write, true);
-      } else takeTicks(formula, Number(first), times, held, now, write);
+      takeSteps([formula], each, keys.length, held, now, write, Number(given) < 0);
     }
     return [...time, texts.map((text) => text ?? null)];
   }

@@ -8,8 +8,7 @@ import { arrivalArithmetic } from "../../../core/algorithms/arrival_time_algorit
 import { type Arithmetic, chargeBy, takeBy } from "../../../core/algorithms/build_algorithm.ts";
 import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
-import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
-import { wholeTake } from "../../../core/arithmetic/whole_arrival_time.ts";
+import { wholeTicks } from "../../../core/arithmetic/ticks.ts";
 import { MOST_AHEAD } from "../../../core/bounded_state.ts";
 import type { Codec } from "../../../core/codec.ts";
 
@@ -59,7 +58,6 @@ export function transitionBy(formula: Formula, charges: boolean): Transition {
   if (name === "ticks" || name === "steps") {
     return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d), charges, e);
   }
-  if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c), charges, d);
   if (name === "counter") return transitionOf(counterArithmetic(a, b), charges);
   if (name === "window") return windowTransition(a, b, c, charges);
   if (name === "charge") return transitionBy(formula[1] as Formula, true);
@@ -85,18 +83,6 @@ function transitionOf<State>(
     full: (now) => accounting.add(initial, now, Math.min(capacity, ahead) || 1),
   };
   return transition as unknown as Transition;
-}
-
-/** The commonest one, by the reducer that is written out for it. */
-export function wholeTransition(
-  perMillisecond: number,
-  interval: number,
-  capacity: number,
-  ahead: number,
-): Transition {
-  const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, capacity);
-  const take = wholeTake(perMillisecond, interval, capacity, arithmetic.mostUse);
-  return { ...transitionOf(arithmetic, false, ahead), take: take as Transition["take"] };
 }
 
 /** Windows in a row, or opened by a call if the shift is below 0. */

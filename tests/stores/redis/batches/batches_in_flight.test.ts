@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { consumeAll, type Decision, type StoreUnavailableError } from "../../../../mod.ts";
-import { casCommit } from "../../../../stores/redis/commit/cas_commit.ts";
-import { addJob, emptyBatch } from "../../../../stores/optimistic/batch.ts";
-import { newJob } from "../../../../stores/optimistic/job.ts";
-import { valueCache } from "../../../../stores/optimistic/value_cache.ts";
-import type { CommitNode } from "../../../../stores/redis/commit/commit_node.ts";
-import { contendedKeys } from "../../../../stores/redis/commit/claims.ts";
-import { circuitBreaker } from "../../../../stores/optimistic/circuit_breaker.ts";
-import { serverClock } from "../../../../stores/optimistic/server_clock.ts";
-import { redisCounters } from "../../../../stores/redis/statistics.ts";
-import type { StoreContext } from "../../../../stores/redis/store_context.ts";
+import {
+  consumeAll,
+  type Decision,
+  gcra,
+  limiter,
+  type StoreUnavailableError,
+} from "../../../../mod.ts";
+import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 import { untilServed } from "../../../support/redis/redis_cluster.ts";
@@ -204,16 +201,18 @@ describe("calls on many keys, by cas", () => {
     );
   }
 
-  test("open the breaker once where the server is silent, so that it is tried again soon", () => {
-    const options = { commit: "cas", deadline: 200, onUnavailable: "deny" } as const;
-    return withFake(options, async ({ fake, limiter }) => {
-      await limiter.peek("warm up");
-      fake.faults = (command) => command.includes(FIRST) ? "silence" : undefined;
-      const decisions = await Promise.all(KEYS.map((key) => limiter.consume(key)));
-      // The wait doubles with each failure in a row: the second silence is the second one.
-      for (const { retryAfter } of decisions) assert.ok(retryAfter <= 50, `${retryAfter} ms`);
+  for (const fault of ["silence", noRoom] as const) {
+    test(`open the breaker once, so that the server is tried again soon, after ${fault}`, () => {
+      const options = { commit: "cas", deadline: 200, onUnavailable: "deny" } as const;
+      return withFake(options, async ({ fake, limiter }) => {
+        await limiter.peek("warm up");
+        fake.faults = () => fault;
+        const decisions = await Promise.all(KEYS.map((key) => limiter.consume(key)));
+        // The wait doubles with each failure in a row: the second silence is the second one.
+        for (const { retryAfter } of decisions) assert.ok(retryAfter <= 50, `${retryAfter} ms`);
+      });
     });
-  });
+  }
 
   test("that lost a race fail by a silent server when the others do", () =>
     withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
@@ -232,43 +231,13 @@ describe("calls on many keys, by cas", () => {
     }));
 
   test("end in an error, not without end, where the reply does not fit", async () => {
-    const context = {
-      values: valueCache(1_000_000),
-      cacheBytes: 1_000_000,
-      clock: serverClock(),
-      deadline: 1_000,
-      useServerTime: true,
-      counters: redisCounters(),
-      contended: contendedKeys(() => 0, 1_000),
-    } as unknown as StoreContext;
-    const watcher = { onLoaded() {}, answer() {}, tryAgain() {}, waitFor() {}, fail() {} };
-    for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
-      const connection = {
-        open: true,
-        send: () => Promise.resolve([["1", "2", ...failures]]),
-        destroy() {},
-      };
-      const job = newJob(
-        { text: "", nameOf: (key) => key },
-        "a",
-        0,
-        undefined,
-        undefined,
-        undefined,
-        undefined,
-        { end: 0 },
-        () => {},
-        () => {},
-      );
-      const batch = emptyBatch(job);
-      addJob(job, batch);
-      const node: CommitNode = {
-        connection,
-        breaker: circuitBreaker(),
-        watching: false,
-        silent: false,
-      };
-      await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
+    for (const rest of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
+      const send = (commands: readonly (readonly string[])[]) =>
+        Promise.resolve(commands.map(([, , keys]) => ["1", "2", ...keys === "0" ? [] : rest]));
+      const store = redisStore({ send }, { commit: "cas", onOutage() {} });
+      const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: "api" });
+      await assert.rejects(api.consume("a"), /does not fit/);
+      await store.close();
     }
   });
 });

@@ -25,7 +25,7 @@ import {
   until,
   untilServed,
 } from "../../../support/redis/redis_cluster.ts";
-import { listedBlocks } from "../../../support/listed_blocks.ts";
+import { listedBlocks } from "../../../support/blocks.ts";
 import { needs } from "../../../support/program.ts";
 import { newCluster } from "../../../support/redis/new_cluster.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";

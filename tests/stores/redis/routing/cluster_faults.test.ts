@@ -236,20 +236,6 @@ test("guesses about a node's values do not come from another node", () =>
     assert.equal(store.statistics().conflicts, 0);
   }));
 
-test("a call that lost many races may still be sent to another node", () =>
-  onCluster({ commit: "watch" }, async ({ nodes, give, api, keys: [key] }) => {
-    const stored = `api:{${key}}:${slow.id}`;
-    let races = 40;
-    nodes[0]!.faults = ([name]) => {
-      if (name !== "EXEC") return undefined;
-      nodes[0]!.keyspace.set(stored, `t1 ${races}`);
-      if (--races === 0) give(nodes[1]!, ...FIRST_THIRD);
-      return undefined;
-    };
-    assert.equal((await api.consume(key)).remaining, 999);
-    assert.equal(races, 0);
-  }));
-
 describe("a cluster without a node that answers", () => {
   test("is dialled from time to time, and not by every call", async () => {
     let dials = 0;

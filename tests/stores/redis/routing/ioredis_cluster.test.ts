@@ -63,23 +63,6 @@ describe("a cluster of ioredis", () => {
             await Promise.all(lost);
           }),
       ));
-
-    test(`has a clock for each node, by ${commit}`, () =>
-      withFakeCluster(3, (cluster) =>
-        withLimiter(cluster, { commit }, async (api) => {
-          const ahead = [0, 600_000, 0];
-          for (const [index, { state }] of cluster.nodes.entries()) {
-            Object.assign(state, { now: () => Date.now() + ahead[index]! });
-          }
-          const keys = keysByNode("api").map(([key]) => key!);
-          const admitted = [0, 0, 0];
-          for (let call = 0; call < 14; call++) {
-            for (const [index, key] of keys.entries()) {
-              if ((await api.consume(key)).allowed) admitted[index]!++;
-            }
-          }
-          assert.deepEqual(admitted, [10, 10, 10]);
-        })));
   }
 
   test("of version 6 keeps its keys on all nodes", () =>

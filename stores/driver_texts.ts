@@ -1,11 +1,12 @@
 /*
- * The keys of a database, listed by its driver a page at a time.
+ * The keys of a prefix in a database: its driver lists them a page at a time, and deletes them.
  */
 
 import type { Algorithm } from "../core/algorithm.ts";
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { ListedKey } from "../core/store.ts";
-import { DriverError, type Housekeeping, type ListedText } from "./driver.ts";
+import { type MaybePromise, orElse } from "../core/maybe_promise.ts";
+import type { DriverError, Housekeeping, ListedText } from "./driver.ts";
 import { driverKeyReader, keyBeginning } from "./driver_keys.ts";
 import { asError } from "./as_error.ts";
 import { decodeText } from "./stepping/cell.ts";
@@ -48,8 +49,38 @@ async function pageAfter(
   try {
     return await driver.list!(beginning, after, PAGE);
   } catch (cause) {
-    const { rule } = cause instanceof DriverError ? cause : { rule: "answer" };
-    const message = `Cannot list keys as ${driver.name} must ${rule}: ${asError(cause).message}`;
-    throw new StoreUnavailableError(message, "no", { cause });
+    throw failed("list keys", driver.name, cause, "no");
   }
+}
+
+/**
+ * Deletes the keys of a prefix.
+ *
+ * @throws {StoreUnavailableError} If the database does not answer. Some keys may be deleted then.
+ */
+export function deleteTexts(
+  driver: Pick<Housekeeping, "name"> & { deletePrefix?(beginning: string): unknown },
+  prefix: string,
+): MaybePromise<void> {
+  return orElse<void>(
+    () => driver.deletePrefix!(keyBeginning(prefix)) as MaybePromise<void>,
+    (cause) => {
+      const { applied = "unknown" } = asError(cause) as Partial<DriverError>;
+      throw failed("delete the keys of a prefix", driver.name, cause, applied);
+    },
+  );
+}
+
+function failed(
+  action: string,
+  name: string,
+  cause: unknown,
+  applied: "no" | "unknown",
+): StoreUnavailableError {
+  const { message, rule = "answer" } = asError(cause) as Partial<DriverError>;
+  return new StoreUnavailableError(
+    `Cannot ${action} as ${name} must ${rule}: ${message}`,
+    applied,
+    { cause },
+  );
 }
