@@ -211,17 +211,11 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
     class App {}
     const isPeer = kind === "peer";
     Module({
-      imports: isPeer
-        ? [theirs.ThrottlerModule.forRoot([{ ttl: PERIOD, limit: LIMIT }])]
-        : [],
+      imports: isPeer ? [theirs.ThrottlerModule.forRoot([{ ttl: PERIOD, limit: LIMIT }])] : [],
       controllers: [Hello],
       providers: [
-        ...(isPeer
-          ? [{ provide: APP_GUARD, useClass: theirs.ThrottlerGuard }]
-          : []),
-        ...(isOurs(kind)
-          ? [{ provide: APP_GUARD, useValue: rateLimitGuard(ours(kind)) }]
-          : []),
+        ...(isPeer ? [{ provide: APP_GUARD, useClass: theirs.ThrottlerGuard }] : []),
+        ...(isOurs(kind) ? [{ provide: APP_GUARD, useValue: rateLimitGuard(ours(kind)) }] : []),
       ],
     })(App);
     const app = await NestFactory.create(App, { logger: false });
@@ -326,10 +320,9 @@ const FRAMEWORKS: Readonly<Record<string, (kind: Kind) => Promise<number>>> = {
     const { HttpRouter, HttpServer, HttpServerResponse } = await import(
       "effect/http"
     );
-    const { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } =
-      await import(
-        "effect/http-api"
-      );
+    const { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } = await import(
+      "effect/http-api"
+    );
     const { Effect } = await import("effect");
     const { layerMemory, layerRateLimit, limit, RateLimit } = await load<
       typeof import("../../adapters/effect/effect.ts")

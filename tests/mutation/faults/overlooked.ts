@@ -161,11 +161,11 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A policy answers calls on a closed store":
       'if (closed) return context.{~~closeJobs([job])~>failJobs([job], "no", asError(0))~~};',
     "A policy answers calls that wait when a store is closed":
-      'server.context.{~~closeJobs(drainQueue(queue))~>failJobs(drainQueue(queue), "no", asError(0))~~};',
+      'server.context.{~~closeJobs(drainIf(queue, () => true))~>failJobs(drainIf(queue, () => true), "no", asError(0))~~};',
     "A store whose calls are answered keeps its process alive":
       "  }{~~, false~>~~});\n}\n\n/** Fails late calls.",
     "A probe makes no attempt beside one that gets no answer":
-      "{~~if (state.starting && breaker.failures > 0) dialAgain(state.server);\n  ~>~~}start(state);",
+      "if (state.starting && {~~breaker.failures > 0~>false~~}) {",
     "A store that is closed while it connects reports an outage":
       "if ({~~server.closed~>false~~}) return undefined;",
   }),
