@@ -163,10 +163,15 @@ export function limitOnNode<Request, Reply>(
   };
 }
 
-/** Calls `ended` once a response is closed, because it is complete or its client has gone. */
+/**
+ * Calls `ended` when a response is closed, because it is complete or its client has gone; perhaps twice,
+ * if the client has gone.
+ */
 export function whenClosed(response: ServerResponse, ended: () => void): void {
-  if (isClosed(response)) ended();
-  else response.once("close", ended);
+  if (isClosed(response)) return ended();
+  response.once("close", ended);
+  // Over HTTP/2 there is no end after a listener of "aborted" has thrown. This one comes before it.
+  response.req?.once("aborted", ended);
 }
 
 /**

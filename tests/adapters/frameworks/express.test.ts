@@ -6,7 +6,6 @@ import { describe, test } from "node:test";
 import { decisionOf, rateLimit } from "../../../adapters/frameworks/express.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
 import { statuses, using } from "../../support/adapter_subject.ts";
-import { rawRequest } from "../../support/raw_request.ts";
 import { withLoginRules } from "../../support/login_rules.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
@@ -95,21 +94,6 @@ versions.forEach(([name, make]) =>
 );
 
 describe("tidegate/express", () => {
-  test("limits single routes, one limit before the other", async () => {
-    const app = newApp();
-    app.use(rateLimit({ limiter: apiLimiter() }));
-    const login = rateLimit({
-      limiter: apiLimiter(),
-      key: (request: express.Request) => request.params["user"] as string,
-    });
-    app.get("/login/:user", login, (_request, response) => void response.send("hello"));
-    await using(await serveNode(app), async (port) => {
-      const { values } = await rawRequest(port, { path: "/login/ann" });
-      assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
-      assert.deepEqual(values("ratelimit-policy"), ['"api";q=10;w=60']);
-    });
-  });
-
   test("warns once if the app trusts the addresses that clients claim", async () => {
     const app = newApp();
     app.set("trust proxy", true);

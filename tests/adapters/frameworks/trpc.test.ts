@@ -14,7 +14,6 @@ import {
   concurrency,
   type Decision,
   gcra,
-  leakyQueue,
   limiter,
   memoryStore,
   RateLimitedError,
@@ -155,21 +154,6 @@ describe("tidegate/trpc", () => {
     }
   });
 
-  test("refuses a start later than maxDelay, and takes no place in the queue", async () => {
-    const jobs = limiter(leakyQueue({ limit: 1, period: "1h", queue: 5 }), { clock: () => NOW });
-    const caller = t.createCallerFactory(routerOf({ limiter: jobs, maxDelay: "59m" }))({
-      user: "ann",
-    });
-    assert.equal(await caller.hello(), "ann: 5");
-    for (let refused = 0; refused < 2; refused++) {
-      await assert.rejects(caller.hello(), {
-        code: "TOO_MANY_REQUESTS",
-        message: "Cannot call hello because its limit is used up: try again in 60 s",
-      });
-    }
-    assert.equal(jobs.peek("ann", 0).remaining, 5);
-  });
-
   test("holds a permit until the procedure has ended, in whatever way, and refuses others", async () => {
     const jobs = limiter(concurrency({ limit: 1, ttl: "1h" }));
     const isFree = () => jobs.peek("ann", 0).remaining === 1;
@@ -196,21 +180,30 @@ describe("tidegate/trpc", () => {
     assert.equal(await caller.good(), "good");
   });
 
-  test("limits by the policy that a call has, all of them on one store", async () => {
-    const plans: Record<string, number> = { ann: 1, bob: 2 };
-    const caller = t.createCallerFactory(routerOf({
-      limiter: undefined,
-      policy: ({ ctx: { user } }) =>
-        plans[user] === undefined
-          ? "unlimited"
-          : gcra({ limit: plans[user], period: "1h", burst: plans[user] }),
-      store: memoryStore(),
-      prefix: "plan",
+  test("limits the procedures of its scope alone, and gives nothing back to a client that left", async () => {
+    const api = limiter(gcra({ limit: 2, period: "1h", burst: 2 }));
+    const statuses: number[] = [];
+    const limited = t.procedure.use(rateLimit<Call>({
+      limiter: api,
+      key: ({ ctx }) => ctx.user,
+      refund: ({ status }) => statuses.push(status) < 0,
     }));
-    assert.equal(await caller({ user: "ann" }).hello(), "ann: 0");
-    await assert.rejects(caller({ user: "ann" }).hello(), { code: "TOO_MANY_REQUESTS" });
-    assert.equal(await caller({ user: "bob" }).hello(), "bob: 1");
-    assert.equal(await caller({ user: "eve" }).hello(), "eve: undefined");
+    const client = new AbortController();
+    const leaving = (fails: boolean) => () => {
+      client.abort();
+      if (fails) throw new Error("gone");
+    };
+    const router = t.router({
+      free: t.procedure.query(() => "free"),
+      left: limited.query(leaving(false)),
+      failed: limited.query(leaving(true)),
+    });
+    const caller = t.createCallerFactory(router)({ user: "ann" }, { signal: client.signal });
+    assert.equal(await caller.free(), "free");
+    assert.deepEqual([statuses, api.peek("ann", 0).remaining], [[], 2]);
+    await caller.left();
+    await assert.rejects(caller.failed(), /gone/);
+    assert.deepEqual(statuses, [499, 499]);
   });
 
   test("limits by rules, which change while they are used", async () => {

@@ -15,6 +15,7 @@ import {
   type Store,
   StoreUnavailableError,
 } from "../../../mod.ts";
+import { wrapStore } from "../../../core/wrap_store.ts";
 import { lease } from "../../../stores/layered/lease.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { interceptedStore, type SeenCall } from "../../support/intercepted_store.ts";
@@ -33,7 +34,7 @@ const RATE = { limit: 1, period: "1s", burst: 1 } as const;
 const FROZEN = { deadline: 100, timeout: 300 };
 
 /** More calls than a request makes. */
-const MOST_CALLS = 12;
+const MOST_CALLS = 24;
 
 /** A store one of whose calls fails, counted from when `arm` is called until `disarm` is. */
 function failing(inner: Store, fault: Fault, step: number) {
@@ -189,8 +190,14 @@ async function freezeAtEachStep(
   }
 }
 
+/** A store that answers by promises, and takes at one instant from one of its parts alone. */
+function dividedStore(): Store {
+  const slotOf = (name: string) => Number(/key(\d)/.exec(name)?.[1] ?? 0) % 2;
+  return wrapStore({ ...asyncMemoryStore(), slotOf }, {}) as Store;
+}
+
 describe("several limits on memory", () => laws(() => memoryStore()));
-describe("several limits on a store that answers by promises", () => laws(asyncMemoryStore));
+describe("several limits on a store of two parts", () => laws(dividedStore));
 withRedis("several limits on Redis", (redis, { storeOf }) => {
   laws(() => storeOf());
   for (const name of Object.keys(WAYS)) {

@@ -160,19 +160,6 @@ test("a probe from a trusted network has its own address, and one warning says s
   }
 });
 
-test("a client that a proxy hides has no key", () => {
-  const keyOf = clientKey({ trustedProxies: ["loopback"] });
-  const from = (address: string, field?: string) =>
-    keyOf(
-      new Request("http://a.test/", { headers: field === undefined ? {} : { [FIELD]: field } }),
-      { remoteAddr: { hostname: address } },
-    );
-  assert.equal(from("127.0.0.1", "203.0.113.7"), "203.0.113.7");
-  assert.equal(from("127.0.0.1", "203.0.113.7, unknown"), undefined);
-  assert.equal(from("127.0.0.1", "_hidden"), undefined);
-  assert.equal(from("198.51.100.9"), "198.51.100.9");
-});
-
 describe("trusted proxies", () => {
   const trusts = (list: string[], address: string) => trustedProxies(list)(parseAddress(address)!);
 
@@ -331,16 +318,6 @@ describe("no forged field", () => {
         fcOptions({ numRuns: 3_000 }),
       );
     });
-
-    test(`makes ${forwardedHeader} throw, or answer anything but an address`, () => {
-      fc.assert(
-        fc.property(anything, (field) => {
-          const client = addressOf("10.0.0.1", field);
-          assert.ok(client === undefined || isIP(client) > 0);
-        }),
-        fcOptions({ numRuns: 2_000 }),
-      );
-    });
   }
 
   test("of X-Forwarded-For is read otherwise than by splitting it", () => {
@@ -355,16 +332,6 @@ describe("no forged field", () => {
         assert.equal(addressOf("10.0.0.1", field), expected);
       }),
       fcOptions({ numRuns: 2_000 }),
-    );
-  });
-
-  test("reaches a key that is not an address", () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        const key = addressKey(text);
-        assert.ok(key === undefined || isIP(key.split("/")[0]!) > 0);
-      }),
-      fcOptions({ numRuns: 1_000 }),
     );
   });
 });

@@ -6,8 +6,8 @@ import {
   type Algorithm,
   all,
   type AsyncLimiter,
+  concurrency,
   type Decision,
-  fixedWindow,
   gcra,
   leakyQueue,
   limiter,
@@ -162,15 +162,6 @@ describe("the gate", () => {
     }
   });
 
-  test("gives units back once, though an adapter reports two ends", async () => {
-    const api = apiLimiter();
-    const decide = gateOf({ limiter: api, refund: "failed" });
-    const { settle } = await decide();
-    await decide();
-    for (let ends = 0; ends < 2; ends++) settle!({ status: 500 });
-    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
-  });
-
   test("calls a refusal by the failure policy a 503, and tells nothing of the limit", async () => {
     const { refusal, headers } = await gateOf({ limiter: byPolicy(false) })();
     assert.equal(refusal?.status, 503);
@@ -209,56 +200,6 @@ describe("the gate", () => {
     }
   });
 
-  test("gives nothing back when the units have run out by themselves", async () => {
-    const clock = testClock(0);
-    const api = limiter(fixedWindow({ limit: 2, period: "1s" }), { clock });
-    const decide = gateOf({ limiter: api, refund: "failed" });
-    const late = await decide();
-    const inTime = await decide();
-    await clock.advance(999);
-    inTime.settle!({ status: 500 });
-    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
-    await clock.advance(1);
-    await decide();
-    late.settle!({ status: 500 });
-    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
-  });
-
-  for (const nested of [false, true]) {
-    test(`gives back to each part of an all what is left there${nested ? ", within another" : ""}`, async () => {
-      const clock = testClock(0);
-      const parts = [
-        fixedWindow({ limit: 2, period: "1s" }),
-        fixedWindow({ limit: 10, period: "1m" }),
-      ] as const;
-      const limits = nested
-        ? all(all(...parts), gcra({ limit: 9, period: "1d", burst: 9 }))
-        : all(...parts);
-      for (
-        const options of [{ clock }, { clock, store: asyncMemoryStore(), prefix: "p" }] as const
-      ) {
-        const api = limiter(limits, options as { clock: typeof clock });
-        const left = async (): Promise<number[]> => {
-          const { parts } = await api.peek("192.0.2.7", 0);
-          return (nested ? parts![0]!.parts! : parts!).map(({ remaining }) => remaining);
-        };
-        const decide = gateOf({ limiter: api, refund: "failed" });
-        const late = await decide();
-        const later = await decide();
-        assert.deepEqual(await left(), [0, 8]);
-        await clock.advance(1_000);
-        await decide();
-        late.settle!({ status: 500 });
-        assert.deepEqual(await left(), [1, 8]);
-        await clock.advance(60_000);
-        await decide();
-        later.settle!({ status: 500 });
-        assert.deepEqual(await left(), [1, 9]);
-        await clock.advance(60_000 - clock() % 60_000);
-      }
-    });
-  }
-
   test("goes on if a refund fails", async () => {
     const failing = interceptedStore(
       asyncMemoryStore(),
@@ -271,6 +212,27 @@ describe("the gate", () => {
     const { settle } = await gateOf({ limiter: api, refund: "failed" })();
     settle!({ status: 500 });
     await new Promise((resolve) => setTimeout(resolve, 0));
+  });
+
+  test("passes an error on that is not of a store which cannot decide", async () => {
+    const failing = interceptedStore(asyncMemoryStore(), () => Promise.reject(new Error("bug")));
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), {
+      store: failing,
+      prefix: "p",
+    });
+    for (const more of [{}, { refund: "failed" }, { shadow: true }] as const) {
+      await assert.rejects(async () => await gateOf({ limiter: api, ...more })(), /^Error: bug$/);
+    }
+  });
+
+  test("gives a refused request nothing to release or settle", async () => {
+    const jobs = limiter(concurrency({ limit: 1, ttl: "1h" }));
+    const decide = gateOf({ limiter: jobs, refund: "failed" });
+    const first = await decide();
+    const { refusal, release, settle } = await decide();
+    assert.deepEqual([refusal?.status, release, settle], [429, undefined, undefined]);
+    first.release!();
+    assert.equal(jobs.peek("192.0.2.7", 0).remaining, 1);
   });
 
   test("shadows some requests and not others", async () => {

@@ -55,44 +55,43 @@ function decoded(part: string): string {
   }
 }
 
+const FILES = "files";
+const ROUTES = [
+  ["login", "/login"],
+  ["search", "/search/:part"],
+  ["users", "/users/:part"],
+  ["shops", "/shops/:part/all"],
+] as const;
+
 function onExpress(make: typeof express, files: string): RequestListener {
   const app = make();
   // In which it prints no errors.
   app.set("env", "test");
-  app.get("/login", (_request, response) => void response.end(reached("login")));
-  app.get("/search/:q", ({ params }, response) => void response.end(reached("search", params.q)));
-  app.get("/users/:id", ({ params }, response) => void response.end(reached("users", params.id)));
-  app.get("/shops/:shop/all", ({ params }, response) => {
-    response.end(reached("shops", params.shop));
-  });
-  app.get(files, (_request, response) => void response.end(reached("files")));
+  for (const [name, path] of ROUTES) {
+    app.get(path as string, ({ params }, response) => {
+      response.end(reached(name, params["part"] as string | undefined));
+    });
+  }
+  app.get(files, (_request, response) => void response.end(reached(FILES)));
   return app as unknown as RequestListener;
 }
 
 async function onFastify(options: FastifyServerOptions): Promise<TestServer> {
   const app = fastify(options);
-  type Params = { Params: { q: string; id: string; shop: string } };
-  app.get("/login", () => reached("login"));
-  app.get<Params>("/search/:q", ({ params }) => reached("search", params.q));
-  app.get<Params>("/users/:id", ({ params }) => reached("users", params.id));
-  app.get<Params>("/shops/:shop/all", ({ params }) => reached("shops", params.shop));
-  app.get("/files/*", () => reached("files"));
+  for (const [name, path] of ROUTES) {
+    app.get<{ Params: { part?: string } }>(path, ({ params }) => reached(name, params.part));
+  }
+  app.get("/files/*", () => reached(FILES));
   await app.listen({ port: 0, host: "127.0.0.1" });
   const port = (app.server.address() as { port: number }).port;
   return { port, close: async () => (app.server.closeAllConnections(), await app.close()) };
 }
 
-const KOA_ROUTES = [
-  ["login", "/login"],
-  ["search", "/search/:part"],
-  ["users", "/users/:part"],
-  ["shops", "/shops/:part/all"],
-  ["files", "/files/*rest"],
-] as const;
-
 function onKoa(Make: typeof Koa): RequestListener {
   const app = new Make();
-  const routes = KOA_ROUTES.map(([name, pattern]) => [name, match(pattern)] as const);
+  const routes = [...ROUTES, [FILES, "/files/*rest"] as const].map(([name, pattern]) =>
+    [name, match(pattern)] as const
+  );
   app.use((context) => {
     for (const [name, matches] of routes) {
       let found: ReturnType<typeof matches> = false;
@@ -110,11 +109,10 @@ function onKoa(Make: typeof Koa): RequestListener {
 
 function onHono() {
   const app = new Hono();
-  app.get("/login", (c) => c.text(reached("login")));
-  app.get("/search/:q", (c) => c.text(reached("search", c.req.param("q"))));
-  app.get("/users/:id", (c) => c.text(reached("users", c.req.param("id"))));
-  app.get("/shops/:shop/all", (c) => c.text(reached("shops", c.req.param("shop"))));
-  app.get("/files/*", (c) => c.text(reached("files")));
+  for (const [name, path] of ROUTES) {
+    app.get(path as string, (c) => c.text(reached(name, c.req.param("part"))));
+  }
+  app.get("/files/*", (c) => c.text(reached(FILES)));
   return app.fetch;
 }
 
