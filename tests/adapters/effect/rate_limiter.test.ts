@@ -17,6 +17,7 @@ import {
   RateLimited,
   RateLimiter,
   RateLimitError,
+  SharedHandle,
   withLimit,
   withPermit,
 } from "../../../adapters/effect/effect.ts";
@@ -268,6 +269,19 @@ describe("nothing that makes an effect or a layer throws:", () => {
       assert.ok(Exit.isFailure(exit) && Cause.hasDies(exit.cause), String(exit));
     });
   }
+});
+
+test("layerAttached counts on the store of a handle that was sent in a message", async () => {
+  const take = RateLimiter.use((limiter) => limiter.consume(api, "a"));
+  const program = Effect.gen(function* () {
+    const handle = structuredClone(yield* SharedHandle);
+    const here = yield* take;
+    const there = yield* Effect.provide(take, layerAttached(handle));
+    return [here, there, yield* take].map(({ allowed }) => allowed);
+  });
+  const layer = layerShared({ capacity: 100 });
+  const answers = await Effect.runPromise(Effect.provide(program, layer));
+  assert.deepEqual(answers, [true, true, false]);
 });
 
 test("layerMemory is one layer, and so one store, however often a program asks for it", async () => {

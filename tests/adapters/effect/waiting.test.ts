@@ -8,7 +8,7 @@ import {
   layerStore,
   limit,
   type RateLimiter,
-  RateLimitError,
+  type RateLimitError,
   withLimit,
 } from "../../../adapters/effect/effect.ts";
 import {
@@ -66,28 +66,6 @@ describe("acquire", () => {
     assert.equal(at, 0);
     assert.ok(Exit.isSuccess(exit) && exit.value.reason._tag === "RateLimited");
     assert.deepEqual(exit.value.reason.retryAfter, Duration.seconds(10));
-  });
-
-  test("gives back a place in a queue that is the newest", async () => {
-    await withLimiter(function* (limiter) {
-      yield* limiter.consume(queue, "a");
-      const waiting = yield* Effect.forkChild(limiter.acquire(queue, "a"));
-      yield* TestClock.adjust("1 second");
-      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(19));
-      yield* Fiber.interrupt(waiting);
-      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(9));
-    });
-  });
-
-  test("gives the units back when the interrupt meets the admission", async () => {
-    await withLimiter(function* (limiter) {
-      // An acquire that is admitted at once has taken, but its fiber has not received that yet.
-      const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
-        startImmediately: true,
-      });
-      yield* Fiber.interrupt(waiting);
-      assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
-    });
   });
 
   test("has given everything back when an interrupt is over, also where the store answers later", async () => {
@@ -155,20 +133,10 @@ describe("acquire", () => {
 describe("withLimit", () => {
   const hello = Effect.succeed("hello");
 
-  test("runs the effect or fails", async () => {
-    await withLimiter(function* () {
-      const limited = hello.pipe(withLimit({ limit: slow, key: "a" }));
-      assert.equal(yield* limited, "hello");
-      const error = yield* Effect.flip(limited);
-      assert.ok(error instanceof RateLimitError);
-      yield* TestClock.adjust("10 seconds");
-      assert.equal(yield* limited, "hello");
-    });
-  });
-
   const starts = [0, 10_000, 20_000, 30_000];
   for (
     const [how, limited, onExceeded, expected] of [
+      ["not where onExceeded is fail", slow, "fail", [0, "refused"]],
       ["where onExceeded is wait", slow, "wait", [...starts, 40_000]],
       ["in a queue, and no longer than it is", queue, "fail", [...starts, "refused"]],
     ] as const

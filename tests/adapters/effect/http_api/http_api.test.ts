@@ -1,6 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Context, Duration, Effect, Fiber, Layer, Logger, Schedule, Schema } from "effect";
+import {
+  Cause,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Metric,
+  Schedule,
+  Schema,
+} from "effect";
 import { HttpRouter, HttpServer } from "effect/http";
 import {
   HttpApi,
@@ -24,7 +36,6 @@ import {
   type RateLimitOptions,
 } from "../../../../adapters/effect/effect.ts";
 import {
-  concurrency,
   type Decision,
   gcra,
   leakyQueue,
@@ -36,29 +47,25 @@ import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { promised } from "../../../support/promised_store.ts";
 import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
 import { interceptedStore } from "../../../support/intercepted_store.ts";
-import { defectOf } from "../support/defect_of.ts";
 
 const Failure = Schema.Struct({ why: Schema.String }).annotate({ httpApiStatus: 418 });
 
 const users = HttpApiGroup.make("users")
   .add(HttpApiEndpoint.get("list", "/users", { success: Schema.String }))
-  .add(HttpApiEndpoint.get("write", "/write", { success: Schema.String }))
   .add(HttpApiEndpoint.get("teapot", "/teapot", { success: Schema.String, error: Failure }))
   .middleware(RateLimit);
 const open = HttpApiGroup.make("open")
   .add(HttpApiEndpoint.get("hello", "/hello", { success: Schema.String }));
 const Api = HttpApi.make("api").add(users).add(open);
 
-/** The handler of `/write`. */
-let write: Effect.Effect<string> = Effect.succeed("written");
-
 const handlers = Layer.mergeAll(
   HttpApiBuilder.group(Api, "users", (group) =>
     group
       .handle("list", () =>
-        Effect.map(RateLimitDecision, (decision) => `${decision?.remaining} left`))
-      .handle("write", () =>
-        write)
+        Effect.map(RateLimitDecision, (decision) => {
+          const parts = decision?.parts?.map(({ remaining }) => remaining);
+          return `${parts ?? decision?.remaining} left`;
+        }))
       .handle("teapot", () => Effect.fail({ why: "I am a teapot" }))),
   HttpApiBuilder.group(
     Api,
@@ -231,22 +238,6 @@ describe("the middleware of HttpApi", () => {
     });
   }
 
-  test("gives nothing back to a client that leaves, though its handler goes on, and fails", async () => {
-    const client = new AbortController();
-    write = Effect.sync(() => client.abort()).pipe(
-      Effect.andThen(Effect.sleep(1)),
-      Effect.andThen(Effect.die("no disk")),
-      Effect.uninterruptible,
-    );
-    const store = memoryStore();
-    await serving({ ...forAll, refund: "failed" }, async ({ handler }) => {
-      const { signal } = client;
-      await handler(new Request("http://localhost/write", { signal })).catch(() => {});
-    }, { limiter: layerStore(store) });
-    const balance = limiter(api.algorithm, { store, prefix: "api" }).peek("everybody", 0);
-    assert.equal(balance.remaining, 1);
-  });
-
   test("answers 503 when the store cannot decide, and logs why", async () => {
     const failure = new StoreUnavailableError("Cannot reach Redis", "no");
     const store = interceptedStore(asyncMemoryStore(), () => Promise.reject(failure));
@@ -384,41 +375,6 @@ describe("the middleware of HttpApi", () => {
     assert.equal(remaining, 5);
   });
 
-  test("holds a permit until there is a response, or the client has left, and refuses others", async () => {
-    const jobs = limit("jobs", concurrency({ limit: 1, ttl: "1h" }));
-    const store = memoryStore();
-    const own = limiter(jobs.algorithm, { store, prefix: "jobs" });
-    const isFree = () => own.peek("everybody", 0).remaining === 1;
-    await serving({ ...forAll, limit: jobs }, async (ask) => {
-      for (const [path, status] of [["/users", 200], ["/teapot", 418], ["/users", 200]] as const) {
-        assert.equal((await ask(path)).status, status);
-        assert.equal(isFree(), true);
-      }
-      write = Effect.die("no disk");
-      assert.equal((await ask("/write")).status, 500);
-      assert.equal(isFree(), true);
-      let end = () => {};
-      write = Effect.callback((resume) => {
-        end = () => resume(Effect.succeed("written"));
-      });
-      const slow = ask("/write");
-      while (isFree()) await turn();
-      assert.equal((await ask("/users")).status, 429);
-      end();
-      assert.equal((await slow).status, 200);
-      assert.equal(isFree(), true);
-      const client = new AbortController();
-      const { signal } = client;
-      const gone = ask.handler(new Request("http://localhost/write", { signal }));
-      while (isFree()) await turn();
-      client.abort();
-      await gone.catch(() => {});
-      await turn();
-      assert.equal(isFree(), true);
-      assert.equal((await ask("/users")).status, 200);
-    }, { limiter: layerStore(store) });
-  });
-
   for (const [unknownAddress, status] of Object.entries({ refuse: 403, admit: 200, error: 500 })) {
     test(`answers ${status} to a client of no known address: ${unknownAddress}`, () => {
       const own = unknownAddress === "error" ? {} : { unknownAddress: unknownAddress as "admit" };
@@ -453,6 +409,82 @@ describe("the middleware of HttpApi", () => {
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
 
+const ofAddress = limit("address", gcra({ limit: 10, period: "1h", burst: 10, name: "address" }));
+const ofUser = limit("user", gcra({ limit: 2, period: "1h", burst: 2, name: "user" }));
+const limits: RateLimitOptions["limits"] = [
+  { limit: ofAddress, key: () => "192.0.2.7" },
+  { limit: ofUser, key: ({ headers }) => Effect.succeed(headers["x-user"] ?? "ada") },
+];
+
+describe("several limits of an HttpApi", () => {
+  for (const [when, makeStore] of Object.entries({ memoryStore, asyncMemoryStore })) {
+    test(`spend nothing of the first when the second refuses, on ${when}`, async () => {
+      const store = makeStore();
+      await serving({ limits }, async (ask) => {
+        assert.equal((await ask("/users")).body, '"9,1 left"');
+        assert.equal((await ask("/users")).status, 200);
+        for (let refused = 0; refused < 5; refused++) {
+          const { status, body } = await ask("/users");
+          assert.deepEqual([status, JSON.parse(body)["violated-policies"]], [429, ["user"]]);
+        }
+        const { status, fields } = await ask("/users", { "x-user": "bob" });
+        assert.deepEqual([status, fields[0]], [200, '"address";q=10;w=3600, "user";q=2;w=3600']);
+        assert.match(fields[1]!, /^"address";r=7;t=\d+, "user";r=1;t=\d+$/);
+      }, { limiter: layerStore(store) });
+      const { algorithm, prefix } = ofAddress;
+      assert.equal((await limiter(algorithm, { store, prefix }).peek("192.0.2.7", 0)).remaining, 7);
+    });
+  }
+
+  test("count what each limit decided; a limit that would have admitted counts no refusal", async () => {
+    const [address, user] = ["several:address", "several:user"].map((prefix, index) =>
+      limit(prefix, gcra({ limit: 2 - index, period: "1h", burst: 2 - index }))
+    );
+    const given = [{ limit: address! }, { limit: user!, key: () => "user" }];
+    await serving({ limits: given, key: () => "address" }, async (ask) => {
+      for (const status of [200, 429]) assert.equal((await ask("/users")).status, status);
+    });
+    const counts = (await Effect.runPromise(Metric.snapshot))
+      .filter(({ id, attributes }) =>
+        id === "tidegate_decisions" && attributes?.["prefix"]?.startsWith("several:")
+      )
+      .map(({ attributes, state }) =>
+        `${attributes!["prefix"]} ${attributes!["verdict"]} ${(state as { count: number }).count}`
+      );
+    assert.deepEqual(counts.sort(), [
+      "several:address admitted 1",
+      "several:user admitted 1",
+      "several:user refused 1",
+    ]);
+  });
+
+  test("each limit has its own cost or the common one, and a chosen limit may be absent", () => {
+    const user = (
+      { headers }: { readonly headers: Readonly<Record<string, string | undefined>> },
+    ) => headers["x-user"];
+    const own: RateLimitOptions["limits"] = [
+      { limit: ofAddress, cost: () => Effect.succeed(3) },
+      { limit: (request) => user(request) === "root" ? "unlimited" : ofUser, key: user },
+    ];
+    return serving({ limits: own, key: () => "everybody", cost: 2 }, async (ask) => {
+      const as = (name: string) => ask("/users", { "x-user": name });
+      assert.match((await as("ada")).fields[1]!, /^"address";r=7;.*"user";r=0;/);
+      assert.match((await as("root")).fields[1]!, /^"address";r=4;t=\d+$/);
+      assert.equal((await as("ada")).status, 429);
+    });
+  });
+});
+
+/** The defect of a middleware with these options; `undefined` if it can be made. */
+async function defectOf(options: unknown): Promise<unknown> {
+  const made = Effect.void.pipe(
+    Effect.provide(layerRateLimit(options as never)),
+    Effect.provide(layerMemory()),
+  );
+  const exit = await Effect.runPromiseExit(made);
+  return Exit.isFailure(exit) && Cause.hasDies(exit.cause) ? Cause.squash(exit.cause) : undefined;
+}
+
 describe("the options of the middleware", () => {
   const rate = { limit: 1, period: "1s", burst: 1 } as const;
 
@@ -469,6 +501,12 @@ describe("the options of the middleware", () => {
       [{ limit: api, skip: true }, /^TypeError: .*skip must be a function/],
       [{ limit: api, refund: "fail" }, /^TypeError: .*refund must be/],
       [{ limit: limit("api", gcra({ ...rate, name: "a\r\nb" })) }, /^RangeError: .*policy's name/],
+      [{ limits: [] }, /limits must be a list of 1 to 16 limits/],
+      [{ limits: "address" }, /limits must be a list of 1 to 16 limits/],
+      [{ limits: [{}] }, /it needs a limit, such as limit\(\.\.\.\)/],
+      [{ limits, limit: ofUser }, /limit belongs to the entries of limits/],
+      [{ limits: [{ limit: ofUser, kye: () => "" }] }, /kye/],
+      [{ limits: [{ limit: ofUser, cost: -1 }] }, /cost/],
     ];
     for (const [options, error] of bad) {
       assert.match(String(await defectOf(options)), error, JSON.stringify(options));
