@@ -80,6 +80,6 @@ function limiterOfFibers(
 
 for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore })) {
   for (const law of limiterLaws((...on) => limiterOfFibers(...on, makeStore()) as AsyncLimiter)) {
-    test(`RateLimiter on ${kind}: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
+    test(`RateLimiter on ${kind}: ${law.name}`, () => law.run(fcOptions({ numRuns: 20 })));
   }
 }

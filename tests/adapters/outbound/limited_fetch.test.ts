@@ -218,7 +218,9 @@ describe("limitedFetch", () => {
           await (await fetch(url)).text();
           await assert.rejects(
             fetch(url),
-            (error) => error instanceof RateLimitedError && error.decision.retryAfter === 5_000,
+            (error) =>
+              error instanceof RateLimitedError && error.decision.retryAfter === 5_000 &&
+              error.message.startsWith('Cannot fetch from "127'),
           );
           await clock.advance(1_000);
           const next = fetch(url);
@@ -227,22 +229,6 @@ describe("limitedFetch", () => {
         },
       )
     ));
-
-  test("takes a Retry-After for a pause only if it comes with a refusal", () => {
-    const accepted = () =>
-      new Response("ok", {
-        status: 202,
-        headers: { "Retry-After": "120", RateLimit: '"a";r=0;t=5' },
-      });
-    return answering([accepted, ok], async (url, requests) => {
-      const { fetch, clock } = limited();
-      await (await fetch(url)).text();
-      const next = fetch(url);
-      await clock.advance(5_000);
-      assert.equal((await next).status, 200);
-      assert.equal(requests.length, 2);
-    });
-  });
 
   test("sends nothing into a pause that began while it stood in line, and gives its units back", () => {
     const clock = testClock();
@@ -259,31 +245,6 @@ describe("limitedFetch", () => {
       assert.equal(requests.length, 2, "one a second, as before");
       await clock.advance(1_000);
       assert.equal((await calls[2]!).status, 200);
-    });
-  });
-
-  test("pauses when the server says that nothing is left, before it must refuse", () => {
-    return answering([used, ok], async (url, requests) => {
-      const { fetch, clock } = limited();
-      await (await fetch(url)).text();
-      const second = fetch(url);
-      await clock.advance(29_999);
-      assert.equal(requests.length, 1);
-      await clock.advance(1);
-      await (await second).text();
-      assert.equal(requests.length, 2);
-    });
-  });
-
-  test("rejects rather than wait for longer than maxWait before it sends", () => {
-    return answering([used], async (url) => {
-      const { fetch } = limited({ maxWait: 10_000 });
-      await (await fetch(url)).text();
-      await assert.rejects(
-        fetch(url),
-        (error) => error instanceof RateLimitedError && error.decision.retryAfter === 30_000,
-      );
-      await assert.rejects(fetch(url), /^RateLimitedError: Cannot fetch from "127/);
     });
   });
 
@@ -310,18 +271,6 @@ describe("limitedFetch", () => {
       ["b.test", 0],
     ]);
   });
-
-  test("ends its waits when the signal is aborted", () =>
-    answering([later(7)], async (url) => {
-      const { fetch, clock } = limited();
-      const controller = new AbortController();
-      const call = fetch(url, { signal: controller.signal });
-      const rejected = assert.rejects(call, /enough/);
-      while (clock.waiting() === 0) await clock.advance(0);
-      controller.abort(new Error("enough"));
-      await rejected;
-      assert.equal(clock.waiting(), 0);
-    }));
 
   test("pauses for as long as it was asked to, though the clock steps back", async () => {
     let now = 1_790_000_000_000;

@@ -21,6 +21,7 @@ import { acquire as acquireIn } from "../../../core/waiting/acquire.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
 import { gcra, limiter, memoryStore, type SyncStore } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
+import { storesInTurn } from "../../support/stores_in_turn.ts";
 import { type Count, decayCounter, type DecayOptions } from "./decay_counter.ts";
 
 type Counter = Algorithm<Count>;
@@ -362,6 +363,11 @@ test("laws of stores catch a store that loses a write", async () => {
     }) as SyncStore;
   });
   assert.equal((await broken([sameAnswers as Law])).size, 1);
+});
+
+test("laws of stores catch two stores that are taken for one", async () => {
+  const [law] = storeLaws(() => storesInTurn([memoryStore(), memoryStore()]));
+  assert.equal((await broken([law as Law])).size, 1);
 });
 
 test("laws of limiters catch a limiter that lets the second in line go first", async () => {
