@@ -1,6 +1,6 @@
 /*
- * What a limit adds to a request in each adapter: microseconds of processor time a request, of the
- * framework alone, with one limit and with two on one store, and with the framework's usual limiter.
+ * The cost of a request in each adapter: microseconds of processor time, of the framework alone,
+ * with one limit and with two on one store, and with the framework's usual limiter.
  * With `--old=FOLDER`, the limits of another checkout take their turns beside them.
  *
  *   git worktree add /tmp/old COMMIT
