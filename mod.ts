@@ -128,7 +128,7 @@ export type {
   SyncLimiterOptions,
   UnitCalls,
 } from "./core/limiter/limiter_types.ts";
-export { release, reserve, settle } from "./core/limiter/reservations.ts";
+export { release, reserve, settle } from "./core/receipts/reservations.ts";
 export {
   type ReceiptOfAll,
   releaseAll,
@@ -137,7 +137,7 @@ export {
   type ReserveEntry,
   settleAll,
   type UsedOfAll,
-} from "./core/limiter/reserve_all.ts";
+} from "./core/receipts/reserve_all.ts";
 export { type Balance, balance } from "./core/limiter/balance.ts";
 export { block, type BlockOptions, unblock } from "./core/limiter/block.ts";
 export type { BlockNote } from "./core/limiter/block_note.ts";

@@ -12,7 +12,7 @@ import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
-import { release, settle } from "../../core/limiter/reservations.ts";
+import { release, settle } from "../../core/receipts/reservations.ts";
 import type { Receipt } from "../../core/receipts/receipt.ts";
 import type { Store } from "../../core/store.ts";
 import { warnOfProcesses } from "../../stores/memory/warn_of_processes.ts";

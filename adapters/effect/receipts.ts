@@ -5,7 +5,7 @@
 import type * as Effect from "effect/Effect";
 
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter_types.ts";
-import { reserve as reserveUnits } from "../../core/limiter/reservations.ts";
+import { reserve as reserveUnits } from "../../core/receipts/reservations.ts";
 import type {
   Receipt,
   ReceiptOutcome,

@@ -10,15 +10,15 @@ import {
   receiptFor,
   type Reservation,
   type Settlement,
-} from "../receipts/receipt.ts";
+} from "./receipt.ts";
 import { peek } from "../verbs/peek.ts";
 import { reserve as reserveVerb, type Reserved } from "../verbs/take_backable.ts";
 import { settlingVerb, unsettled } from "../verbs/settle.ts";
-import { failOn } from "./fail_on.ts";
+import { failOn } from "../limiter/fail_on.ts";
 import { familiesOf } from "./families_of.ts";
-import { type LimiterInternals, requireLimiter } from "./limiter_internals.ts";
-import type { AsyncLimiter, Limiter } from "./limiter_types.ts";
-import { newPermitId } from "./permit_ids.ts";
+import { type LimiterInternals, requireLimiter } from "../limiter/limiter_internals.ts";
+import type { AsyncLimiter, Limiter } from "../limiter/limiter_types.ts";
+import { newPermitId } from "../limiter/permit_ids.ts";
 
 /**
  * Takes as `consume` does, and answers with a receipt by which exactly these units can be settled

@@ -13,7 +13,7 @@ import {
   typeError,
 } from "../options/checks.ts";
 import type { Decision } from "../decision.ts";
-import { checkReceipt, type Receipt, receiptFor, type Settlement } from "../receipts/receipt.ts";
+import { checkReceipt, type Receipt, receiptFor, type Settlement } from "./receipt.ts";
 import { askToLook } from "../together/ask.ts";
 import { takeAll } from "../together/take_all.ts";
 import { hold } from "../verbs/hold.ts";
@@ -21,18 +21,23 @@ import { peek } from "../verbs/peek.ts";
 import { release } from "../verbs/release.ts";
 import { reserve } from "../verbs/take_backable.ts";
 import { releasedPermit, unsettled } from "../verbs/settle.ts";
-import { type LimiterAsk, reported, requireDistinct, requireEntries } from "./consume_all.ts";
-import { failOnEntries } from "./fail_on.ts";
+import {
+  type LimiterAsk,
+  reported,
+  requireDistinct,
+  requireEntries,
+} from "../limiter/consume_all.ts";
+import { failOnEntries } from "../limiter/fail_on.ts";
 import { familiesOf } from "./families_of.ts";
-import { internalsOf, requireLimiter } from "./limiter_internals.ts";
+import { internalsOf, requireLimiter } from "../limiter/limiter_internals.ts";
 import type {
   AnyLimiterBase,
   AsyncLimiter,
   AsyncLimiterBase,
   Limiter,
   SyncLimiterBase,
-} from "./limiter_types.ts";
-import { newPermitId } from "./permit_ids.ts";
+} from "../limiter/limiter_types.ts";
+import { newPermitId } from "../limiter/permit_ids.ts";
 import { settle } from "./reservations.ts";
 
 /**
