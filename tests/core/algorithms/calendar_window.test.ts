@@ -27,14 +27,13 @@ function changesOf(zone: string): ZoneChanges {
 }
 
 /**
- * Where a walk through all windows begins and ends. Of 350,640 hours, a short run tries those around
- * each change of the clocks.
+ * Where a walk through all windows begins and ends. Of 350,640 hours and 14,610 days, a short run tries
+ * those around each change of the clocks.
  */
 function walks(unit: Unit, changes: ZoneChanges): readonly (readonly [from: number, to: number])[] {
-  if (unit !== "hour" || isLong()) return [[START, END]];
-  return changes.flatMap(([at]) =>
-    START < at && at < END ? [[at - 5 * 3_600_000, at + 5 * 3_600_000]] : []
-  );
+  const size = { hour: DAY / 24, day: DAY }[unit as string];
+  if (size === undefined || isLong()) return [[START, END]];
+  return changes.flatMap(([at]) => START < at && at < END ? [[at - 5 * size, at + 5 * size]] : []);
 }
 
 describe("calendarWindow", () => {
@@ -59,7 +58,7 @@ describe("calendarWindow", () => {
           assert.equal(rule.fresh(use, BigInt(end)), true, `${now} to ${end}`);
           assert.equal(step(state, end - 1, 1)[0].retryAfter, 1);
           assert.equal(step(state, end, 1)[0].allowed, true);
-          if (windows > 0 && unit !== "hour") assert.equal(policies[0]!.periodAt!(now), end - now);
+          if (now > from && unit !== "hour") assert.equal(policies[0]!.periodAt!(now), end - now);
           windows++;
           now = end;
         }

@@ -199,7 +199,6 @@ function dividedStore(): Store {
 describe("several limits on memory", () => laws(() => memoryStore()));
 describe("several limits on a store of two parts", () => laws(dividedStore));
 withRedis("several limits on Redis", (redis, { storeOf }) => {
-  laws(() => storeOf());
   for (const name of Object.keys(WAYS)) {
     test(`${name}: a server that is stopped at any step leaves no trace`, () =>
       freezeAtEachStep(redis(), () => storeOf(FROZEN), storeOf(), name));
