@@ -1,7 +1,7 @@
 // `npm run advise [logs] [seed]`: the advice about so many drawn logs, and whom it would have refused.
 import process from "node:process";
 
-import { outcomeTable, studyLog } from "../tests/adapters/replay/advise/support/advice_study.ts";
+import { outcomeTable, studyLog } from "../bench/advice_study.ts";
 
 const [logs = 1_000, first = 0] = process.argv.slice(2).map(Number);
 const outcomes = [];

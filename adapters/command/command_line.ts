@@ -24,18 +24,19 @@ import {
   failureText,
   hintAt,
   isUsageError,
-  type OptionTable,
   readOptions,
   type Tools,
   usageError,
 } from "./command_options.ts";
 import { doctorCommand } from "./doctor_command.ts";
 import { explainCommand } from "./explain_command.ts";
-import { type Bold, boldOn, commandText, overviewText } from "./help_text.ts";
+import { commandText, overviewText } from "./help_text.ts";
 import { lintCommand } from "./lint_command.ts";
 import { replayCommand } from "./replay_command.ts";
 import { serveCommand } from "./serve_command.ts";
-import { VERSION } from "./version.ts";
+
+/** The version of this package; a test holds it to `deno.json`. */
+const VERSION = "0.1.0";
 
 /** The parts of the outside world that a command receives. */
 export interface CommandWorld {
@@ -58,9 +59,6 @@ const COMMANDS: readonly Command[] = [
   doctorCommand,
 ];
 
-/** The options that the file of `--config` may hold. */
-const KNOWN_OPTIONS: OptionTable = Object.assign({}, ...COMMANDS.map(({ options }) => options));
-
 /**
  * Runs the command.
  *
@@ -78,9 +76,8 @@ export async function commandLine(
     ended: () => world.ended ?? endOfProcess(),
     onReload,
   };
-  const bold = boldOn(world.print === undefined ? process.stdout : {}, tools.env);
   try {
-    return await run(args, tools, bold);
+    return await run(args, tools);
   } catch (error) {
     if (!isUsageError(error)) {
       tools.complain(failureText(error));
@@ -92,23 +89,23 @@ export async function commandLine(
   }
 }
 
-async function run(args: readonly string[], tools: Tools, bold: Bold): Promise<number> {
+async function run(args: readonly string[], tools: Tools): Promise<number> {
   const [name = "", ...rest] = args;
   if (name === "--version") {
     tools.print(VERSION);
     return 0;
   }
   if (name === "" || name === "--help" || name === "-h") {
-    tools.print(overviewText(COMMANDS, bold));
+    tools.print(overviewText(COMMANDS));
     return name === "" ? 2 : 0;
   }
   const command = COMMANDS.find((each) => each.name === name);
   if (command === undefined) throw unknownCommand(name);
-  const { values, operands } = await readOptions(command, rest, tools.env, KNOWN_OPTIONS);
+  const { values, operands } = readOptions(command, rest, tools.env);
   if (values["help"] !== true && values["version"] !== true) {
     return await command.run(operands, values, tools);
   }
-  tools.print(values["help"] === true ? commandText(command, bold) : VERSION);
+  tools.print(values["help"] === true ? commandText(command) : VERSION);
   return 0;
 }
 

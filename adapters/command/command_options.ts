@@ -3,11 +3,9 @@
  * help use.
  */
 
-import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
 import { suggestOption } from "../../core/application_support.ts";
-import { yamlReader } from "../rules/rules.ts";
 import { errorText } from "../service/log.ts";
 
 /** An option in the table of its command. */
@@ -84,7 +82,6 @@ export const COMMON_OPTIONS = {
 export const RULE_OPTIONS = {
   format: { choices: ["auto", "tidegate", "envoy"], text: "the format of the rules; default auto" },
   "merge-domains": { text: "let several files add rules to the same domain" },
-  config: { value: "FILE", text: 'a JSON or YAML file with options: { "drain-delay": "5s" }' },
 } as const;
 
 /** The token of a service that requires one. */
@@ -93,27 +90,22 @@ export const TOKEN_OPTION = {
   text: "the token required to change anything or to see keys",
 } as const;
 
-/**
- * Parses the arguments of a command. If the command takes `--config`, missing options come from the
- * environment, then from that file, which may hold options of other commands too.
- *
- * @param known The options of all commands.
- */
-export async function readOptions(
+/** Whether missing options of a command come from the environment: those that read rules do. */
+export function readsVariables(options: OptionTable): boolean {
+  return options["merge-domains"] !== undefined;
+}
+
+/** Parses the arguments of a command. */
+export function readOptions(
   command: Command,
   args: readonly string[],
   env: Tools["env"],
-  known: OptionTable,
-): Promise<{ values: Readonly<Record<string, unknown>>; operands: readonly string[] }> {
+): { values: Readonly<Record<string, unknown>>; operands: readonly string[] } {
   const table: OptionTable = { ...command.options, ...COMMON_OPTIONS };
   const parsed = parseOptions(args, table);
-  let { values } = parsed;
-  if (values["help"] !== true && table["config"] === RULE_OPTIONS.config) {
-    values = { ...ofEnvironment(table, env), ...values };
-    if (values["config"] !== undefined) {
-      values = { ...await readConfig(String(values["config"]), known), ...values };
-    }
-  }
+  const values = parsed.values["help"] !== true && readsVariables(table)
+    ? { ...ofEnvironment(table, env), ...parsed.values }
+    : parsed.values;
   for (const [name, value] of Object.entries(values)) checkChoice(name, table[name], value);
   return { values, operands: parsed.positionals };
 }
@@ -182,39 +174,11 @@ function ofEnvironment(table: OptionTable, env: Tools["env"]): Readonly<Record<s
   return Object.fromEntries(named);
 }
 
-/** The options that a file of JSON or YAML holds: `drain-delay: 5s`. */
-async function readConfig(path: string, known: OptionTable): Promise<Record<string, unknown>> {
-  const text = await readFile(path, "utf8").catch((cause) => {
-    throw new Error(`Cannot read --config ${path}`, { cause });
-  });
-  const isJson = /^\s*\{/.test(text);
-  const data: unknown = isJson ? readJson(path, text) : (await yamlReader()).read(text, false).data;
-  if (typeof data !== "object" || data === null) {
-    throw usageError(`--config ${path} must contain a map of options`);
-  }
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => {
-      if (Object.hasOwn(known, name)) {
-        return [name, valueOf(name, known[name]!, String(value), path)];
-      }
-      throw usageError(`unknown option ${name} in ${path}${hintAt(name, Object.keys(known))}`);
-    }),
-  );
-}
-
-function readJson(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`Cannot read --config ${path} as it must be valid JSON`, { cause });
-  }
-}
-
-/** The value of an option that does not come from an argument. */
-function valueOf(name: string, option: Option, text: string, from: string): string | boolean {
+/** The value of a variable. */
+function valueOf(name: string, option: Option, text: string, variable: string): string | boolean {
   if (takesValue(option)) return text;
   if (text === "true" || text === "false") return text === "true";
-  throw usageError(`${name} in ${from} must be true or false, not ${text}`);
+  throw usageError(`${name} in ${variable} must be true or false, not ${text}`);
 }
 
 /** The whole number of an option. */

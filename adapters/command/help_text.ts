@@ -8,46 +8,43 @@ import {
   COMMON_OPTIONS,
   exampleOf,
   type OptionTable,
-  type Tools,
+  readsVariables,
 } from "./command_options.ts";
-
-/** Makes a text bold if the terminal can show it. */
-export type Bold = (text: string) => string;
 
 const WIDTH = 100;
 const INDENT = 30;
 
 /** The text of `tidegate --help`. */
-export function overviewText(commands: readonly Command[], bold: Bold): string {
+export function overviewText(commands: readonly Command[]): string {
   const rows = commands.map(({ name, operands, summary }) =>
     row(`tidegate ${name} ${operands}`, summary)
   );
   return [
-    `${bold("tidegate")}: serves rate limits from rule files, and tries limits on logs`,
+    `tidegate: serves rate limits from rule files, and tries limits on logs`,
     ...["", ...rows, ""],
     row("tidegate COMMAND --help", "show the options of a command"),
     row("tidegate --version", "show the version"),
-    ...["", ...statusRows(["success", "failure"], bold)],
+    ...["", ...statusRows(["success", "failure"])],
   ].join("\n");
 }
 
 /** The text of `tidegate COMMAND --help`. */
-export function commandText(command: Command, bold: Bold): string {
+export function commandText(command: Command): string {
   const { name, operands, summary, about, options, statuses } = command;
   return [
-    `${bold(`tidegate ${name}`)} ${operands}`,
+    `tidegate ${name} ${operands}`,
     ...["", `  ${summary}`, ""],
     ...(about === undefined ? [] : [about, ""]),
-    bold("Options"),
+    "Options",
     ...optionRows({ ...options, ...COMMON_OPTIONS }),
-    ...(options["config"] === undefined ? [] : ["", VARIABLES]),
-    ...["", ...statusRows(statuses, bold)],
+    ...(readsVariables(options) ? ["", VARIABLES] : []),
+    ...["", ...statusRows(statuses)],
   ].join("\n");
 }
 
 const VARIABLES =
   `Every option can also be an environment variable: --drain-delay is TIDEGATE_DRAIN_DELAY.
-Arguments take precedence over variables, and variables over the file of --config.`;
+Arguments take precedence over variables.`;
 
 function optionRows(options: OptionTable): string[] {
   return Object.entries(options).map(([name, option]) => {
@@ -56,9 +53,9 @@ function optionRows(options: OptionTable): string[] {
   });
 }
 
-function statusRows([well, not]: Command["statuses"], bold: Bold): string[] {
+function statusRows([well, not]: Command["statuses"]): string[] {
   const texts = [well, not, "invalid arguments"];
-  return [bold("Exit status"), ...texts.map((text, status) => row(`  ${status}`, text))];
+  return ["Exit status", ...texts.map((text, status) => row(`  ${status}`, text))];
 }
 
 /** A term and its meaning in two columns, the second one wrapped. */
@@ -74,10 +71,4 @@ function row(term: string, text: string): string {
   return head.length < INDENT
     ? head.padEnd(INDENT) + broken
     : `${head}\n${" ".repeat(INDENT)}${broken}`;
-}
-
-/** Bold on a terminal that shows it, but not where NO_COLOR is set: see no-color.org. */
-export function boldOn(stream: { readonly isTTY?: boolean }, env: Tools["env"]): Bold {
-  const isPlain = stream.isTTY !== true || (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
-  return (text) => isPlain ? text : `\u001b[1m${text}\u001b[0m`;
 }

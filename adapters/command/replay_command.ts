@@ -6,8 +6,6 @@ import { writeFile } from "node:fs/promises";
 
 import { unreadLines } from "../replay/output/log_notes.ts";
 import {
-  type Advice,
-  advise,
   readTrace,
   replay,
   replayJson,
@@ -69,11 +67,8 @@ async function runReplay(
   if (html !== undefined) await checkWritable(html);
   const [logs, options] = logsAt(positionals, values);
   let report: ReplayReport;
-  let advice: Advice | undefined;
   if (values.rules === undefined) {
-    const trace = await readTrace(logs, { ...options, marks: html !== undefined });
-    report = await replay(trace, candidates);
-    if (html !== undefined) advice = await advise(trace);
+    report = await replay(await readTrace(logs, options), candidates);
   } else {
     const { rules } = await readAt(values.rules, {}, tools);
     if (rules === undefined) return 1;
@@ -85,7 +80,7 @@ async function runReplay(
     tools.print(replayJson(report));
   } else tools.print(replayTable(report));
   if (html !== undefined) {
-    await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), advice }));
+    await writeFile(html, replayPage(report, { title: title ?? positionals.join(", ") }));
     tools.complain(`Wrote the page to ${html}`);
   }
   return 0;

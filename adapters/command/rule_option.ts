@@ -42,28 +42,23 @@ function ruleOf(text: string): LimitOptions {
   const [, algorithm, limit, period, rest = ""] = match;
   const options = rest.split(",").filter((option) => option !== "").map((option) => {
     const [name = "", value = ""] = option.split("=");
-    return [name, name === "precision" ? periodOf("rule", name, value) : valueOf(value)] as const;
+    return [name, name === "precision" ? periodOf(name, value) : valueOf(value)] as const;
   });
   return {
     algorithm: algorithm as AlgorithmName,
     limit: Number(limit),
-    period: periodOf("rule", "period", period!),
+    period: periodOf("period", period!),
     ...Object.fromEntries(options),
   };
 }
 
-/**
- * A period must have its unit: on a command line, a number alone may be meant as seconds.
- *
- * @param option The option of the command that contains the period.
- */
-export function periodOf(option: string, name: string, text: string): Period {
-  const action = `read --${option}`;
+/** A period must have its unit: on a command line, a number alone may be meant as seconds. */
+function periodOf(name: string, text: string): Period {
   if (/^\d+$/.test(text)) {
     const rule = `its ${name} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
-    throw new RangeError(errorMessage(action, rule, text));
+    throw new RangeError(errorMessage("read --rule", rule, text));
   }
-  readPeriod(action, `its ${name}`, text as Period);
+  readPeriod("read --rule", `its ${name}`, text as Period);
   return text as Period;
 }
 

@@ -83,7 +83,6 @@ const SERVICE_OPTIONS = {
 } as const satisfies Readonly<Record<string, ServiceOption>>;
 
 const OPTIONS = {
-  config: RULE_OPTIONS.config,
   ...SERVICE_OPTIONS,
   "grpc-port": { value: "8081", text: "the port for Envoy's gRPC, if its packages are installed" },
   "no-grpc": { text: "turn gRPC off" },

@@ -27,7 +27,6 @@
 export type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advise/advice.ts";
 export { advise, type AdviseOptions } from "./advise/advise.ts";
 export type { AdvisedLimit } from "./advise/choose_limits.ts";
-export type { Candidate } from "./candidate.ts";
 export type { LogFormat } from "./log/layout.ts";
 export type { TextSource } from "./log/read_blocks.ts";
 export type { ColumnOptions, LogRecord, ReadLogOptions } from "./log/parse_block.ts";
@@ -41,7 +40,7 @@ export {
   type TraceRows,
   type UnreadLine,
 } from "./log/trace.ts";
-export { replay, type ReplayOptions } from "./replay_log.ts";
+export { type Candidate, replay, type ReplayOptions } from "./replay_log.ts";
 export { replayRules } from "./replay_rules.ts";
 export { replayPage, type ReplayPageOptions } from "./output/replay_page.ts";
 export { adviceJson, adviceText, replayJson, replayTable } from "./output/report_text.ts";

@@ -4,8 +4,7 @@
  * client.
  */
 
-import { checkOptions, integerFrom } from "../../core/application_support.ts";
-import { type Candidate, readCandidates } from "./candidate.ts";
+import { checkOptions, errorMessage, integerFrom } from "../../core/application_support.ts";
 import { candidateTally } from "./candidate_tally.ts";
 import { clientDecider } from "./decide_client.ts";
 import type { Algorithm } from "../../mod.ts";
@@ -13,6 +12,18 @@ import { type ClientRequests, eachClient, type LogSource, traceOf } from "./log/
 import type { ReplayReport } from "./replay_report.ts";
 import { decidersOf, largestUse, smallestLimit } from "./smallest_limit.ts";
 import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
+
+const ACTION = "replay a log";
+
+/** A limit to try. */
+export interface Candidate {
+  /** The candidate's name in reports; default the algorithm's name. */
+  readonly name?: string | undefined;
+  /** The algorithm that decides. */
+  readonly algorithm: Algorithm;
+  /** The same with another limit, to find the smallest one that refuses no request. */
+  readonly make?: ((limit: number) => Algorithm) | undefined;
+}
 
 /** The options of `replay`. */
 export interface ReplayOptions {
@@ -61,7 +72,7 @@ export async function replay(
   candidates: readonly Candidate[],
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
-  checkOptions<ReplayOptions>("replay a log", options, {
+  checkOptions<ReplayOptions>(ACTION, options, {
     maxClients: integerFrom(1),
     topClients: integerFrom(0),
     bins: integerFrom(2),
@@ -69,7 +80,7 @@ export async function replay(
   const { maxClients = 100_000, topClients = 10 } = options;
   const bins = Math.ceil((options.bins ?? 240) / 2) * 2;
   const named = readCandidates(candidates);
-  const trace = await traceOf("replay a log", source, maxClients);
+  const trace = await traceOf(ACTION, source, maxClients);
   const { requests, units, clients, counts, untracked, backSteps, start, end, log } = trace;
   const ceiling = largestUse(trace);
   const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
@@ -127,4 +138,34 @@ function clientTimeline(
   const bins = emptyBins(at[0]!, at.at(-1)!, most);
   at.forEach((instant, row) => addTo(bins, instant, cost?.[row] ?? 1, verdicts[row] === 1));
   return bins;
+}
+
+/** A candidate with a name. */
+type NamedCandidate = Candidate & { readonly name: string };
+
+/** The most limits that are tried at once. */
+const MAX_CANDIDATES = 64;
+
+/** Requires candidates, and gives each a name of its own. */
+function readCandidates(
+  candidates: readonly Candidate[],
+): readonly NamedCandidate[] {
+  if (!Array.isArray(candidates) || candidates.length === 0) {
+    throw new TypeError(errorMessage(ACTION, "it needs at least one candidate", candidates));
+  }
+  if (candidates.length > MAX_CANDIDATES) {
+    const rule = `there must be at most ${MAX_CANDIDATES} candidates`;
+    throw new RangeError(errorMessage(ACTION, rule, candidates.length));
+  }
+  const taken = new Set<string>();
+  return candidates.map(({ name, algorithm, make }: Candidate) => {
+    if (typeof algorithm?.step !== "function") {
+      throw new TypeError(errorMessage(ACTION, "a candidate must have an algorithm", algorithm));
+    }
+    const wanted = name ?? `${algorithm.id.split("/")[0]} ${algorithm.name}`;
+    let own = wanted;
+    for (let count = 2; taken.has(own); count++) own = `${wanted} (${count})`;
+    taken.add(own);
+    return { name: own, algorithm, make };
+  });
 }

@@ -20,7 +20,6 @@ import { readInWorker } from "./threads/read_in_worker.ts";
 import {
   type Ports,
   type Servers,
-  type ServerSettings,
   type ServiceThread,
   serviceThread,
   type ThreadLinks,
@@ -305,27 +304,20 @@ async function startPool(service: RunningService): Promise<Servers> {
   return workers;
 }
 
-function serverSettings({ settings, tls }: RunningService): ServerSettings {
+function serverSettings({ settings, tls }: RunningService) {
   const { source: _source, log: _log, store: _store, grpcPort, ...plain } = settings;
   return { ...plain, grpcPort, reusePort: settings.threads > 1, tls: tls?.keys() };
 }
 
 function workerSettings(service: RunningService, shared: Ports | undefined): WorkerSettings {
-  const { settings, store, thread } = service;
-  const { redis, postgres, sqlite, threads, capacity, openTelemetry, source } = settings;
+  const { settings, store, thread, version } = service;
   return {
     ...serverSettings(service),
     ...shared,
-    threads,
-    capacity,
-    openTelemetry,
-    redis: redis && { ...redis },
-    postgres: postgres && { ...postgres },
-    sqlite: sqlite && { ...sqlite },
     handle: outsideOf(settings) === undefined ? (store as SharedStore).handle : undefined,
     files: thread.engine.rules.files,
-    version: service.version,
-    lookups: source.lookup !== undefined,
+    version,
+    lookups: settings.source.lookup !== undefined,
   };
 }
 

@@ -12,8 +12,6 @@ import { LAST_INSTANT } from "../../../core/application_support.ts";
 
 const MONTHS: readonly number[] = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
   .map((name) => name.charCodeAt(0) << 16 | name.charCodeAt(1) << 8 | name.charCodeAt(2));
-const DAYS: readonly number[] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const DAY = 86_400_000;
 const HOUR = 3_600_000;
 
 /**
@@ -139,15 +137,18 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Days since 1970 in milliseconds, by the Gregorian calendar; `NaN` if there is no such day. */
+/** The date that was read last, and its midnight: most lines have the date of the line before. */
+let knownDate = NaN;
+let midnight = NaN;
+
+/** The midnight at which a day begins, UTC; `NaN` if there is no such day. */
 function dateOf(year: number, month: number, day: number): number {
-  const fits = month >= 1 && month <= 12 && day >= 1 && day <= DAYS[month - 1]! &&
-    (month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)));
-  if (!fits) return NaN;
-  // Years that begin in March have their leap day at the end.
-  const marchYear = month <= 2 ? year - 1 : year;
-  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
-  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) +
-    Math.floor(marchYear / 400);
-  return (marchYear * 365 + leapDays + dayOfYear - 719_468) * DAY;
+  const date = (year * 16 + month) * 32 + day;
+  if (date !== knownDate) {
+    const at = new Date(Date.UTC(year, month - 1, day));
+    // A day that its month has not rolls over; years below 100 count from 1900.
+    const fits = at.getUTCFullYear() === year && at.getUTCDate() === day;
+    [knownDate, midnight] = [date, fits ? at.getTime() : NaN];
+  }
+  return midnight;
 }

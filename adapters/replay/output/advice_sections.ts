@@ -6,7 +6,7 @@ import { durationText } from "../../../core/application_support.ts";
 import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { commandOf, rulesOf, typescriptOf } from "./advice_snippets.ts";
-import { count, instantText, safeText } from "./format_numbers.ts";
+import { count, counted, instantText, safeText } from "./format_numbers.ts";
 import { clientLines } from "./log_notes.ts";
 import { needBars } from "./need_bars.ts";
 import type { Section } from "./sections.ts";
@@ -35,14 +35,9 @@ const TITLES: Readonly<Record<PartAdvice["part"], string>> = {
 };
 
 function summaryOf({ requests, clients, start, end }: Advice): string {
-  return `${some(requests, "request")} of ${some(clients, "client")} in ${
+  return `${counted(requests, "request")} of ${counted(clients, "client")} in ${
     durationText(end - start)
   }, from ${instantText(start)} UTC`;
-}
-
-/** `1 client`, `2 clients`. */
-function some(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function partSections(part: PartAdvice, heading: string): readonly Section[] {
@@ -96,7 +91,7 @@ function answersOf(part: PartAdvice): readonly string[] {
   const whom = setAside === 0
     ? ""
     : ` It refuses ${refuses === setAside ? "" : `${count(refuses)} of `}the ${
-      setAside === 1 ? "client" : some(setAside, "client")
+      setAside === 1 ? "client" : counted(setAside, "client")
     } set aside.`;
   return [
     `Allow ${limits.map(limitText).join(", and ")}: that ${
@@ -127,7 +122,7 @@ function answersOf(part: PartAdvice): readonly string[] {
     ...(part.monitors > 0
       ? [
         `${
-          some(part.monitors, "client")
+          counted(part.monitors, "client")
         } asked for the same page at equal distances all the time. ` +
         "Monitors do, so they count as ordinary.",
       ]
@@ -142,7 +137,7 @@ function tightText({ tight, tightRefuses, ordinary }: PartAdvice): string {
       ordinary === 1 ? "nothing of it" : "none of them"
     } is ${text}; it leaves no room.`
     : `The smallest limit that refuses at most 0.1 % of them is ${text}: it refuses ${
-      some(tightRefuses, "client")
+      counted(tightRefuses, "client")
     }, and leaves no room.`;
 }
 
@@ -170,7 +165,7 @@ function unseen(advice: Advice): readonly string[] {
     ...((log?.seen?.refused ?? 0) > 0
       ? [
         `What clients wanted: ${
-          some(log!.seen!.refused, "request")
+          counted(log!.seen!.refused, "request")
         } were answered by 429, so a limit was in force.`,
       ]
       : []),
@@ -184,7 +179,7 @@ function unseen(advice: Advice): readonly string[] {
     ...fewText(advice),
     ...(log?.seen?.hasPaths === false ? ["What was asked for: it names no paths."] : []),
     ...(untracked > 0
-      ? [`${some(untracked, "request")} of clients beyond the bound on clients.`]
+      ? [`${counted(untracked, "request")} of clients beyond the bound on clients.`]
       : []),
   ];
 }

@@ -4,7 +4,7 @@ export function count(number: number): string {
 }
 
 /** A number and what is counted: `1 line`, `2 lines`. */
-export function counted(number: number, one: string, many: string): string {
+export function counted(number: number, one: string, many: string = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 

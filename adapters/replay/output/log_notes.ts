@@ -106,6 +106,6 @@ export function unreadLines({ log }: Pick<ReplayReport, "log">): readonly string
 }
 
 function unreadText({ unread, lines, formats }: LogFacts): string {
-  return `${count(unread)} of ${counted(lines, "line", "lines")} could not be read as ` +
+  return `${count(unread)} of ${counted(lines, "line")} could not be read as ` +
     `${formats.join(" or ")}.`;
 }

@@ -32,9 +32,9 @@ export function reportSections(report: ReplayReport): readonly Section[] {
 
 function summaryOf({ requests, units, clients, start, end }: ReplayReport): string {
   return [
-    counted(requests, "request", "requests"),
-    ...(units === requests ? [] : [counted(units, "unit", "units")]),
-    `${counted(clients, "client", "clients")} in ${durationText(end - start)}`,
+    counted(requests, "request"),
+    ...(units === requests ? [] : [counted(units, "unit")]),
+    `${counted(clients, "client")} in ${durationText(end - start)}`,
   ].join(", ");
 }
 

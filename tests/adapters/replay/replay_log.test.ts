@@ -73,6 +73,14 @@ describe("replay", () => {
     assert.deepEqual([clients, untracked, candidates[0]!.denied], [2, 2, 1]);
   });
 
+  test("reports on the clients refused most, then on the busiest", async () => {
+    const at = { a: [0], b: [0, 0], c: [0, 9, 18], d: [0, 0, 0] };
+    const log = Object.entries(at).flatMap(([key, seconds]) => every(seconds, key));
+    const algorithm = gcra({ limit: 1, period: "1s", burst: 1 });
+    const { candidates } = await replay(log, [{ algorithm }], { topClients: 3 });
+    assert.deepEqual(candidates[0]!.clients.map(({ key }) => key), ["d", "b", "c"]);
+  });
+
   test("keeps to its bound on bins, however long the log is", async () => {
     const log = Array.from({ length: 1_000 }, (_, i) => ({ at: i * 977_000, key: "a", cost: 1 }));
     const { candidates } = await replay(log, [{

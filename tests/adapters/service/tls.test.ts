@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 
 import { objectSource } from "../../../adapters/rules/rules.ts";
@@ -116,62 +116,53 @@ test("HTTP and gRPC are served to clients with a certificate of the authority al
   }, { tls, ...withGrpc });
 });
 
-describe("a certificate that is renewed", () => {
-  for (const threads of [1, 2]) {
-    test(
-      `is that of new connections, on ${threads} of threads; a wrong one leaves the old in place`,
-      async () => {
-        const tls = filesOf(`renewed${threads}`);
-        const events: LogEvent[] = [];
-        const log = (event: LogEvent) => void events.push(event);
-        await withService(async (service) => {
-          const { port, grpcPort } = service;
-          // Where there is no gRPC, HTTP answers for both.
-          const names = async () => [
-            await serverOf(port),
-            await serverOf(grpcPort ?? port, grpcPort === undefined ? undefined : "h2"),
-          ];
-          const refused = (what: RegExp) =>
-            until(() =>
-              events.some(({ event, reason }) =>
-                event === "tls-refused" && what.test(String(reason))
-              )
-            );
-          const kept = await dial(port, pairs["client"]);
-          assert.equal(await ask(kept), "HTTP/1.1 200");
-          assert.deepEqual(await names(), ["first", "first"]);
+test("a renewed certificate is that of new connections, on 2 threads; a wrong one leaves the old in place", async () => {
+  const tls = filesOf("renewed");
+  const events: LogEvent[] = [];
+  const log = (event: LogEvent) => void events.push(event);
+  await withService(async (service) => {
+    const { port, grpcPort } = service;
+    // Where there is no gRPC, HTTP answers for both.
+    const names = async () => [
+      await serverOf(port),
+      await serverOf(grpcPort ?? port, grpcPort === undefined ? undefined : "h2"),
+    ];
+    const refused = (what: RegExp) =>
+      until(() =>
+        events.some(({ event, reason }) => event === "tls-refused" && what.test(String(reason)))
+      );
+    const kept = await dial(port, pairs["client"]);
+    assert.equal(await ask(kept), "HTTP/1.1 200");
+    assert.deepEqual(await names(), ["first", "first"]);
 
-          writeFileSync(tls.cert, pairs["second"]!.cert);
-          await refused(/\.key must be the key of /);
-          writeFileSync(tls.cert, pairs["first"]!.cert.slice(0, 200));
-          await refused(/must hold a certificate in PEM/);
-          writeFileSync(tls.cert, pairs["expired"]!.cert);
-          writeFileSync(tls.key, pairs["expired"]!.key);
-          await refused(/must not have expired: it was valid until 2021/);
-          if (runtime() !== "bun") {
-            writeFileSync(tls.cert, pairs["weak"]!.cert);
-            writeFileSync(tls.key, pairs["weak"]!.key);
-            await refused(/must hold a certificate that TLS accepts: .*key too small/);
-          }
-          rmSync(tls.cert);
-          assert.equal(await service.reload(), false);
-          assert.deepEqual(await names(), ["first", "first"]);
+    writeFileSync(tls.cert, pairs["second"]!.cert);
+    await refused(/\.key must be the key of /);
+    writeFileSync(tls.cert, pairs["first"]!.cert.slice(0, 200));
+    await refused(/must hold a certificate in PEM/);
+    writeFileSync(tls.cert, pairs["expired"]!.cert);
+    writeFileSync(tls.key, pairs["expired"]!.key);
+    await refused(/must not have expired: it was valid until 2021/);
+    if (runtime() !== "bun") {
+      writeFileSync(tls.cert, pairs["weak"]!.cert);
+      writeFileSync(tls.key, pairs["weak"]!.key);
+      await refused(/must hold a certificate that TLS accepts: .*key too small/);
+    }
+    rmSync(tls.cert);
+    assert.equal(await service.reload(), false);
+    assert.deepEqual(await names(), ["first", "first"]);
 
-          writeFileSync(tls.cert, pairs["second"]!.cert);
-          writeFileSync(tls.key, pairs["second"]!.key);
-          if (runtime() === "bun") await refused(/restart the service/);
-          const renewed = runtime() === "bun" ? "first,second" : "second,second";
-          await until(async () => String(await names()) === renewed);
-          assert.equal(await ask(kept), "HTTP/1.1 200", "who is there stays");
-          kept?.destroy();
-          assert.equal(await service.reload(), true);
-          if (grpcPort !== undefined) {
-            assert.equal(await health(grpcPort, pairs["client"]), SERVING);
-          }
-        }, { tls, ...withGrpc, threads, log });
-      },
-    );
-  }
+    writeFileSync(tls.cert, pairs["second"]!.cert);
+    writeFileSync(tls.key, pairs["second"]!.key);
+    if (runtime() === "bun") await refused(/restart the service/);
+    const renewed = runtime() === "bun" ? "first,second" : "second,second";
+    await until(async () => String(await names()) === renewed);
+    assert.equal(await ask(kept), "HTTP/1.1 200", "who is there stays");
+    kept?.destroy();
+    assert.equal(await service.reload(), true);
+    if (grpcPort !== undefined) {
+      assert.equal(await health(grpcPort, pairs["client"]), SERVING);
+    }
+  }, { tls, ...withGrpc, threads: 2, log });
 });
 
 test("a service does not start with files that cannot be used", async () => {

@@ -19,7 +19,6 @@ import {
   typescriptOf,
 } from "../../../../adapters/replay/output/advice_snippets.ts";
 import { traffic } from "../../../../examples/traffic.ts";
-import { studyLog } from "./support/advice_study.ts";
 
 const START = Date.UTC(2026, 2, 2);
 
@@ -181,17 +180,6 @@ describe("advise", () => {
       { marks: true },
     );
     await checkSnippets(await advise(hostile));
-  });
-
-  test("is sound on drawn traffic", async () => {
-    const first = 1;
-    for (const [index, attackers] of [0, 1, 3].entries()) {
-      const { refused, attacks } = await studyLog(first + index, attackers);
-      // No person among a thousand logs is refused more often than one in fifty of them.
-      assert.ok(refused.length <= 2, `seed ${first + index}: ${refused}`);
-      const floods = attacks.filter(([role, times]) => role === "flood" && times > 3);
-      assert.ok(floods.every(([, , isRefused]) => isRefused), `seed ${first + index}`);
-    }
   });
 
   test("finds the attacker of generated traffic", async () => {

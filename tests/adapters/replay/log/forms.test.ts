@@ -111,6 +111,22 @@ describe("a log with too little information", () => {
     });
   }
 
+  test("reads each day that there is, and counts the others as unread", async () => {
+    const days = [
+      "2024-01-17",
+      "2024-02-01",
+      "2024-02-29",
+      "2023-02-29",
+      "2024-13-01",
+      "2024-01-00",
+    ];
+    const lines = days.map((day) => `${day}T00:00:00Z,a\n`);
+    const { rows, log } = await readTrace(`time,client\n${lines.join("")}`);
+    const read = rows.flatMap(({ at }) => [...at]);
+    assert.deepEqual(read, [Date.UTC(2024, 0, 17), Date.UTC(2024, 1, 1), Date.UTC(2024, 1, 29)]);
+    assert.equal(log?.unread, 3);
+  });
+
   test("leaves out the requests that name nobody, and counts them", async () => {
     const line = (user: string) =>
       `192.0.2.7 - ${user} [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 1\n`;

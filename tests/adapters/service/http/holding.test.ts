@@ -152,23 +152,6 @@ describe("the service holds", () => {
         [59, 9_960],
       );
     }));
-
-  test("a reservation that is settled at a higher cost", () =>
-    withLlm(async (service) => {
-      const ask = { entries: { money: "a" }, cost: 60 };
-      const { body: { receipt } } = await post(service, "/v1/reserve", ask);
-      const { body } = await post(service, "/v1/settle", { receipt, actual: 120 });
-      assert.deepEqual([body.charged, body.rules[0].debt], [60, 20]);
-    }));
-
-  test("a receipt that says until when its rule lets it be settled", () =>
-    withLlm(async (service) => {
-      const before = Date.now();
-      const { body: { receipt } } = await post(service, "/v1/reserve", call(10));
-      const after = Date.now();
-      const [, tokens] = receipt.parts;
-      assert.ok(tokens.until >= before + 300_000 && tokens.until <= after + 300_000);
-    }));
 });
 
 describe("the service refuses", () => {

@@ -117,23 +117,6 @@ test(
 );
 
 test(
-  "a client of HTTP/1.0 passes no limit where nginx hands its Host on",
-  needs("nginx"),
-  () =>
-    withService((service) => {
-      const upstream = "proxy_http_version 1.0; proxy_set_header Host $host;";
-      return withProxy(startNginx(service.url, upstream), async ({ port }) => {
-        const request = { version: "1.0", host: null, path: "/shop/1" } as const;
-        const answers = await Promise.all(
-          Array.from({ length: 2 * LIMIT }, () => rawRequest(port, request)),
-        );
-        const statuses = answers.map(({ status }) => status).sort();
-        assert.deepEqual(statuses, [...Array(LIMIT).fill(200), ...Array(LIMIT).fill(429)]);
-      });
-    }, { rules }),
-);
-
-test(
   "nginx by our file passes the fields of the limit on, and refuses with a problem as JSON",
   needs("nginx"),
   () =>

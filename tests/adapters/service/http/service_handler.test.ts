@@ -62,6 +62,7 @@ describe("the service", () => {
       assert.equal((await post(service, "/v1/consume", asking("42", 1))).body.remaining, 0);
       const many = [blocking("43", "1h"), blocking("44", 5_000)];
       assert.deepEqual((await post(service, "/v1/block", many)).body, { blocked: 2 });
+      assert.ok((await post(service, "/v1/peek", asking("44", 1))).body.retryAfter <= 5_000);
       await post(service, "/v1/reset", [asking("43"), asking("44")]);
       assert.equal((await post(service, "/v1/consume", asking("43", 1))).body.allowed, true);
       for (
@@ -113,6 +114,7 @@ describe("the service", () => {
         body.map(({ allowed }: { allowed: boolean }) => allowed),
         [true, true, true, false, true, true, false],
       );
+      assert.equal((await post(service, "/v1/peek", [asking("c")])).body.length, 1);
     }));
 
   test("takes descriptors in every form", () =>

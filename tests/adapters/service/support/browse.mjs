@@ -9,16 +9,27 @@ const [url = "", token = ""] = process.argv.slice(2);
 const screenshots = process.env["TIDEGATE_SCREENSHOTS"];
 const browser = await launchChromium();
 try {
-  const seen = {
-    light: await visit("light"),
-    dark: await visit("dark"),
-  };
-  console.log(JSON.stringify(seen));
+  const seen = await visit("light");
+  console.log(JSON.stringify({ ...seen, dark: await backgroundIn("dark") }));
 } finally {
   await browser.close();
 }
 
 /** @param {"light" | "dark"} colorScheme */
+async function backgroundIn(colorScheme) {
+  const context = await browser.newContext({ colorScheme });
+  const page = await context.newPage();
+  await page.goto(url);
+  const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  if (screenshots !== undefined) {
+    await page.waitForSelector("#rules tr");
+    await page.screenshot({ path: join(screenshots, "page-dark.png"), fullPage: true });
+  }
+  await context.close();
+  return background;
+}
+
+/** @param {"light"} colorScheme */
 async function visit(colorScheme) {
   const context = await browser.newContext({ colorScheme, viewport: { width: 1000, height: 860 } });
   const page = await context.newPage();

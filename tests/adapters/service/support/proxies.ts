@@ -76,6 +76,7 @@ export function nginxFrame(folder: string, servers: string): string {
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
   return `
 daemon off;
+worker_processes 2;
 ${process.getuid?.() === 0 ? "user root;" : ""}
 pid ${folder}/nginx.pid;
 error_log ${folder}/error.log;
@@ -182,19 +183,9 @@ function nginxConf(
 ): string {
   // One that is down is asked again with the next call: while it restarts the other one may end.
   const servers = services.map((service) => `server ${new URL(service).host} max_fails=0;`);
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-    .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
-  return `
-daemon off;
-worker_processes 2;
-${process.getuid?.() === 0 ? "user root;" : ""}
-pid ${folder}/nginx.pid;
-error_log ${folder}/error.log;
-events { worker_connections 256; }
-http {
-  ${temporary}
-  access_log off;
-  upstream tidegate { ${servers.join(" ")} keepalive 16; }
+  return nginxFrame(
+    folder,
+    `upstream tidegate { ${servers.join(" ")} keepalive 16; }
   server {
     listen 127.0.0.1:${port};
     root ${folder}/www;
@@ -220,7 +211,6 @@ http {
       add_header Retry-After $retry_after always;
       return 429 "too many requests\\n";
     }
-  }
-}
-`;
+  }`,
+  );
 }

@@ -4,7 +4,7 @@
  * somebody logs in, how long the log is, and how exact its times are.
  */
 
-import type { Trace } from "../../../../../adapters/replay/replay.ts";
+import type { Trace } from "../adapters/replay/replay.ts";
 
 /** The kind of a client. */
 export type Role =

@@ -3,12 +3,11 @@
  * counts whom its limits would have refused.
  */
 
-import { advise } from "../../../../../adapters/replay/replay.ts";
-import { refusedBy } from "../../../../../adapters/replay/advise/choose_limits.ts";
-import { clientNeeds } from "../../../../../adapters/replay/advise/client_needs.ts";
-import { requestsOf } from "../../../../../adapters/replay/log/trace.ts";
-import { LOGS_IN, WRITES } from "../../../../../adapters/replay/log/request_fields.ts";
-import { subtrace, type Trace } from "../../../../../adapters/replay/log/trace.ts";
+import { advise } from "../adapters/replay/replay.ts";
+import { refusedBy } from "../adapters/replay/advise/choose_limits.ts";
+import { clientNeeds } from "../adapters/replay/advise/client_needs.ts";
+import { LOGS_IN, WRITES } from "../adapters/replay/log/request_fields.ts";
+import { requestsOf, subtrace, type Trace } from "../adapters/replay/log/trace.ts";
 import { ATTACKS, type DrawnLog, drawnLog, type Role } from "./drawn_traffic.ts";
 
 /** The outcome of the advice for one log. */
