@@ -7,7 +7,7 @@
  * refuses again and again does not write to the others.
  */
 
-import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
+import { isPromise, orElse } from "../maybe_promise.ts";
 import type { Store } from "../store.ts";
 import { peek } from "../verbs/peek.ts";
 import { type Ask, decisionIn } from "./ask.ts";
@@ -15,7 +15,7 @@ import { answerRest, takeInTurn } from "./take_in_turn.ts";
 import { undoOf } from "./undo.ts";
 
 /** The answers to asks, in order. */
-export type Answers = MaybePromise<readonly unknown[]>;
+export type Answers = readonly unknown[] | Promise<readonly unknown[]>;
 
 /**
  * Takes what is asked for, all or none. After a refusal, the others are answered by a look. If the
@@ -40,7 +40,7 @@ export function takeAll(store: Store, asks: readonly Ask[], now: number | undefi
 }
 
 async function orRelease(
-  answers: Answers,
+  answers: ReturnType<typeof runTogether>,
   asks: readonly Ask[],
 ): Promise<readonly unknown[]> {
   try {
@@ -51,10 +51,14 @@ async function orRelease(
 }
 
 /** One call of a store. */
-function runTogether(store: Store, asks: readonly Ask[], now: number | undefined): Answers {
+function runTogether(
+  store: Store,
+  asks: readonly Ask[],
+  now: number | undefined,
+): readonly unknown[] | PromiseLike<readonly unknown[]> {
   if (asks.length > 1) return store.run(asks, now);
   const { bound, key, argument } = asks[0]!;
-  const answer: MaybePromise<unknown> = bound.call(key, argument, now);
+  const answer: unknown = bound.call(key, argument, now);
   return isPromise(answer) ? answer.then((answer) => [answer]) : [answer];
 }
 
@@ -71,24 +75,24 @@ function releaseUnanswered(asks: readonly Ask[], error: unknown): unknown {
   return error;
 }
 
-function takeFromSlots(
+async function takeFromSlots(
   store: Store,
   asks: readonly Ask[],
   slots: readonly (readonly Ask[])[],
   now: number | undefined,
-): Answers {
-  const others = slots.slice(1).flat();
-  const looks = others.map(({ bound: { family, verb }, key, argument }) => {
-    const units = verb.kind === "take" ? verb.units(argument) : 0;
-    return andThen(family.bind(peek).call(key, units, now), (seen) => verb.answerOf(seen));
-  });
-  const answers = andThen(allOf<unknown>(looks), (seen) => {
-    const isRefused = others.some((ask, at) => !decisionIn(ask, seen[at]).allowed);
-    if (isRefused) return answerRest(asks, new Map(others.map((ask, at) => [ask, seen[at]])), now);
-    const steps = slots.map((asks) => ({ asks, run: () => takeAll(store, asks, now) }));
-    return takeInTurn(steps, now);
-  });
-  return andThen(answers, (answers) => asks.map((ask) => answers.get(ask)));
+): Promise<readonly unknown[]> {
+  const seen = new Map<Ask, unknown>();
+  await Promise.all(
+    slots.slice(1).flat().map(async (ask) => {
+      const { bound: { family, verb }, key, argument } = ask;
+      const units = verb.kind === "take" ? verb.units(argument) : 0;
+      seen.set(ask, verb.answerOf(await family.bind(peek).call(key, units, now)));
+    }),
+  );
+  const isRefused = [...seen].some(([ask, answer]) => !decisionIn(ask, answer).allowed);
+  const steps = slots.map((asks) => ({ asks, run: () => takeAll(store, asks, now) }));
+  const answers = await (isRefused ? answerRest(asks, seen, now) : takeInTurn(steps, now));
+  return asks.map((ask) => answers.get(ask));
 }
 
 /** The asks of each slot. */
