@@ -3,7 +3,6 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
-import { limitHandler } from "../../../adapters/http/http.ts";
 import type { Family } from "../../../core/store.ts";
 import { consume } from "../../../core/verbs/consume.ts";
 import { hold as holdVerb } from "../../../core/verbs/hold.ts";
@@ -23,7 +22,6 @@ import {
   type Limiter,
   limiter,
   memoryStore,
-  type Permit,
 } from "../../../mod.ts";
 import { lease } from "../../../stores/layered/layered.ts";
 import { compareAndSetStore } from "../../../stores/stores.ts";
@@ -386,35 +384,6 @@ describe("permits of a lease", () => {
     assert.throws(() => hold(jobs, "key"), /away/);
     isAway = false;
     assert.equal(hold(jobs, "key", { cost: 50_000 }).decision.allowed, true);
-  });
-
-  test("beside a rate in one call: a refusal takes nothing of either", async () => {
-    const store = lease(memoryStore(), { units: 2, ttl: "1m" });
-    const streams = limiter(concurrency({ limit: 3, ttl: LONG }), { store, prefix: "streams" });
-    const rate = limiter(gcra({ limit: 2, period: "1h", burst: 2 }), { store, prefix: "rate" });
-    const key = () => "key";
-    let end: (() => void)[] = [];
-    const limited = limitHandler({ limits: [{ limiter: streams, key }, { limiter: rate, key }] });
-    const fetch = limited(() =>
-      new Response(
-        new ReadableStream({ start: (body) => void end.push(() => body.close()) }),
-        { headers: { "content-type": "text/plain" } },
-      )
-    );
-    const ask = () => fetch(new Request("http://localhost/"));
-    const answers = [await ask(), await ask(), await ask()];
-    assert.deepEqual(answers.map(({ status }) => status), [200, 200, 429]);
-    assert.equal(streams.peek("key", 0).remaining, 1);
-    end.forEach((close) => close());
-    end = [];
-    await Promise.all(answers.map((answer) => answer.text()));
-    assert.equal(streams.peek("key", 0).remaining, 3);
-    // And the other way round: where no permit is free the rate keeps its units.
-    rate.reset("key");
-    const { permit } = hold(streams, "key", { cost: 3 }) as { permit: Permit };
-    assert.equal((await ask()).status, 429);
-    assert.equal(rate.peek("key", 0).remaining, 2);
-    permit.release();
   });
 
   for (const failing of ["second", "rate"]) {

@@ -227,3 +227,17 @@ test("a call on a key that the database cannot hold fails alone", async () => {
   assert.equal((await api.consume("x".repeat(1_900))).allowed, true);
   await store.close();
 });
+
+test("stored keys are well-formed, and without NUL", async () => {
+  const driver = mapDriver();
+  const store = compareAndSetStore(driver);
+  const algorithm = gcra({ limit: 1, period: "1h", burst: 1 });
+  for (const [prefix, key] of [["a", "\0"], ["\0", "a"]] as const) {
+    assert.equal((await limiter(algorithm, { store, prefix }).consume(key)).allowed, true);
+  }
+  assert.equal(driver.texts.size, 2);
+  for (const key of driver.texts.keys()) assert.ok(!key.includes("\0"), key);
+  const malformed = limiter(algorithm, { store, prefix: "\ud800" });
+  await assert.rejects(malformed.consume("a"), TypeError);
+  await store.close();
+});

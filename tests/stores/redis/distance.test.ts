@@ -1,11 +1,8 @@
 /*
  * Processes at different distances from Redis that share a key. Whoever is near is always faster, and
  * without a way to be fair the others would never get through.
- *
- * TIDEGATE_LONG=1 prints what becomes of the distant one's calls by each mode, rate and distance.
  */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { test } from "node:test";
 
 import { gcra } from "../../../mod.ts";
@@ -36,34 +33,3 @@ withRedis("a process 20 ms away from Redis", (redis) => {
     }
   });
 });
-
-if (process.env["TIDEGATE_LONG"] === "1") {
-  withRedis("the failures of a distant process", (redis) => {
-    test("by mode, rate and distance", async () => {
-      const rows: Record<string, unknown>[] = [];
-      for (const commit of MODES) {
-        for (const near of [500, 2_000]) {
-          for (const delay of [1, 5]) {
-            const run = `${commit} ${near} ${delay}`;
-            const calls = await distantCalls(
-              redis(),
-              endless,
-              run,
-              { commit },
-              { near, far: 100 },
-              delay,
-              10_000,
-            );
-            const failedOf = ({ failed }: typeof calls.far) =>
-              Object.values(failed).reduce((sum, count) => sum + count, 0);
-            rows.push({
-              ...{ commit, "near/s": near, "ms each way": delay, "calls": calls.far.admitted },
-              ...{ "far failed": failedOf(calls.far), "near failed": failedOf(calls.near) },
-            });
-          }
-        }
-      }
-      console.table(rows);
-    });
-  });
-}

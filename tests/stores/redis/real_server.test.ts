@@ -104,16 +104,6 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
       console.log(`${keys} keys, ${grown} bytes more`);
     }
   });
-
-  test("are decided on by the server's time, or by the client's if the options say so", async () => {
-    for (const time of ["server", "client"] as const) {
-      const store = storeOf({ time });
-      const api = limiter(gcra({ limit: 10, period: "1s", burst: 10 }), { store, prefix: time });
-      await api.consume("a", 10);
-      await new Promise((resolve) => setTimeout(resolve, 120));
-      assert.equal((await api.consume("a")).allowed, true);
-    }
-  });
 });
 
 async function usedMemory(client: { info(section: string): Promise<string> }): Promise<number> {

@@ -13,10 +13,7 @@ import {
   settle,
   slidingWindow,
 } from "../../../../mod.ts";
-import {
-  COMPARE_AND_SET,
-  COMPARE_AND_SET_SHA,
-} from "../../../../stores/redis/commit/compare_and_set.ts";
+import { COMPARE_AND_SET_SHA } from "../../../../stores/redis/commit/compare_and_set.ts";
 import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { STATE_TRANSITIONS_SHA } from "../../../../stores/redis/script/state_transitions.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
@@ -241,16 +238,6 @@ describe("a batch", () => {
         assert.ok(fake.keyspace.timeToLive("api:{a}:quota") > 2 ** 42);
         await assert.rejects(resetting(Number.NaN, "nonsense").consume("a"), /NaN/);
         assert.equal((await good.consume("a")).remaining, 8);
-      }));
-
-    test(`by ${commit} charges several keys or none, in the middle of other calls`, () =>
-      withFake({ commit }, async ({ store, limiter: one }) => {
-        const two = limiter(gcra({ limit: 1, period: "1d", burst: 3 }), { store, prefix: "two" });
-        const both = () => consumeAll([{ limiter: one, key: "k" }, { limiter: two, key: "k" }]);
-        const calls = [both(), one.consume("k"), both(), both(), two.peek("k", 0), both()];
-        const verdicts = (await Promise.all(calls)).map(({ allowed }) => allowed);
-        assert.deepEqual(verdicts, [true, true, true, true, true, false]);
-        assert.equal((await one.peek("k", 0)).remaining, 6);
       }));
 
     test(`by ${commit} tries again only the calls that lost the race`, () =>
@@ -489,9 +476,3 @@ for (const commit of MODES) {
       assert.equal(store.statistics().connections, 1);
     }));
 }
-
-test("the script is known by the SHA-1 of its text", async () => {
-  const bytes = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(COMPARE_AND_SET));
-  const hex = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0"));
-  assert.equal(hex.join(""), COMPARE_AND_SET_SHA);
-});

@@ -15,6 +15,10 @@ import {
   schedules,
   type Subject,
 } from "../../../../adapters/testing/testing.ts";
+import {
+  COMPARE_AND_SET,
+  COMPARE_AND_SET_SHA,
+} from "../../../../stores/redis/commit/compare_and_set.ts";
 import { encodeCounts, SET_INSTANT, TAKE } from "../../../../stores/redis/script/words.ts";
 import { LEEWAY, MARGIN } from "../../../../stores/stepping/cell.ts";
 import {
@@ -24,10 +28,16 @@ import {
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
-test("the script is known by the SHA-1 of its text", async () => {
-  const bytes = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(STATE_TRANSITIONS));
-  const hex = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0"));
-  assert.equal(hex.join(""), STATE_TRANSITIONS_SHA);
+test("the scripts are known by the SHA-1 of their texts", async () => {
+  const scripts = [
+    [STATE_TRANSITIONS, STATE_TRANSITIONS_SHA],
+    [COMPARE_AND_SET, COMPARE_AND_SET_SHA],
+  ] as const;
+  for (const [text, sha] of scripts) {
+    const bytes = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(text));
+    const hex = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0"));
+    assert.equal(hex.join(""), sha);
+  }
 });
 
 /** Algorithms that the script knows, and for each an algorithm whose step is its charge. */
