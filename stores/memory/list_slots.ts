@@ -2,7 +2,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import type { ListedKey, Store } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { otherWork } from "../own_timers.ts";
-import { requireOpen, SLOTS, type Slots, stateIn, tableOf } from "./slots.ts";
+import { openSlotsOf, type Slots, stateIn, tableOf } from "./slots.ts";
 
 /** The keys that are listed before other work of the process goes on. */
 const PAGE = 1_000;
@@ -12,13 +12,8 @@ const PAGE = 1_000;
  * not a member of the store, so that only programs that list keys carry it.
  */
 export function memoryList(store: Store): Store["list"] {
-  const { [SLOTS]: answer } = store as { readonly [SLOTS]?: () => Slots };
-  if (answer === undefined) return undefined;
-  return (prefix, algorithm) => {
-    const slots = answer();
-    requireOpen(slots);
-    return listSlots(slots, prefix, algorithm);
-  };
+  const slots = openSlotsOf(store);
+  return slots && ((prefix, algorithm) => listSlots(slots(), prefix, algorithm));
 }
 
 async function* listSlots(

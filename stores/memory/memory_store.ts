@@ -7,11 +7,9 @@ import { clockSteps, processTime } from "../process_time.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import {
   checkChoice,
-  checkInteger,
   checkNow,
   checkOptions,
   integerFrom,
-  rangeError,
   typeError,
 } from "../../core/options/checks.ts";
 import type { FamilySpec, Operation, SyncStore } from "../../core/store.ts";
@@ -110,17 +108,13 @@ const MOST_KEYS = 2 ** 23;
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions<MemoryStoreOptions>("create memoryStore", options, {
-    maxKeys: true,
+    maxKeys: integerFrom(1, MOST_KEYS),
     maxBytes: integerFrom(1_024),
     onFull: true,
     perProcess: true,
   });
   const { maxKeys = 1_000_000, maxBytes = defaultBytes(), onFull = "evict", perProcess = false } =
     options;
-  checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
-  if (maxKeys > MOST_KEYS) {
-    throw rangeError("create memoryStore", `maxKeys must be at most 2^23 (${MOST_KEYS})`, maxKeys);
-  }
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
   if (typeof perProcess !== "boolean") {
     throw typeError("create memoryStore", "perProcess must be true or false", perProcess);

@@ -82,6 +82,19 @@ export interface Slots extends Bounds {
 /** The member of a memory store that answers with its slots. Stores made of it have it as well. */
 export const SLOTS: unique symbol = Symbol("slots");
 
+/**
+ * Answers with the slots of a memory store, or of a store made of one, and throws if it is closed;
+ * `undefined` for any other store.
+ */
+export function openSlotsOf(store: unknown): (() => Slots) | undefined {
+  const { [SLOTS]: answer } = (store ?? {}) as { readonly [SLOTS]?: () => Slots };
+  return answer && (() => {
+    const slots = answer();
+    requireOpen(slots);
+    return slots;
+  });
+}
+
 /** Slots for which there is room at first. */
 const FEW = 64;
 /** How many slots the hand passes at most for one call. */

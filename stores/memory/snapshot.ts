@@ -19,9 +19,8 @@ import {
   dropSlot,
   emptyTable,
   freshAtOf,
+  openSlotsOf,
   putState,
-  requireOpen,
-  SLOTS,
   type Slots,
   stateIn,
   type Table,
@@ -135,10 +134,8 @@ export function restore(
 }
 
 function slotsOf(action: string, store: MemoryStore): Slots {
-  const { [SLOTS]: answer } = (store ?? {}) as { readonly [SLOTS]?: () => Slots };
-  if (answer === undefined) throw typeError(action, "its store must be a memoryStore", store);
-  const slots = answer();
-  requireOpen(slots);
+  const slots = openSlotsOf(store)?.();
+  if (slots === undefined) throw typeError(action, "its store must be a memoryStore", store);
   return slots;
 }
 

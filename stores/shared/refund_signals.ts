@@ -18,8 +18,6 @@ import { type Memory, SIGNAL_COUNT } from "./layout.ts";
 
 /** The least milliseconds between a refund and the calls that it causes, however many there are. */
 const PAUSE = 1;
-/** Milliseconds between two looks at a word where the runtime cannot wait for it. */
-const POLL = 20;
 const MARK = 1;
 
 /** The callbacks in this thread that wait until a word changes. */
@@ -30,8 +28,7 @@ interface Listeners {
 }
 
 interface AsyncAtomics {
-  /** Some runtimes do not have it. */
-  readonly waitAsync?: (ints: Int32Array, at: number, value: number) => { readonly value: unknown };
+  readonly waitAsync: (ints: Int32Array, at: number, value: number) => { readonly value: unknown };
 }
 
 /** The signals in a store's memory, for one thread that gives and receives them. */
@@ -60,20 +57,12 @@ export function refundSignals({ ints, signals }: Memory) {
 
   function follow(own: Listeners): void {
     const { at, seen, wakes } = own;
-    const { waitAsync } = Atomics as AsyncAtomics;
-    if (waitAsync !== undefined) {
-      const changed = Promise.resolve(waitAsync(ints, at, seen).value);
-      void changed.then(() => wakes.size > 0 && later(PAUSE, () => wakeAll(own)));
-    } else if (Atomics.load(ints, at) !== seen) later(PAUSE, () => wakeAll(own));
-    else later(POLL, () => wakes.size > 0 ? follow(own) : forget(own));
-  }
-
-  function forget(own: Listeners): void {
-    if (listening.get(own.at) === own) listening.delete(own.at);
+    const { value } = (Atomics as unknown as AsyncAtomics).waitAsync(ints, at, seen);
+    void Promise.resolve(value).then(() => wakes.size > 0 && later(PAUSE, () => wakeAll(own)));
   }
 
   function wakeAll(own: Listeners): void {
-    forget(own);
+    if (listening.get(own.at) === own) listening.delete(own.at);
     for (const wake of [...own.wakes]) wake();
   }
 

@@ -19,6 +19,7 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
+import { printedOnce } from "../../../core/guarded.ts";
 import { field, header, type Memory, RECORD } from "../layout.ts";
 import { pause } from "./pause.ts";
 
@@ -219,13 +220,11 @@ function claimIdle(thread: Thread): boolean {
   return isClaimed;
 }
 
-let hasWarned = false;
+const warn = printedOnce();
 
 /** Warns once, because nobody would notice otherwise: calls then wait, but do not fail. */
 function warnOfThreads(threads: number): void {
-  if (hasWarned) return;
-  hasWarned = true;
-  console.warn(
+  warn(
     `More threads are attached to a sharedStore than its option threads, ${threads}: they take ` +
       "turns, and calls wait up to 60 ms. Raise threads, and close stores that are done (docs/errors.md#more-threads-are-attached).",
   );

@@ -129,29 +129,6 @@ test("a key takes at most half of maxBytes, and forgets nobody if it is longer",
   assert.equal(store.statistics().keys, 21);
 });
 
-test("a log that grows takes the place of other keys; or is refused, and is as it was", () => {
-  for (const onFull of ["evict", "throw"] as const) {
-    let now = 0;
-    const store = memoryStore({ maxBytes: 4_000, onFull });
-    const log = slidingLog({ limit: 1_000, period: "1h" });
-    const api = limiter(log, { store, prefix: "a", clock: () => now++ });
-    for (let key = 0; key < 12; key++) api.consume(`${key}`);
-    const grow = () => {
-      for (let call = 0; call < 80; call++) api.consume("0");
-    };
-    if (onFull === "evict") {
-      grow();
-      assert.equal(store.statistics().evictions > 0, true);
-      continue;
-    }
-    assert.throws(grow, /memoryStore must hold less than its maxBytes of 4000/);
-    const used = api.peek("0").remaining;
-    assert.throws(() => api.consume("0"), StoreFullError);
-    assert.equal(api.peek("0").remaining, used);
-    assert.equal(store.statistics().keys, 12);
-  }
-});
-
 const make = (keys: number) => memoryStore({ maxBytes: 200 * keys });
 
 test("a flood of keys used once frees nobody from a store bounded by bytes", () => {

@@ -35,17 +35,6 @@ function twoViews(algorithm: Algorithm = one) {
   return { stores, here: on(stores[0]), there: on(stores[1]), calls: () => calls };
 }
 
-/** Runs a test as on a runtime that has no `Atomics.waitAsync`. */
-async function withoutWaitAsync(run: () => Promise<void>): Promise<void> {
-  const known = Object.getOwnPropertyDescriptor(Atomics, "waitAsync")!;
-  Object.defineProperty(Atomics, "waitAsync", { ...known, value: undefined });
-  try {
-    await run();
-  } finally {
-    Object.defineProperty(Atomics, "waitAsync", known);
-  }
-}
-
 const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 describe("acquire is admitted before the time that its refusal said if another thread", () => {
@@ -55,7 +44,7 @@ describe("acquire is admitted before the time that its refusal said if another t
     "resets all keys": (there) => there.resetPrefix(),
   };
   for (const [name, give] of Object.entries(gives)) {
-    const isAdmitted = async () => {
+    test(name, async () => {
       const { stores, here, there } = twoViews();
       here.consume("key");
       const waiting = acquire(here, "key");
@@ -63,9 +52,7 @@ describe("acquire is admitted before the time that its refusal said if another t
       give(there);
       assert.equal((await waiting).allowed, true);
       for (const store of stores) store.close();
-    };
-    test(name, isAdmitted);
-    test(`${name}, where the runtime cannot wait for a word`, () => withoutWaitAsync(isAdmitted));
+    });
   }
 });
 

@@ -177,27 +177,6 @@ describe("the 97th key of one home", () => {
   });
 });
 
-test("a key stands nowhere but in its chain with a chance below one in 10^18", () => {
-  // Poisson's law for the keys of n buckets in a row; all slots of a chain are in use only where, with
-  // the j buckets before it, 12 keys to a bucket have their homes.
-  let chance = 0;
-  for (let before = 0; before < 40; before++) {
-    chance += tail(4.082 * (8 + before), 12 * (8 + before));
-  }
-  assert.ok(chance < 1e-18, `${chance}`);
-
-  function tail(mean: number, least: number): number {
-    let term = -mean;
-    for (let count = 1; count <= least; count++) term += Math.log(mean / count);
-    let sum = 0;
-    for (let count = least; count < least + 200; count++) {
-      sum += Math.exp(term);
-      term += Math.log(mean / (count + 1));
-    }
-    return sum;
-  }
-});
-
 for (const [where, held] of [["its bucket", 1], ["its full bucket", SLOTS]] as const) {
   test(`a key that two threads bring is inserted once, even if another slot of ${where} becomes free`, () => {
     whereObserved(() => {

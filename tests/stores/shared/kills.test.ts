@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
-import { consumeAll } from "../../../core/limiter/consume_all.ts";
 import type { Limiter } from "../../../mod.ts";
 import { type SharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { audit, untilQuiet } from "./support/audit.ts";
@@ -61,33 +60,6 @@ test(
   },
 );
 
-test(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
-  const store = sharedStore({ capacity: 5_000, threads: KILLS + 50, maxBytes: 2 ** 26 });
-  const workers = await startWorkers(store, 0);
-  workers.flags[3] = 1;
-  const limit = 1_000;
-  const limiters = limitersOf(store, workers, names, limit);
-  await killAll(workers, { kind: "forever", limit, names }, () => {
-    for (const each of limiters) check(each, "hot");
-    consumeAll(limiters.slice(0, 3).map((each) => ({ limiter: each, key: "batch" })));
-  });
-  for (const each of limiters) {
-    for (const key of ["hot", "pair one", ...Array.from({ length: 300 }, (_, i) => `cold ${i}`)]) {
-      check(each, key);
-    }
-  }
-  await checkLost(store);
-  store.close();
-
-  function check(each: Limiter, key: string): void {
-    const { capacity } = each.algorithm;
-    const { allowed, remaining, retryAfter, nextAfter, resetAfter } = each.consume(key);
-    assert.ok(remaining >= 0 && remaining <= capacity && Number.isInteger(remaining));
-    assert.ok(allowed === (retryAfter === 0) && retryAfter < Infinity);
-    assert.ok(nextAfter >= 0 && resetAfter >= nextAfter && resetAfter < Infinity);
-  }
-});
-
 test(
   `${KILLS} workers killed on a store without room leave each block and node in one place`,
   async () => {
@@ -106,34 +78,6 @@ test(
     assert.ok(keys >= capacity - KILLS && keys <= most, `${keys} keys`);
     await checkLost(store);
     store.close();
-  },
-);
-
-test(
-  "workers killed while they insert new keys leave records that can be taken over",
-  async () => {
-    const open = () => sharedStore({ capacity: 30_000, threads: 3 });
-    let store = open();
-    // Deno's threads are not killed, but run on for seconds.
-    const kills = "Deno" in globalThis ? KILLS / 4 : KILLS;
-    for (let killed = 0; killed < kills; killed++) {
-      const workers = await startWorkers(store, 0);
-      let worker: Worker;
-      try {
-        worker = await workers.start();
-      } catch (error) {
-        assert.match(String(error), /attached, or have died during a call/);
-        store = open();
-        continue;
-      }
-      worker.postMessage({ kind: "insert", limit: 3 } satisfies Job);
-      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 5));
-      const gone = worker.terminate();
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      Atomics.store(workers.flags, 4, 1);
-      await gone;
-      await checkLost(store);
-    }
   },
 );
 

@@ -18,7 +18,7 @@ import { audit, NOTHING } from "./support/audit.ts";
 import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { interrupted } from "./support/window_laws.ts";
-import { names, policy } from "../../support/policies.ts";
+import { names } from "../../support/policies.ts";
 
 /** A capacity with two keys to a bucket. Hardly one bucket in ten million is ever short of room. */
 const ROOMY = 262;
@@ -218,21 +218,6 @@ describe("threads at once", () => {
       } finally {
         await workers.stop();
       }
-    }
-  });
-
-  test("that attach over and over, with fewer records than threads, share none", async () => {
-    const store = sharedStore({ capacity: 10, threads: 12 });
-    const workers = await startWorkers(store, 4);
-    try {
-      const job = { kind: "attach", limit: 100_000, calls: 40 } as const;
-      const admitted = await workers.run<number>(4, () => job);
-      assert.deepEqual(admitted, [40, 40, 40, 40]);
-      const attached = limiterOn(store, policy("gcra", 100_000));
-      assert.equal(attached.peek("key", 0).remaining, 100_000 - 160);
-      assert.deepEqual(audit(store.handle), NOTHING);
-    } finally {
-      await workers.stop();
     }
   });
 });

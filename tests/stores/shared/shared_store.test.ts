@@ -30,7 +30,7 @@ import { steppedStore } from "./support/stepped.ts";
 import { whereObserved } from "./support/observed_memory.ts";
 
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
-const [COUNT, USERS] = isLong() ? [1_000_000, 20_000] : [200_000, 4_000];
+const [COUNT, USERS] = isLong() ? [1_000_000, 20_000] : [60_000, 1_000];
 const small = gcra({ limit: 2, period: "1h", burst: 2 });
 
 function at(now: { value: number }) {
@@ -38,32 +38,6 @@ function at(now: { value: number }) {
 }
 
 describe("a full table", () => {
-  test("of one slot forgets the key in use, and counts it", () => {
-    const store = sharedStore({ capacity: 1, maxBytes: 0, threads: 4 });
-    const api = limiterOn(store, small);
-    assert.equal(api.consume("one").remaining, 1);
-    assert.equal(api.consume("one").remaining, 0);
-    assert.equal(store.statistics(NOW).evictions, 0);
-    assert.equal(api.consume("two").remaining, 1);
-    assert.equal(api.consume("one").remaining, 1);
-    const { keys, liveKeys, capacity, evictions } = store.statistics(NOW);
-    assert.deepEqual([keys, liveKeys, capacity, evictions], [1, 1, 1, 2]);
-  });
-
-  test("throws where onFull says so, and charges nothing", () => {
-    const store = sharedStore({ capacity: 1, onFull: "throw", threads: 4 });
-    const now = { value: NOW };
-    const api = limiterOn(store, small, at(now));
-    api.consume("one");
-    assert.throws(() => api.consume("two"), StoreFullError);
-    assert.equal(api.peek("two", 0).remaining, 2);
-    assert.equal(api.peek("one", 0).remaining, 1);
-    // A key that is fresh again makes room.
-    now.value += 3_600_000;
-    assert.equal(api.consume("two").remaining, 1);
-    assert.equal(store.statistics(now.value).evictions, 0);
-  });
-
   test("of ten thousand takes many times as many distinct keys", () => {
     const store = sharedStore({ capacity: 10_000, maxBytes: 0, threads: 4 });
     const now = { value: NOW };
@@ -281,43 +255,13 @@ describe("statistics", () => {
     assert.deepEqual([store.statistics().keys, store.statistics().nodes], [0, 0]);
   });
 
-  test("take a few steps for each thread, whatever the capacity", () => {
-    whereObserved(() => {
-      const steps = [10, 100_000].map((capacity) => {
-        let taken = 0;
-        const { handle } = sharedStore({ capacity, threads: 3, maxBytes: 0 });
-        const store = steppedStore(handle, () => void taken++);
-        taken = 0;
-        store.statistics();
-        return taken;
-      });
-      assert.equal(steps[0], steps[1]);
-      assert.ok(steps[0]! < 100, `${steps[0]} steps`);
-    });
-  });
-
-  test("of evictions are reported by each thread, with their cause, once for many of a second", async () => {
-    const reports: Evictions[] = [];
-    const onEvict = (evictions: Evictions) => {
-      reports.push(evictions);
-      throw new Error("none of the store's business");
-    };
-    const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 4 });
-    const other = attachSharedStore(store.handle, { onEvict });
-    const api = limiterOn(other, small);
-    for (let key = 0; key < 12; key++) api.consume(`key ${key}`);
-    assert.deepEqual(reports, []);
-    await Promise.resolve();
-    assert.deepEqual(reports, [{ forKeys: 10, forNodes: 0 }]);
-    assert.equal(store.statistics().evictions, 10);
-  });
-
   test("of evictions are reported to the last one, at the end of a second or of the store", async () => {
     const reports: Evictions[] = [];
     let wake = () => {};
     const onEvict = (evictions: Evictions) => {
       reports.push(evictions);
       wake();
+      throw new Error("none of the store's business");
     };
     const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 4, onEvict });
     const api = limiterOn(store, small);
@@ -444,15 +388,6 @@ describe("a handle", () => {
     }
   });
 
-  test("of other sizes that come to as many bytes is refused", () => {
-    const whole = sharedStore({ capacity: 1_000, maxBytes: 12_800, threads: 4 }).handle;
-    const ints = new Int32Array(whole.buffer);
-    ints[header.capacity]! -= 4;
-    ints[header.maxCapacity]! -= 4;
-    ints[header.nodes]! += 1;
-    assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
-  });
-
   test("attaches as many threads as the store allows, and idle threads give way", () => {
     const attached = Array.from({ length: 8 }, () => attachSharedStore(store.handle));
     const limiters = attached.map((each) =>
@@ -463,14 +398,6 @@ describe("a handle", () => {
     assert.equal(limiters[0]!.peek("key", 0).remaining, 84);
     const { threads, waits } = store.statistics(NOW);
     assert.ok(threads <= 4 && waits >= 4, `${waits} waits of ${threads} threads`);
-  });
-
-  test("of a store with threads enough is waited for by nobody", () => {
-    const roomy = sharedStore({ capacity: 10, threads: 3 });
-    for (let other = 0; other < 2; other++) {
-      limiterOn(attachSharedStore(roomy.handle), small).consume("key");
-    }
-    assert.equal(roomy.statistics().waits, 0);
   });
 
   test("is what goes to a thread: the store itself names it in the error", () => {

@@ -25,6 +25,7 @@ import {
 } from "../../../stores/shared/layout.ts";
 import { upTo } from "../../support/seed.ts";
 import { audit, NOTHING } from "./support/audit.ts";
+import { keysOfHome } from "./support/homes.ts";
 import { consumeKeys, limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
 import { whereObserved } from "./support/observed_memory.ts";
@@ -65,19 +66,6 @@ function storeOf(threads: number, capacity = 12): SharedStore {
   const { ints } = attachMemory(store.handle.buffer);
   ints[header.hashKeyLow] = ints[header.hashKeyHigh] = 7;
   return store;
-}
-
-/** So many keys of a bucket of a store of this capacity. */
-function keysOf(bucket: number, count: number, capacity: number): string[] {
-  const keys = Array.from({ length: 100 }, (_, key) => `key ${key}`).filter((key) => {
-    const store = storeOf(1, capacity);
-    limiterOn(attachSharedStore(store.handle), number).consume(key);
-    const { ints, buckets, blockMask } = attachMemory(store.handle.buffer);
-    const line = buckets + bucket * BUCKET;
-    return ints.subarray(line, line + SLOTS_PER_BUCKET).some((word) => (word & blockMask) !== 0);
-  });
-  assert.ok(keys.length >= count);
-  return keys.slice(0, count);
 }
 
 /** A limiter of a newly attached thread; `undefined` if all records are locked in calls. */
@@ -221,8 +209,9 @@ describe("a thread that is killed at any step", () => {
   }
 
   test("of a call on all keys of a full store leaves room for one of another bucket", () => {
-    const keys = keysOf(0, 5, 5);
-    const [other] = keysOf(1, 1, 5) as [string];
+    const { handle } = storeOf(1, 5);
+    const keys = keysOfHome(handle, number, 0, 5);
+    const [other] = keysOfHome(handle, number, 1, 1) as [string];
     eachKill({ held: keys, call: (api) => void consumeKeys(api, ...keys) }, 5, (api, _, step) => {
       assert.equal(api.consume(other).allowed, true, step);
     });

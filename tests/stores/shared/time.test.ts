@@ -76,16 +76,6 @@ test("threads that saw different steps agree, whichever calls first", () => {
   }
 });
 
-test("threads without a step go by the wall clock to the millisecond", () => {
-  const { thread, pass } = machine();
-  const threads = [thread(), thread()];
-  for (let at = 0; at < 10_000; at += 333) {
-    for (const time of threads) assert.equal(time(), START + at);
-    pass(333);
-  }
-  assert.deepEqual(threads.map((time) => time.steps()), [0, 0]);
-});
-
 test("a store whose other threads are an hour ahead refuses nobody for that hour", () => {
   using store = sharedStore({ capacity: 10 });
   const algorithm = gcra({ limit: 60, period: "1m", burst: 5 });

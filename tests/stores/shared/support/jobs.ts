@@ -38,12 +38,8 @@ export type Job =
     readonly keys: number;
     readonly calls: number;
   }
-  /** Attaches and calls over and over; answers how often it was admitted. */
-  | { readonly kind: "attach"; readonly limit: number; readonly calls: number }
   /** Waits for one unit of a key; answers whether it was admitted. */
   | { readonly kind: "acquire"; readonly limit: number; readonly key: string }
-  /** Takes from one new key after another until it is killed or flag 4 is raised. */
-  | { readonly kind: "insert"; readonly limit: number }
   /** Takes from that many new keys, and tries each until the store has room for it. Answers errors. */
   | { readonly kind: "fill"; readonly limit: number; readonly keys: number; readonly name: string }
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
@@ -53,8 +49,8 @@ export type Job =
 export interface Work {
   readonly handle: SharedStoreHandle;
   /**
-   * 0: how many workers are to begin together; 1: a ticket counter; 2: the time; 3: whether they
-   * move it; 4: whether they are to stop.
+   * 0: how many workers are to begin together; 1: a ticket counter; 2: the time; 4: whether they are
+   * to stop.
    */
   readonly shared: SharedArrayBuffer;
   readonly counts: SharedArrayBuffer;
@@ -178,17 +174,6 @@ export function worker({ handle, shared, counts }: Work) {
         }
         return [...errors];
       }
-      case "attach": {
-        startTogether();
-        let admitted = 0;
-        for (let call = 0; call < job.calls; call++) {
-          const own = attachSharedStore(handle);
-          const { consume } = limiterOn(own, policy("gcra", job.limit), clock);
-          if (consume("key").allowed) admitted++;
-          if (call % 2 === 0) own.close();
-        }
-        return admitted;
-      }
       case "acquire": {
         const waiting = acquire(
           limiterOn(
@@ -200,12 +185,6 @@ export function worker({ handle, shared, counts }: Work) {
         );
         Atomics.sub(flags, 0, 1);
         return waiting.then(({ allowed }) => allowed);
-      }
-      case "insert": {
-        const { consume } = limiterOf("gcra", job.limit);
-        const name = Math.random();
-        for (let key = 0; flags[4] === 0; key++) consume(`${name} ${key}`);
-        return "stopped";
       }
       case "fill": {
         const { consume } = limiterOf("gcra", job.limit);
@@ -231,8 +210,6 @@ export function worker({ handle, shared, counts }: Work) {
             Atomics.add(got, limiters.length, 1);
           }
           limiters[turn % limiters.length]!.consume(`cold ${turn % 300}`);
-          // The clock moves on, for all of them, only where the test lets it.
-          if (flags[3] === 1 && turn % 64 === 0) Atomics.add(flags, 2, 1);
         }
         return "stopped";
       }

@@ -39,7 +39,11 @@ export interface Scenario {
   check(): void;
 }
 
+/** A thread's call, which counts in `got` the units that it takes from "one" and from "two". */
+type Call = (api: Limiter, got: number[], thread: number) => unknown;
+
 const number = gcra({ limit: LIMIT, period: "1h", burst: LIMIT });
+const many = gcra({ limit: 50, period: "1h", burst: 50 });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
 
@@ -85,7 +89,7 @@ function admitting(
   algorithm: Algorithm,
   threads: number,
   calls: number,
-  call: (api: Limiter, got: number[], thread: number) => void,
+  call: Call,
   sizes: Parameters<typeof narrowStore>[0],
   held: readonly string[] = ["one"],
 ): Scenario {
@@ -120,15 +124,18 @@ function admitting(
   };
 }
 
-const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
+const take = (key: "one" | "two"): Call => (api, got) => {
   if (api.consume(key).allowed) got[key === "one" ? 0 : 1]!++;
 };
 
-const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
-  const allowed = consumeKeys(api, ...keys);
-  if (allowed) [0, 1].forEach((index) => got[index]!++);
-  return allowed;
+const takeBoth = (...keys: readonly string[]): Call => (api, got) => {
+  if (consumeKeys(api, ...keys)) [0, 1].forEach((index) => got[index]!++);
 };
+
+const forget = (key: string): Call => (api) => api.reset(key);
+
+const byThread = (...calls: readonly Call[]): Call => (api, got, thread) =>
+  calls[thread]!(api, got, thread);
 
 /** A thread that attaches, calls and closes its store. */
 const script = (call: (store: SharedStore) => void): Script => (attach) => {
@@ -148,113 +155,56 @@ function hold(open: () => SharedStore, algorithm: Algorithm, keys: readonly stri
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
   "find and replace a number": () => admitting(number, 2, 2, take("one"), {}),
   "find and replace a number, again and again": () =>
-    admitting(gcra({ limit: 50, period: "1h", burst: 50 }), 2, 6, take("one"), { blocks: 7 }),
-  "insert a key": () => admitting(number, 2, 1, take("one"), {}, []),
+    admitting(many, 2, 6, take("one"), { blocks: 7 }),
   "insert two keys": () =>
-    admitting(
-      number,
-      2,
-      2,
-      (api, got, thread) => {
-        take(thread === 0 ? "one" : "two")(api, got);
-      },
-      { blocks: 12 },
-      [],
-    ),
-  "insert a key, as another slot of its bucket becomes free": () =>
-    admitting(
-      number,
-      3,
-      1,
-      (api, got, thread) => {
-        if (thread === 2) api.reset("other");
-        else take("one")(api, got);
-      },
-      { blocks: 12 },
-      ["other"],
-    ),
+    admitting(number, 2, 2, byThread(take("one"), take("two")), { blocks: 12 }, []),
+  "insert a key, as another slot of its bucket becomes free": () => {
+    const call = byThread(take("one"), take("one"), forget("other"));
+    return admitting(number, 3, 1, call, { blocks: 12 }, ["other"]);
+  },
   "insert a key whose bucket is full, as a slot of it becomes free": () => {
     const neighbours = neighboursOfOne();
-    return admitting(
-      number,
-      3,
-      1,
-      (api, got, thread) => {
-        if (thread === 2) api.reset(neighbours[5]!);
-        else take("one")(api, got);
-      },
-      { capacity: FULL_HOME, blocks: 30 },
-      neighbours,
-    );
+    const call = byThread(take("one"), take("one"), forget(neighbours[5]!));
+    return admitting(number, 3, 1, call, { capacity: FULL_HOME, blocks: 30 }, neighbours);
   },
-  "insert two keys into a store with room for two, one of them by two threads": () =>
-    admitting(
-      number,
-      3,
-      1,
-      (api, got, thread) => take(thread === 2 ? "two" : "one")(api, got),
-      { capacity: FULL_HOME, blocks: 30, onFull: "evict" },
-      neighboursOfOne().slice(1),
-    ),
+  "insert two keys into a store with room for two, one of them by two threads": () => {
+    const call = byThread(take("one"), take("one"), take("two"));
+    const sizes = { capacity: FULL_HOME, blocks: 30, onFull: "evict" } as const;
+    return admitting(number, 3, 1, call, sizes, neighboursOfOne().slice(1));
+  },
   "replace a log": () => admitting(log, 2, 2, take("one"), { nodes: 20 }),
   "refuse on a log, whose nodes are used again": () => {
-    const scenario = admitting(log, 2, 3, (api, got, thread) => {
-      if (thread === 0) take("one")(api, got);
-      else if (api.refund("one").allowed) got[0]!--;
-    }, { nodes: 12 });
+    const giveBack: Call = (api, got) => {
+      if (api.refund("one").allowed) got[0]!--;
+    };
+    const scenario = admitting(log, 2, 3, byThread(take("one"), giveBack), { nodes: 12 });
     return { ...scenario, check: () => void audit(scenario.handle) };
   },
   "replace a tree": () => admitting(tree, 2, 2, take("one"), { nodes: 20 }),
-  "several keys at once": () =>
-    admitting(
-      number,
-      2,
-      2,
-      (api, got, thread) => {
-        if (!takeBoth(thread === 0 ? ["one", "two"] : ["two", "one"])(api, got)) {
-          take("two")(api, got);
-        }
-      },
-      { blocks: 16 },
-      ["one", "two"],
-    ),
-  "several keys at once and a single one": () =>
-    admitting(
-      number,
-      2,
-      2,
-      (api, got, thread) => {
-        if (thread === 1) take("one")(api, got);
-        else takeBoth(["one", "two"])(api, got);
-      },
-      { blocks: 16 },
-      ["one", "two"],
-    ),
-  "two keys at once, and eight calls on one of them, whose blocks come round": () =>
-    admitting(
-      gcra({ limit: 50, period: "1h", burst: 50 }),
-      2,
-      8,
-      (api, got, thread) => {
-        if (thread === 1) take("one")(api, got);
-        else if (got[1] === 0) takeBoth(["one", "two"])(api, got);
-      },
-      { blocks: 11 },
-      ["one", "two"],
-    ),
+  "several keys at once": () => {
+    const call = byThread(takeBoth("one", "two"), takeBoth("two", "one"));
+    return admitting(number, 2, 2, call, { blocks: 16 }, ["one", "two"]);
+  },
+  "several keys at once and a single one": () => {
+    const call = byThread(takeBoth("one", "two"), take("one"));
+    return admitting(number, 2, 2, call, { blocks: 16 }, ["one", "two"]);
+  },
+  "two keys at once, and eight calls on one of them, whose blocks come round": () => {
+    const both = takeBoth("one", "two");
+    const once: Call = (api, got, thread) => got[1] === 0 && both(api, got, thread);
+    const call = byThread(once, take("one"));
+    return admitting(many, 2, 8, call, { blocks: 11 }, ["one", "two"]);
+  },
   "forget a key that another one takes from": () =>
     whole({ blocks: 12, nodes: 20 }, log, 4, ({ reset, consume }, thread) => {
       for (let call = 0; call < 2; call++) (thread === 0 ? reset : consume)("one");
     }),
-  "evict keys from a full store": () =>
-    whole(
-      { capacity: 1, blocks: 12, versions: 4, onFull: "evict" },
-      number,
-      1,
-      ({ consume }, thread) => {
-        for (let call = 0; call < 2; call++) consume(`${thread} ${call}`);
-      },
-    ),
+  "evict keys from a full store": () => {
+    const sizes = { capacity: 1, blocks: 12, versions: 4, onFull: "evict" } as const;
+    return whole(sizes, number, 1, ({ consume }, thread) => {
+      for (let call = 0; call < 2; call++) consume(`${thread} ${call}`);
+    });
+  },
   "give units back to one that waits": () => {
     const { handle, narrow, open } = narrowStore({});
     const single = gcra({ limit: 1, period: "1h", burst: 1 });
@@ -411,7 +361,7 @@ const faults: Readonly<Record<string, Readonly<Record<string, Partial<Weakening>
   "find and replace a number, again and again": {
     "what others announce is read by plain loads": { seed: 46, ...plain("announced", "load") },
     "a word is announced by plain accesses on a processor that keeps the order": {
-      seed: 76,
+      seed: 77,
       isOrdered: true,
       ...plain("announced", SWAP, "store", "add", "sub"),
     },
@@ -423,32 +373,32 @@ const faults: Readonly<Record<string, Readonly<Record<string, Partial<Weakening>
   "take over the record of a thread that goes on": {
     "a record is locked by a load and a store": { seed: 4, ...plain("announced", SWAP) },
     "a record is unlocked, and a word announced, by plain stores": {
-      seed: 14,
+      seed: 29,
       ...plain("announced", "store"),
     },
   },
   "replace a log": {
     "nodes are written after their slot was swapped": late("node", "slot"),
-    "the head of a pool is swapped by a load and a store": plain("pool", SWAP),
-    "the head of a pool is read by a plain load": { seed: 13, ...plain("pool", "load") },
+    "the head of a pool is swapped by a load and a store": { seed: 14, ...plain("pool", SWAP) },
+    "the head of a pool is read by a plain load": { seed: 21, ...plain("pool", "load") },
   },
   "give units back to one that waits": {
-    "a wait is marked by a load and a store": plain("signal", SWAP),
-    "a wait is marked after its call": late("signal", "announced", "store"),
+    "a wait is marked by a load and a store": { seed: 22, ...plain("signal", SWAP) },
+    "a wait is marked after its call": { seed: 22, ...late("signal", "announced", "store") },
   },
   "insert a key, as another slot of its bucket becomes free": {
     "an intent is set by a load and a store": { seed: 342, ...plain("intent", SWAP) },
   },
   "insert two keys": {
     "keys are counted by a load and a store": {
-      seed: 47,
+      seed: 106,
       ...plain("keys", SWAP, "store", "add", "sub"),
     },
   },
   "several keys at once and a single one": {
-    "the status of a batch is set by a load and a store": { seed: 126, ...plain("status", SWAP) },
+    "the status of a batch is set by a load and a store": { seed: 130, ...plain("status", SWAP) },
     "the entries of a batch are written after its first mark": {
-      seed: 83,
+      seed: 266,
       ...late("batch", "slot"),
     },
   },
