@@ -33,12 +33,12 @@ function noAnswer(): never {
 
 const programs = {
   "Node's worker threads": (port: number) =>
-    startProgram("node", ["examples/node_threads.ts"], { PORT: String(port), THREADS: "3" }),
+    startProgram("node", ["examples/node_threads.ts"], { PORT: String(port), THREADS: "2" }),
   "deno serve --parallel": (port: number) =>
     startProgram(
       "deno",
       ["serve", "-A", "--no-check", "--parallel", `--port=${port}`, "examples/deno_parallel.ts"],
-      { DENO_JOBS: "3" },
+      { DENO_JOBS: "2" },
     ),
 };
 
