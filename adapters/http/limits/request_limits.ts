@@ -47,6 +47,8 @@ export function requestLimits(
   );
   readers.reduce((plan, { fixed }) => fixed === undefined ? plan : next(plan, fixed), empty);
 
+  const only = readers.length === 1 ? readers[0] : undefined;
+
   /** Reads the calls of a request on its limits, from one limit on. */
   function readFrom(first: number, asked: LimitsAsked): void | Promise<void> {
     for (let index = first; index < readers.length; index++) {
@@ -90,7 +92,8 @@ export function requestLimits(
         plan: empty,
         calls: NO_CALLS,
       };
-      const reading = readFrom(0, asked);
+      // Most gates have one limit, and the loop costs a tenth of a decision.
+      const reading = only === undefined ? readFrom(0, asked) : only.read(asked);
       return reading === undefined ? planned(asked) : plannedLater(asked, reading);
     },
     take: (asked) => takeFromLimits(asked, maxDelay),
