@@ -1,8 +1,7 @@
 /*
  * Gives back what a call of this process took. A rate must know how much was given back meanwhile.
  * So the process counts the units that it gives back, by a hash of the key: keys that share a count
- * give back a little less than they could, never more. Other processes are not counted;
- * where several give back units of one key, `reservable` is exact.
+ * give back a little less than they could, never more. Other processes are not counted.
  */
 
 import { newPermitId } from "../limiter/permit_ids.ts";
