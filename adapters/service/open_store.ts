@@ -56,7 +56,7 @@ interface OutsideStore {
   readonly policy: "throw" | "allow" | "deny";
 }
 
-/** What keeps the counters outside, and how calls are decided without it; `undefined` if nothing does. */
+/** The store outside that keeps the counters, if any, and how calls are decided without it. */
 export function outsideOf(settings: OutsideSettings): OutsideStore | undefined {
   const kind = OUTSIDE.find((each) => settings[each] !== undefined);
   return kind && { kind, policy: settings[kind]!.onUnavailable ?? "throw" };

@@ -85,7 +85,7 @@ function holdingAsks(
 
 const NOTHING: never[] = [];
 
-/** @param holding What was asked for if it may have to be given back. */
+/** @param holding The ask, if it may have to be given back. */
 function decided(
   asked: LimitsAsked,
   holding: readonly HoldingAsk[] | undefined,
