@@ -70,7 +70,7 @@ export async function formatPages(paths = pages()) {
 
 /** Whether everything is formatted. @returns {Promise<import("./child.mjs").Ended>} */
 export async function checkFormat() {
-  const sources = await child("deno", ["fmt", "--check", "--quiet"]);
+  const sources = await child("deno", ["fmt", "--check"]);
   const wrong = [...await formatted(pages())]
     .filter(([path, text]) => text !== readFileSync(join(root, path), "utf8"))
     .map(([path]) => `${path} must be formatted by "npm run fmt"\n`);

@@ -176,6 +176,8 @@ export interface AlgorithmInternals<State = unknown, Can extends Ability = never
   readonly slots?: number | undefined;
   /** For `leakyQueue`: how many units, as it counts them, may wait for their start. */
   readonly queue?: number | undefined;
+  /** For `lockout`: the call that takes the last unit locks the key. */
+  readonly locks?: boolean | undefined;
   /** For `concurrency`: how permits are held, renewed and released. */
   readonly permits?: Permits<State> | undefined;
   /**

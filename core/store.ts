@@ -237,7 +237,8 @@ export interface StoreBase<Mode extends StoreMode = StoreMode> {
    * Runs several operations, all or nothing at one instant: when one of them is refused, none is
    * applied, and the answers are those that `transact` gives.
    *
-   * @param operations At least one, all bound by this store; no key of a family twice.
+   * @param operations All bound by this store; no key of a family twice. Without any, the answer is
+   * an empty list, at once or by a promise as all answers are.
    * @param now The instant for all of them; without it the store's own time.
    * @returns The answers, in order.
    * @throws {RangeError} If `now` or a cost is out of range; nothing has changed.

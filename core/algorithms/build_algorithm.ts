@@ -95,6 +95,8 @@ export interface Parts<State> extends Arithmetic<State>, Rate {
   readonly mostAhead?: number;
   /** How many units may wait for their start after they were admitted. */
   readonly queue?: number;
+  /** Whether the call that takes the last unit locks the key. */
+  readonly locks?: boolean;
   /** For a window over a timeline: how many sub-buckets it covers. */
   readonly span?: number;
   /**
@@ -154,6 +156,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
       halves,
       slots: parts.span,
       queue: parts.queue,
+      locks: parts.locks,
       ...(parts.detach && { detach: parts.detach }),
       ...(parts.bytes && { bytes: parts.bytes }),
       // Locks, permits and calendar windows may last longer than taking all units leads to.

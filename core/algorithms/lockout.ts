@@ -85,8 +85,9 @@ export const LOCKOUT_OPTIONS: OptionsData<LockoutOptions | GrowingLockoutOptions
  * only when its locks are forgotten. `refund` undoes a lock as above; each `limit` units beyond the
  * tries forgive one lock.
  *
- * Every call takes constant time; the state is three numbers, or five with a list. Source: OWASP, "Authentication
- * Cheat Sheet", on account lockout: its threshold, observation window and lockout duration.
+ * Every call takes constant time; the state is three numbers, or five with a list. Source: OWASP,
+ * "Authentication Cheat Sheet", on account lockout: its threshold, observation window and lockout
+ * duration.
  *
  * @param options `limit` in tries, `period` and `lock` in milliseconds or as text.
  * @throws {TypeError} If an option is of the wrong type.
@@ -142,6 +143,7 @@ export function lockout(
     capacity: limit,
     mostUse: mostUnits(limit, Infinity),
     initial: FRESH,
+    locks: true,
     accounting: lockoutAccounting(rate, lock),
     codec: lockoutCodec(period),
   });
@@ -169,6 +171,7 @@ function growingLockout(
     capacity: limit,
     mostUse: mostUnits(limit, Infinity),
     initial: NO_STRIKES,
+    locks: true,
     accounting: growingAccounting(numbers),
     codec: growingCodec(numbers),
   });

@@ -187,7 +187,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
 function requireLeasable(algorithm: Algorithm): void {
   const rule = holdsPermits(algorithm)
     ? "concurrency must stand alone, not inside all or blockable"
-    : leavesOf(algorithm).some(({ id }) => id.startsWith("lockout/"))
+    : leavesOf(algorithm).some(({ internals }) => internals?.locks)
     ? "its algorithm must not be lockout, because taking a block of units would lock the key"
     : mayDelay(algorithm)
     ? "its algorithm must start calls at once, without a delay"

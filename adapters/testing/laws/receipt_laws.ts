@@ -226,8 +226,8 @@ function isReservable({ capacity, internals }: Algorithm): boolean {
  * How little a call may cost for the replay to be the same: a window that a call opened stays where
  * it is, even if that call has cost nothing.
  */
-function leastCost({ id }: Algorithm): number {
-  return id.endsWith("/first") || id.startsWith("lockout/") ? 1 : 0;
+function leastCost({ id, internals }: Algorithm): number {
+  return id.endsWith("/first") || internals?.locks ? 1 : 0;
 }
 
 /**
@@ -235,8 +235,9 @@ function leastCost({ id }: Algorithm): number {
  * may have let the key's window end meanwhile, if the window is longer than the lock, or if something
  * was charged while the key was locked.
  */
-function isReplayable({ line: { own: { id, policies } }, taken }: Replay, state: unknown): boolean {
-  if (!id.startsWith("lockout/")) return true;
+function isReplayable({ line: { own }, taken }: Replay, state: unknown): boolean {
+  const { id, policies, internals } = own;
+  if (!internals?.locks) return true;
   // A lock that is over still makes the next one longer.
   if (((state as Partial<GrowingLockState>).strikes ?? 0) > 0) return false;
   const numbers = id.split("/");
