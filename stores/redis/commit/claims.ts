@@ -81,13 +81,22 @@ export function claimsOfOthers(claims: string, owner: string, now: number): stri
   return left.map((each) => claimText(each.until, each.owner)).join("");
 }
 
+/** The contended keys of a store. */
+export interface ContendedKeys {
+  /** The instant until which calls have claimed their keys, by the server's clock. */
+  readonly claimedUntil: WeakMap<Job, number>;
+  /** Whether a call should claim its key: the call is starving, or the key is contended. */
+  mustClaim(job: Job): boolean;
+}
+
 /**
- * Remembers contended keys: those that a store has claimed recently. Its next calls claim them at once.
+ * Remembers contended keys: those that a store has claimed recently. Its next calls claim them at
+ * once.
  *
  * @param roundTrip Milliseconds that a round trip takes at least.
  * @param timeout Milliseconds that a call may take.
  */
-export function contendedKeys(roundTrip: () => number, timeout: number) {
+export function contendedKeys(roundTrip: () => number, timeout: number): ContendedKeys {
   function isStarving(job: Job): boolean {
     const { races } = job;
     if (races < FEW_LOSSES) return false;
@@ -97,10 +106,8 @@ export function contendedKeys(roundTrip: () => number, timeout: number) {
 
   const left = new Map<string, number>();
   return {
-    /** The instant until which calls have claimed their keys, by the server's clock. */
-    claimedUntil: new WeakMap<Job, number>(),
-    /** Whether a call should claim its key: the call is starving, or the key is contended. */
-    mustClaim(job: Job): boolean {
+    claimedUntil: new WeakMap(),
+    mustClaim(job) {
       const starves = isStarving(job);
       if (!starves && left.size === 0) return false;
       const key = job.cell!.name;
@@ -120,9 +127,6 @@ export function contendedKeys(roundTrip: () => number, timeout: number) {
     },
   };
 }
-
-/** The contended keys of a store. */
-export type ContendedKeys = ReturnType<typeof contendedKeys>;
 
 /**
  * How long a claim holds, in milliseconds.
