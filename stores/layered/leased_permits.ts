@@ -48,12 +48,25 @@ export function hasShares({ internals }: Algorithm): boolean {
   return internals?.permits?.shares !== undefined;
 }
 
+/** The permits of all keys of a store. */
+export interface LeasedPermits {
+  /** Opens a family whose permits are given out here. */
+  open(inner: Family): Family;
+  /** Whether a call of several is on a permit that is given out here. */
+  isOwn(operation: Operation): boolean;
+  /** Whether the permit of such a call is held here. */
+  isHeld(operation: Operation): boolean;
+  /** Forgets a key of a family, whose permits are then lost. */
+  forget(family: Family, key: string): void;
+  /** Forgets all keys. */
+  clear(): void;
+}
+
 /** Makes the part of a store that gives out permits. */
-export function leasedPermits(lease: PermitLease) {
+export function leasedPermits(lease: PermitLease): LeasedPermits {
   const pools = sharePools(lease.ttl, lease.maxKeys);
   const own = new WeakSet<Operation["bound"]>();
 
-  /** Opens a family whose permits are given out here. */
   function open(inner: Family): Family {
     const shares = openShares(inner, pools, lease.units);
     const calls = permitCalls(inner, shares, pools, lease);
@@ -79,13 +92,10 @@ export function leasedPermits(lease: PermitLease) {
 
   return {
     open,
-    /** Whether a call of several is on a permit that is given out here. */
-    isOwn: ({ bound }: Operation): boolean => own.has(bound),
-    /** Whether the permit of such a call is held here. */
-    isHeld: ({ bound: { family }, key, argument }: Operation): boolean =>
+    isOwn: ({ bound }) => own.has(bound),
+    isHeld: ({ bound: { family }, key, argument }) =>
       pools.get(family.nameOf(key))?.permits.has((argument as PermitArgument).id) === true,
-    /** Forgets a key of a family, whose permits are then lost. */
-    forget: (family: Family, key: string): void => pools.delete(family.nameOf(key)),
+    forget: (family, key) => pools.delete(family.nameOf(key)),
     clear: pools.clear,
   };
 }

@@ -24,12 +24,28 @@ export interface OpenShare {
   isFresh(): boolean;
 }
 
+/** The shares of a family. */
+export interface OpenShares {
+  /** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
+  readonly lag: number;
+  /** Whether the store answers by promises, from its first answer on. */
+  isLater(): boolean;
+  /** The share of a key at an instant. */
+  shareOf(key: string, now: number | undefined): OpenShare;
+  /** Sends a message with the needed units, which also renews the share. */
+  send(open: OpenShare, least: number, spare: number): MaybePromise<Outcome>;
+  /** Asks for units, together with all callers that wait for some. */
+  ask(open: OpenShare, cost: number): MaybePromise<Outcome>;
+  /** Asks the store alone. */
+  look(key: string, cost: number, now: number | undefined): MaybePromise<Decision>;
+}
+
 /**
  * Opens the shares of a family.
  *
  * @param block The units that a process takes beyond its needs.
  */
-export function openShares(inner: Family, pools: SharePools, block: number) {
+export function openShares(inner: Family, pools: SharePools, block: number): OpenShares {
   const { ttl } = inner.spec.algorithm.internals!.permits!;
   const lag = renewalLag(ttl);
   const setShare = inner.bind(share).call;
@@ -41,7 +57,6 @@ export function openShares(inner: Family, pools: SharePools, block: number) {
     return answer;
   }
 
-  /** The share of a key at an instant. */
   function shareOf(key: string, now: number | undefined): OpenShare {
     const time = agingTime();
     const pool = pools.poolOf(inner.nameOf(key), now === undefined);
@@ -53,7 +68,6 @@ export function openShares(inner: Family, pools: SharePools, block: number) {
     return { pool, key, now, at, time, isFresh };
   }
 
-  /** Sends a message with the needed units, which also renews the share. */
   function send(
     { pool, key, now, at, time }: OpenShare,
     least: number,
@@ -76,7 +90,6 @@ export function openShares(inner: Family, pools: SharePools, block: number) {
     );
   }
 
-  /** Asks for units, together with all callers that wait for some. */
   function ask(open: OpenShare, cost: number): MaybePromise<Outcome> {
     const { pool, key, now } = open;
     if (pool.message !== undefined) return pool.message;
@@ -93,21 +106,8 @@ export function openShares(inner: Family, pools: SharePools, block: number) {
     });
   }
 
-  return {
-    /** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
-    lag,
-    /** Whether the store answers by promises, from its first answer on. */
-    isLater: (): boolean => isLater,
-    shareOf,
-    send,
-    ask,
-    /** Asks the store alone. */
-    look,
-  };
+  return { lag, isLater: () => isLater, shareOf, send, ask, look };
 }
-
-/** The shares of a family. */
-export type OpenShares = ReturnType<typeof openShares>;
 
 /** The most milliseconds from the renewal of a share to the renewal of a permit in it. */
 function renewalLag(ttl: number): number {

@@ -41,6 +41,20 @@ export interface Pool {
 /** The outcome of a message. */
 export type Outcome = { readonly decision: Decision } | { readonly error: unknown };
 
+/** The shares of a process. */
+export interface SharePools {
+  /** The share of a key. It is new if the key has none, or one whose instants come from elsewhere. */
+  poolOf(name: string, ownTime: boolean): Pool;
+  /** The share of a key, if there is one. */
+  get(name: string): Pool | undefined;
+  /** Gives units back a while after they were last needed. */
+  startTimer(): void;
+  /** Forgets a key. */
+  delete(name: string): void;
+  /** Forgets all keys. */
+  clear(): void;
+}
+
 /** The most keys to examine when one must be dropped. */
 const MOST_LOOKS = 16;
 
@@ -50,11 +64,10 @@ const MOST_LOOKS = 16;
  * @param idleFor Milliseconds for which it keeps units that nobody needs.
  * @param maxKeys The most keys that are kept without permits.
  */
-export function sharePools(idleFor: number, maxKeys: number) {
+export function sharePools(idleFor: number, maxKeys: number): SharePools {
   const pools = new Map<string, Pool>();
   let timer: unknown;
 
-  /** The share of a key. It is new if the key has none, or one whose instants come from elsewhere. */
   function poolOf(name: string, ownTime: boolean): Pool {
     const known = pools.get(name);
     if (known !== undefined && known.ownTime === ownTime) return known;
@@ -74,7 +87,6 @@ export function sharePools(idleFor: number, maxKeys: number) {
     }
   }
 
-  /** Gives units back a while after they were last needed. */
   function startTimer(): void {
     timer ??= inBackground(idleFor, () => {
       timer = undefined;
@@ -90,16 +102,12 @@ export function sharePools(idleFor: number, maxKeys: number) {
 
   return {
     poolOf,
-    /** The share of a key, if there is one. */
-    get: (name: string): Pool | undefined => pools.get(name),
+    get: (name) => pools.get(name),
     startTimer,
-    delete: (name: string): void => void pools.delete(name),
-    clear: (): void => pools.clear(),
+    delete: (name) => void pools.delete(name),
+    clear: () => pools.clear(),
   };
 }
-
-/** The shares of a process. */
-export type SharePools = ReturnType<typeof sharePools>;
 
 function newPool(ownTime: boolean): Pool {
   return {

@@ -5,6 +5,14 @@ import type { LockedCall } from "./transact_calls.ts";
 /** The most calls of a transaction. It is bounded because other processes wait for its end. */
 const MOST_CALLS = 1_000;
 
+/** The calls of a turn of the event loop, which share transactions. */
+export interface TurnQueue {
+  /** Keeps a call for the end of the turn; `undefined` if so many wait that it must be refused. */
+  push(call: LockedCall): Promise<Answer> | undefined;
+  /** Commits all calls, and answers them. */
+  flush(): void;
+}
+
 /** A call whose caller waits for the turn to end. */
 interface Waiting {
   readonly call: LockedCall;
@@ -12,11 +20,13 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Makes the queue of a turn of the event loop, for at most so many calls, which share transactions. */
-export function turnQueue(most: number, commit: (calls: readonly LockedCall[]) => void) {
+/** Makes a queue of at most so many calls. */
+export function turnQueue(
+  most: number,
+  commit: (calls: readonly LockedCall[]) => void,
+): TurnQueue {
   let queue: Waiting[] = [];
 
-  /** Commits all calls, and answers them. */
   function flush(): void {
     const waiting = queue;
     queue = [];
@@ -31,8 +41,7 @@ export function turnQueue(most: number, commit: (calls: readonly LockedCall[]) =
   }
 
   return {
-    /** Keeps a call for the end of the turn; `undefined` if so many wait that it must be refused. */
-    push(call: LockedCall): Promise<Answer> | undefined {
+    push(call) {
       if (queue.length >= most) return undefined;
       return new Promise((resolve, reject) => {
         if (queue.push({ call, resolve, reject }) === 1) setImmediate(flush);

@@ -29,27 +29,34 @@ const LEAST_KEYS = 40;
 export const APART = 4;
 const MOST_APART = 64;
 
-/** Makes the record of the batches that are under way to one node. */
-export function batchesInFlight() {
-  return {
-    /**
-     * An array, because a `Set` leaves tables behind that keep its former members from the collector.
-     */
-    batches: [] as Batch[],
-    /** The most batches under way. */
-    most: MAX_BATCHES,
-    /** The keys of the last batch divided by its calls. */
-    keysPerCall: 1,
-    /** The instant at which the last batch left, by `performance.now`. */
-    sentAt: 0,
-    /** Whether the last batch left `APART` ms ago, so that one more may leave, however small it is. */
-    isApart: false,
-    timer: undefined as ReturnType<typeof setTimeout> | undefined,
-  };
+/** The batches that are under way to one node. */
+export interface BatchesInFlight {
+  /**
+   * An array, because a `Set` leaves tables behind that keep its former members from the collector.
+   */
+  readonly batches: Batch[];
+  /** The most batches under way. */
+  most: number;
+  /** The keys of the last batch divided by its calls. */
+  keysPerCall: number;
+  /** The instant at which the last batch left, by `performance.now`. */
+  sentAt: number;
+  /** Whether the last batch left `APART` ms ago, so that one more may leave, however small it is. */
+  isApart: boolean;
+  timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** The batches that are under way to one node. */
-export type BatchesInFlight = ReturnType<typeof batchesInFlight>;
+/** Begins without a batch under way. */
+export function batchesInFlight(): BatchesInFlight {
+  return {
+    batches: [],
+    most: MAX_BATCHES,
+    keysPerCall: 1,
+    sentAt: 0,
+    isApart: false,
+    timer: undefined,
+  };
+}
 
 /** Whether one more batch may be sent, for that many waiting calls. */
 export function mayStart(inFlight: BatchesInFlight, waiting: number): boolean {

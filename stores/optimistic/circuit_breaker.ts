@@ -20,6 +20,26 @@ import type { RoundTrips } from "./round_trips.ts";
 const FIRST_PROBE = 25;
 const LAST_PROBE = 250;
 
+/** The recent behaviour of a server. */
+export interface CircuitBreaker {
+  /** Failures in a row; 0 while the server answers. */
+  failures: number;
+  /** The instant of the next probe, by `performance.now`. */
+  probeAt: number;
+  /** Whether it has failed at writes only. */
+  answersLooks: boolean;
+  /** Whether it has ever been reached. */
+  hasConnected: boolean;
+  /** The instant at which it last opened, by `performance.now`. */
+  openedAt: number;
+  /** The reason of the last failure; `undefined` while the server answers. */
+  cause: Error | undefined;
+  /** The round trips to it. */
+  readonly trips: RoundTrips;
+  /** Receives the beginning and the end of each outage. */
+  readonly report: (outage: Outage) => void;
+}
+
 /** A server stopped answering calls, for another reason than a moment ago, or answers them again. */
 export interface Outage {
   /**
@@ -38,28 +58,18 @@ export interface Outage {
  *
  * @param report Receives the beginning and the end of each outage. It must not throw.
  */
-export function circuitBreaker(report: (outage: Outage) => void = () => {}) {
+export function circuitBreaker(report: (outage: Outage) => void = () => {}): CircuitBreaker {
   return {
-    /** Failures in a row; 0 while the server answers. */
     failures: 0,
-    /** The instant of the next probe, by `performance.now`. */
     probeAt: 0,
-    /** Whether it has failed at writes only. */
     answersLooks: false,
-    /** Whether it has ever been reached. */
     hasConnected: false,
-    /** The instant at which it last opened, by `performance.now`. */
     openedAt: 0,
-    /** The reason of the last failure; `undefined` while the server answers. */
-    cause: undefined as Error | undefined,
-    /** The round trips to it. */
-    trips: { smoothed: 0, deviation: 0 } satisfies RoundTrips,
+    cause: undefined,
+    trips: { smoothed: 0, deviation: 0 },
     report,
   };
 }
-
-/** The recent behaviour of a server. */
-export type CircuitBreaker = ReturnType<typeof circuitBreaker>;
 
 /**
  * Whether a call may go to the server. After a failure, such a call is the probe, and the only one.

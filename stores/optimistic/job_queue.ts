@@ -12,18 +12,18 @@ const MAX_KEYS = 128;
 /** The most calls of one batch, because stepping through them blocks the event loop. */
 export const MAX_JOBS = 1_024;
 
-/** Makes an empty queue. */
-export function jobQueue() {
-  return {
-    /** The calls of each slot. No list is empty. */
-    slots: new Map<number, Job[]>(),
-    /** The number of calls. */
-    size: 0,
-  };
+/** Calls that wait for a node. */
+export interface JobQueue {
+  /** The calls of each slot. No list is empty. */
+  readonly slots: Map<number, Job[]>;
+  /** The number of calls. */
+  size: number;
 }
 
-/** Calls that wait for a node. */
-export type JobQueue = ReturnType<typeof jobQueue>;
+/** Makes an empty queue. */
+export function jobQueue(): JobQueue {
+  return { slots: new Map(), size: 0 };
+}
 
 /** The next call. */
 export function firstJob({ slots }: JobQueue): Job | undefined {

@@ -18,26 +18,34 @@ interface Dialling {
   latest: number;
 }
 
-/**
- * Makes the record of a server that is not connected yet.
- *
- * @param breaker All connections to the same server share one.
- */
-export function reconnector(connect: Connect, context: EngineContext, breaker: CircuitBreaker) {
+/** A server, and the one connection to it. */
+export interface Reconnector {
+  readonly connect: Connect;
+  readonly context: EngineContext;
+  /** All connections to the same server share one breaker. */
+  readonly breaker: CircuitBreaker;
+  /** The last connection, which may have been lost since. */
+  connection: Link | undefined;
+  /** The attempts under way to make a connection. */
+  dialling: Dialling | undefined;
+  closed: boolean;
+}
+
+/** Makes the record of a server that is not connected yet. */
+export function reconnector(
+  connect: Connect,
+  context: EngineContext,
+  breaker: CircuitBreaker,
+): Reconnector {
   return {
     connect,
     context,
     breaker,
-    /** The last connection, which may have been lost since. */
-    connection: undefined as Link | undefined,
-    /** The attempts under way to make a connection. */
-    dialling: undefined as Dialling | undefined,
+    connection: undefined,
+    dialling: undefined,
     closed: false,
   };
 }
-
-/** A server, and the one connection to it. */
-export type Reconnector = ReturnType<typeof reconnector>;
 
 /** The connection, if there is one and it is open. */
 export function openConnection({ connection }: Reconnector): Link | undefined {

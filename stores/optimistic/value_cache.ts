@@ -3,6 +3,18 @@ import type { Cell, SeenValue } from "../stepping/cell.ts";
 /** The bytes that an entry takes beside its texts, roughly. */
 const ENTRY = 200;
 
+/** The last seen values of one server. */
+export interface ValueCache {
+  /** Whether no value is known. */
+  isEmpty(): boolean;
+  /** The last seen value of a key; `undefined` if it had none, or if it is not known. */
+  get(key: string): SeenValue | undefined;
+  /** Remembers the value of a key; `undefined` for none. */
+  set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
+  /** Remembers the value that a cell has once it is committed. */
+  remember(cell: Cell): void;
+}
+
 /**
  * Makes the cache of one server, of at most `mostBytes` bytes. It holds the values last seen, with
  * their states.
@@ -11,13 +23,12 @@ const ENTRY = 200;
  * its value is a guess, which the server checks. So it may forget anything. When it is full, it
  * forgets its oldest entries.
  */
-export function valueCache(mostBytes: number) {
+export function valueCache(mostBytes: number): ValueCache {
   // Change the entry in place, because the collector would have to move a new object for each
   // decision.
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
 
-  /** Remembers the value of a key; `undefined` for none. */
   function set(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
     const value = values.get(key);
     if (value !== undefined) size -= sizeOf(key, value.text);
@@ -44,18 +55,12 @@ export function valueCache(mostBytes: number) {
   }
 
   return {
-    /** Whether no value is known. */
     isEmpty: () => values.size === 0,
-    /** The last seen value of a key; `undefined` if it had none, or if it is not known. */
-    get: (key: string): SeenValue | undefined => values.get(key),
-    /** Remembers the value that a cell has once it is committed. */
-    remember: ({ name, next, state, keptUntil }: Cell) => set(name, next, state, keptUntil),
+    get: (key) => values.get(key),
+    remember: ({ name, next, state, keptUntil }) => set(name, next, state, keptUntil),
     set,
   };
 }
-
-/** The last seen values of one server. */
-export type ValueCache = ReturnType<typeof valueCache>;
 
 function sizeOf(key: string, text: string): number {
   return key.length + text.length + ENTRY;
