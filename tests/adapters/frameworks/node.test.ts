@@ -157,25 +157,26 @@ describe("tidegate/node on HTTP/2", () => {
   });
 
   // Deno 2.9 does not report that a client took its request back.
-  test(
-    "releases a permit before the handler hears that its client has gone, and may throw",
-    { skip: runtime() === "deno" },
-    async () => {
-      const [arrived, left] = [signal(), signal()];
-      const { jobs, isFree } = oneAtOnce();
-      let wasFree = false;
-      const limited = limitHandler<Http2ServerRequest, Http2ServerResponse>({
-        limiter: jobs,
-        key: () => "one",
-      })((request) => {
-        request.once("aborted", () => {
-          wasFree = isFree();
-          left.send();
+  if (runtime() !== "deno") {
+    test(
+      "releases a permit before the handler hears that its client has gone, and may throw",
+      async () => {
+        const [arrived, left] = [signal(), signal()];
+        const { jobs, isFree } = oneAtOnce();
+        let wasFree = false;
+        const limited = limitHandler<Http2ServerRequest, Http2ServerResponse>({
+          limiter: jobs,
+          key: () => "one",
+        })((request) => {
+          request.once("aborted", () => {
+            wasFree = isFree();
+            left.send();
+          });
+          arrived.send();
         });
-        arrived.send();
-      });
-      await cancelled(limited, arrived.sent, left.sent);
-      assert.equal(wasFree, true);
-    },
-  );
+        await cancelled(limited, arrived.sent, left.sent);
+        assert.equal(wasFree, true);
+      },
+    );
+  }
 });
