@@ -10,6 +10,9 @@ import { addressKey } from "../http/http.ts";
 import { type Descriptor, ruleEngine, type RuleSet, type Verdict } from "../rules/rules.ts";
 import { candidateTally } from "./candidate_tally.ts";
 import { addRefusal, emptyTally, endLockOut, type Tally } from "./decide_client.ts";
+import { clientOfList } from "./log/client_of_list.ts";
+import { clientColumns } from "./log/column_names.ts";
+import { IPV6_PREFIX, networkOf } from "./log/layout.ts";
 import type { LogRecord } from "./log/parse_block.ts";
 import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
 import { pathOf, REQUEST_NAMES } from "./log/request_fields.ts";
@@ -51,8 +54,26 @@ export async function replayRules(
   name: string,
   options: ReadTraceOptions = {},
 ): Promise<ReplayReport> {
-  const key = (record: LogRecord) => JSON.stringify(askedOf(record, rules, options.key));
-  const trace = await readTrace(logs, { ...options, key });
+  const { key: named, columns, proxies = [] } = options;
+  const bits = typeof named === "string" ? networkOf(named) : undefined;
+  const column = bits === undefined && typeof named === "string" ? named : undefined;
+  const { keyOf } = clientOfList(bits ?? IPV6_PREFIX, proxies);
+
+  /** The client, and its address, which stands in a column of its own if clients have names. */
+  function clientOf({ host, fields }: LogRecord): readonly [client: string, address: string] {
+    const client = keyOf(host);
+    if (column === undefined || addressKey(host) !== undefined) return [client, client];
+    const [usual = column] = clientColumns(Object.keys(fields), true);
+    return [client, keyOf(fields[usual] ?? "")];
+  }
+
+  const trace = await readTrace(logs, {
+    ...options,
+    columns: column === undefined ? columns : { ...columns, host: column },
+    // As without rules, a request that names no client is skipped.
+    key: (record) =>
+      record.host === "" ? "" : JSON.stringify(askedOf(record, rules, ...clientOf(record))),
+  });
   const [all, ...ofRules] = decideRules(trace, rules, name);
   const { requests, units, untracked, start, end, backSteps, log } = trace;
   return {
@@ -77,7 +98,7 @@ function decideRules(trace: Trace, rules: RuleSet, name: string) {
     now = at;
     for (const { client: key, domain, descriptors } of asked[client]!) {
       // The memory store answers at once.
-      const verdict = engine.consume({ domain, descriptors, cost }) as Verdict;
+      const verdict = engine.consume({ domain, descriptors: priced(descriptors, cost) }) as Verdict;
       const { allowed, decision } = verdict;
       all.add(key, at, cost, allowed, decision?.retryAfter ?? Infinity);
       for (const { rule, key, cost, decision } of verdict.rules) {
@@ -87,6 +108,13 @@ function decideRules(trace: Trace, rules: RuleSet, name: string) {
     }
   });
   return [all, ...ofRules];
+}
+
+/** The descriptors of a request that costs so much: a route's own cost counts for each unit. */
+function priced(descriptors: readonly Descriptor[], units: number): readonly Descriptor[] {
+  return units === 1
+    ? descriptors
+    : descriptors.map((each) => ({ ...each, cost: (each.cost ?? 1) * units }));
 }
 
 /** Adds up what a rule, or all of them together, did to each counter, or to each client. */
@@ -120,13 +148,13 @@ function ruleTally(name: string, id: string, trace: Trace) {
 
 /** The questions of a line's request to the rules, domain by domain. */
 function askedOf(
-  { host, fields }: LogRecord,
+  { fields }: LogRecord,
   { domains, routes }: RuleSet,
-  key: ReadTraceOptions["key"],
+  client: string,
+  address: string,
 ): readonly Asked[] {
   const first = (names: readonly string[]) =>
     names.map((name) => fields[name]).find((value) => value !== undefined);
-  const address = addressKey(host, 64) ?? host;
   const path = pathOf(first(REQUEST_NAMES.path) ?? "");
   const method = (first(REQUEST_NAMES.method) ?? "").toUpperCase();
   const known: Readonly<Record<string, string | undefined>> = { ...fields, address, path, method };
@@ -134,7 +162,6 @@ function askedOf(
     ...{ "user-agent": fields["agent"], referer: fields["referer"] },
   };
   const header = (name: string) => headers[name] ?? fields[name];
-  const client = typeof key === "string" ? fields[key] ?? host : host;
   const byKeys = (keys: Iterable<string>) =>
     [...keys].flatMap((key): Descriptor[] => {
       const value = known[key];

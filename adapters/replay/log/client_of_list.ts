@@ -11,6 +11,8 @@ const PRIVATE: readonly string[] = ["loopback", "linklocal", "uniquelocal"];
 
 /** The client in a column that holds an address, or a list of addresses. */
 export interface ClientOfList {
+  /** The client's address, as the column has it. */
+  clientOf(list: string): string;
   /** The client's key: its address, or the network of an IPv6 address; a name stays as it is. */
   keyOf(list: string): string;
   /** Whether all addresses are private or proxies', so that the client may stand elsewhere. */
@@ -37,6 +39,7 @@ export function clientOfList(network: number, proxies: readonly string[]): Clien
   }
 
   return {
+    clientOf,
     keyOf(list) {
       const client = clientOf(list);
       return addressKey(client, network) ?? client;
@@ -49,7 +52,8 @@ export function clientOfList(network: number, proxies: readonly string[]): Clien
   };
 }
 
-/** Whether a text is nothing but addresses: one, or a list. */
+/** Whether a text is an address, or a list that ends in one: a client may write what is before it. */
 export function isAddressList(text: string): boolean {
-  return text.replaceAll("+", " ").split(",").every((hop) => addressKey(hop.trim()) !== undefined);
+  const last = text.slice(text.lastIndexOf(",") + 1).replaceAll("+", " ");
+  return addressKey(last.trim()) !== undefined;
 }

@@ -103,35 +103,35 @@ function refined(sample: Buffer, layout: Layout, options: LayoutOptions): Layout
     if (/^\d+$/.test(written) ? written.length > 11 : /[.,]/.test(written)) isCoarse = false;
   }
   isCoarse &&= records.length > 0;
-  const isFound = host === undefined && (key === undefined || networkOf(key) !== undefined);
   const [first] = layout.key;
-  if (!isFound || first?.part !== "address") return { ...layout, isCoarse };
-  const forwarded = layout.columns
-    .filter((column) => column !== first.name && holdsForwarded(column, records, proxies))
-    .map((name) => fieldOf(layout.columns, name)!);
-  const names = forwarded.map(({ name }) => name);
-  const own = layout.key.filter(({ name }) => !names.includes(name));
+  const valuesOf = (column: string) =>
+    records.flatMap((record) => record[column] ?? [])
+      .filter((value) => value !== "" && value !== "-");
+  const own = first === undefined ? [] : valuesOf(first.name);
+  const isNamed = host !== undefined || (key !== undefined && networkOf(key) === undefined);
+  const isAddress = isNamed ? own.length > 0 && own.every(isAddressList) : first?.part === "address";
+  if (!isAddress) return { ...layout, isCoarse };
+  const forwarded = layout.columns.filter((column) =>
+    !isNamed && column !== first!.name && holdsForwarded(column, valuesOf(column), proxies)
+  );
+  const asAddress = (field: Field): Field => ({ ...field, part: "address" });
   return {
     ...layout,
     isCoarse,
-    key: own,
+    key: layout.key.filter(({ name }) => !forwarded.includes(name)).map(asAddress),
+    network: layout.network ?? IPV6_PREFIX,
     hasLists: forwarded.length > 0 ||
-      records.some((record) => {
-        const value = record[first.name] ?? "";
-        return value.includes(",") && isAddressList(value);
-      }),
-    forwarded: forwarded.map((field): Field => ({ ...field, part: "address" })),
+      own.some((value) => value.includes(",") && isAddressList(value)),
+    forwarded: forwarded.map((name) => asAddress(fieldOf(layout.columns, name)!)),
   };
 }
 
 /** Whether a column holds forwarded addresses: by its name, or because it holds lists of addresses. */
 function holdsForwarded(
   column: string,
-  records: readonly Readonly<Record<string, string>>[],
+  values: readonly string[],
   proxies: readonly string[],
 ): boolean {
-  const values = records.map((record) => record[column])
-    .filter((value) => value !== undefined && value !== "" && value !== "-") as string[];
   if (values.length === 0 || !values.every(isAddressList)) return false;
   const { hasOnlyProxies } = clientOfList(IPV6_PREFIX, proxies);
   return isForwardedName(column) || values.some((value) => value.includes(",")) ||

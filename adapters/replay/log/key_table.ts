@@ -12,6 +12,8 @@ export interface KeyTable {
   idOf(bytes: Uint8Array, from: number, to: number): number;
   /** The id of a key given as text. */
   idOfText(text: string): number;
+  /** The text of a key. */
+  textOf(id: number): string;
   /** Whether a key is a proxy's address, or nothing but such addresses. */
   isProxy(id: number): boolean;
   /** The keys that are new since it was asked last. */
@@ -40,7 +42,8 @@ export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTa
   const seed = Math.floor(Math.random() * 2 ** 32) | 0;
   const decoder = new TextDecoder();
   const texts = new Map<string, number>();
-  let fresh: string[] = [];
+  let names: string[] = [];
+  let drained = 0;
   let proxies: boolean[] = [];
   let slots = new Int32Array(WORDS << 10);
   let kept = 0;
@@ -105,7 +108,7 @@ export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTa
     if (id === undefined) {
       id = texts.size;
       texts.set(text, id);
-      fresh.push(text);
+      names.push(text);
       proxies.push(isProxy(text));
     }
     return id;
@@ -114,17 +117,19 @@ export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTa
   return {
     idOf,
     idOfText,
+    textOf: (id) => names[id]!,
     isProxy: (id) => proxies[id]!,
     drainNew() {
-      const taken = fresh;
-      fresh = [];
-      return taken;
+      const fresh = names.slice(drained);
+      drained = names.length;
+      return fresh;
     },
     forgetIfLarge() {
       if (texts.size >= MAX_KEYS || used >= MAX_BYTES) {
-        kept = used = 0;
+        kept = used = drained = 0;
         slots.fill(0);
         texts.clear();
+        names = [];
         proxies = [];
       }
       return texts.size === 0;

@@ -20,7 +20,10 @@ import type { Columns, UnreadLine } from "./trace.ts";
 export interface LogRecord {
   /** When: whole milliseconds since the Unix epoch. */
   readonly at: number;
-  /** The client's host or address; empty if the log has none. */
+  /**
+   * The client's host or address, found among forwarded addresses if there are any; empty if the
+   * line names no client, `"all"` if the log has no column for it.
+   */
   readonly host: string;
   /** The other fields, by their names: those of the form, or the columns of the header line. */
   readonly fields: Readonly<Record<string, string>>;
@@ -109,7 +112,10 @@ function layoutParser(
   const costOf = typeof cost === "function" ? cost : undefined;
   const { network, where, request } = layout;
   const addresses = network === undefined ? undefined : clientOfList(network, layout.proxies);
-  const table = keyTable(layout.forwarded.length === 0 ? undefined : addresses?.hasOnlyProxies);
+  const isProxy = layout.forwarded.length === 0 ? undefined : addresses?.hasOnlyProxies;
+  const table = keyTable(isProxy);
+  /** The hosts of records, whose keys may be others. */
+  const hosts = keyTable(isProxy);
   const usesRecord = keyOf !== undefined || costOf !== undefined;
   const fields = lineFields(layout, usesRecord);
   const isWanted = where.length === 0 ? undefined : lineTest(where, fields.text);
@@ -153,8 +159,9 @@ function layoutParser(
   }
 
   function recordOf(): LogRecord {
-    const host = layout.key.map(fields.text).find((text) => text && text !== "-");
-    return { at, host: host ?? "", fields: fields.all() };
+    const id = fields.client(hosts);
+    const host = id < 0 ? "" : hosts.textOf(id);
+    return { at, host: addresses?.clientOf(host) ?? host, fields: fields.all() };
   }
 
   /**
@@ -176,6 +183,7 @@ function layoutParser(
   return function parse(block) {
     const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
     const restarts = table.forgetIfLarge();
+    hosts.forgetIfLarge();
     const firstUnread: UnreadLine[] = [];
     const left = { unread: 0, unnamed: 0, others: 0, leftOut: 0 };
     let count = 0;

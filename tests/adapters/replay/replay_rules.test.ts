@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { type LogEntry, replayRules } from "../../../adapters/replay/replay.ts";
+import { type LogEntry, readTrace, replay, replayRules } from "../../../adapters/replay/replay.ts";
 import { readRules } from "../../../adapters/rules/rules.ts";
 import { all, gcra, slidingLog } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
+import { FIXTURES } from "./support/log_fixtures.ts";
 
 const FILE = {
   domain: "shop",
@@ -64,4 +65,55 @@ test("replayRules decides as its limits do, side by side, in order of time", asy
     }),
     fcOptions(),
   );
+});
+
+describe("a rule by address refuses what its limit alone refuses", () => {
+  const limit = { limit: 1, period: "1h", burst: 1 } as const;
+  const rule = { key: "address", limits: [limit] };
+  const routes = [{ descriptors: [{ address: "{address}" }] }];
+  const { rules } = readRules([{ name: "rules", data: { domain: "web", rules: [rule], routes } }], undefined);
+  const json = (fields: object) => `${JSON.stringify({ ts: 1_700_000_000, ...fields })}\n`;
+  const hop = (xff: string) => json({ remote_addr: "10.0.0.5", http_x_forwarded_for: xff });
+  const named = (xff: string) => json({ host: "shop.example", xff });
+  const lists = ["9.9.1.1, 198.51.100.7", "unknown, 198.51.100.7", "8.8.8.8, 198.51.100.7", "-"];
+  const six = lists.map((list) => list.replace("198.51.100.7", "2001:db8::1"));
+  const logs = [
+    ...FIXTURES.filter(({ options }) => typeof options?.key !== "string"),
+    { what: "lists of JSON", text: lists.slice(0, -1).map(hop).join("") },
+    { what: "lists in the column of --key", text: lists.map(named).join(""), options: { key: "xff" } },
+    { what: "IPv6 in the column of --key", text: six.map(named).join(""), options: { key: "xff" } },
+    {
+      what: "lists with a proxy of one's own",
+      text: lists.map((list) => hop(`${list}, 203.0.113.9`)).slice(0, -1).join(""),
+      options: { proxies: ["203.0.113.0/24"] },
+    },
+  ];
+  for (const { what, text, options } of logs) {
+    test(what, async () => {
+      const trace = await readTrace(text, options);
+      const alone = await replay(trace, [{ algorithm: gcra(limit) }]);
+      const { candidates: [all], ...asRules } = await replayRules(
+        [{ name: "a log", log: text }],
+        rules!,
+        "rules",
+        options,
+      );
+      const { candidates: [first], ...asLimit } = alone;
+      assert.deepEqual(asRules, asLimit);
+      assert.deepEqual([all!.denied, all!.clientsHit], [first!.denied, first!.clientsHit]);
+      if (!FIXTURES.some((fixture) => fixture.what === what)) {
+        assert.deepEqual([asLimit.requests, asLimit.clients, first!.denied], [3, 1, 2]);
+        assert.equal(asLimit.log?.hasLists, true);
+      }
+    });
+  }
+
+  test("and a client with a name has an address beside it", async () => {
+    const text = ["ada", "bob", "-"].map((user) => json({ user, remote_addr: "192.0.2.7:80" }));
+    const log = text.join("");
+    const { clients, log: facts, candidates: [all] } = await replayRules(
+      ...[[{ name: "a log", log }], rules!, "rules", { key: "user" }] as const,
+    );
+    assert.deepEqual([clients, facts?.keys, facts?.unnamed, all!.denied], [2, ["user"], 1, 1]);
+  });
 });
