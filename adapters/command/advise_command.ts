@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 
 import { gcra } from "../../mod.ts";
 import { algorithmOf } from "../replay/advise/choose_limits.ts";
-import { filterLines, unreadLines } from "../replay/output/log_notes.ts";
+import { unreadLines } from "../replay/output/log_notes.ts";
 import {
   type Advice,
   adviceJson,
@@ -15,10 +15,11 @@ import {
   readTrace,
   replay,
   replayPage,
+  type ReplayPageOptions,
   type Trace,
 } from "../replay/replay.ts";
 import { type Command, defineCommand, numberOf, usageError } from "./command_options.ts";
-import { checkWritable, LOG_OPTIONS, logsAt } from "./logs_at.ts";
+import { checkWritable, LOG_OPTIONS, logArguments, logsAt } from "./logs_at.ts";
 
 const OPTIONS = {
   ...LOG_OPTIONS,
@@ -49,12 +50,15 @@ export const adviseCommand: Command = defineCommand({
     const [logs, options] = logsAt(paths, values);
     const trace = await readTrace(logs, { ...options, marks: true });
     const advice = await advise(trace, { ordinary: values.ordinary, headroom });
-    const notes = [...unreadLines(trace), ...filterLines(trace.log)];
-    for (const line of notes) tools.complain(line);
-    tools.print(values.json === true ? adviceJson(advice) : adviceText(advice));
+    const log = logArguments(paths, values);
+    if (values.json === true) {
+      // The output must be JSON only.
+      for (const line of unreadLines(trace)) tools.complain(line);
+      tools.print(adviceJson(advice));
+    } else tools.print(adviceText(advice, log));
     if (values.html !== undefined) {
       const title = values.title ?? `Advice on ${paths.join(", ")}`;
-      await writeFile(values.html, await pageOf(trace, advice, title));
+      await writeFile(values.html, await pageOf(trace, { title, advice, log }));
       tools.complain(`Wrote the page to ${values.html}`);
     }
     return 0;
@@ -62,11 +66,14 @@ export const adviseCommand: Command = defineCommand({
 });
 
 /** The page with the advice and the effect of its limits on the log. */
-async function pageOf(trace: Trace, advice: Advice, title: string): Promise<string> {
-  const { limits, tight } = advice.parts[0]!;
+async function pageOf(
+  trace: Trace,
+  options: ReplayPageOptions & { readonly advice: Advice },
+): Promise<string> {
+  const { limits, tight } = options.advice.parts[0]!;
   const report = await replay(trace, [
     { name: "the advised limit", algorithm: algorithmOf(limits) },
     { name: "the tight limit", algorithm: gcra(tight) },
   ]);
-  return replayPage(report, { title, advice });
+  return replayPage(report, options);
 }

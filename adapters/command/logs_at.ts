@@ -68,6 +68,19 @@ export function logsAt(
   return [paths.map((name) => ({ name, log: openLog(name) })), readOptions(values)];
 }
 
+/** The arguments of `replay` that read the same logs in the same way, for a shell. */
+export function logArguments(paths: readonly string[], values: LogValues): string {
+  const names = Object.keys(LOG_OPTIONS) as (keyof LogValues)[];
+  const options = names.flatMap((name) =>
+    [values[name] ?? []].flat().flatMap((value) => [`--${name}`, shellWord(value)])
+  );
+  return [...paths.map((path) => path === "-" ? "LOG" : shellWord(path)), ...options].join(" ");
+}
+
+function shellWord(text: string): string {
+  return /^[\w.,:=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 function readOptions(values: LogValues): ReadTraceOptions {
   const { format, pattern, time, key, proxies, cost, where, threads } = values;
   return {

@@ -7,23 +7,23 @@ import type { Advice, OddClient, PartAdvice } from "../advise/advice.ts";
 import type { AdvisedLimit } from "../advise/choose_limits.ts";
 import { commandOf, rulesOf, typescriptOf } from "./advice_snippets.ts";
 import { count, counted, instantText, safeText } from "./format_numbers.ts";
-import { clientLines } from "./log_notes.ts";
+import { withLogLines } from "./log_notes.ts";
 import { needBars } from "./need_bars.ts";
 import type { Section } from "./sections.ts";
 
 const FEW = 20;
 const DAY = 86_400_000;
 
-/** The sections of advice, in the order in which they are shown. */
-export function adviceSections(advice: Advice): readonly Section[] {
+/** The sections of advice on the log of these arguments, in the order in which they are shown. */
+export function adviceSections(advice: Advice, log: string = "LOG"): readonly Section[] {
   const [all, ...special] = advice.parts;
   return [
-    { kind: "note", lines: [summaryOf(advice), ...clientLines(advice.log)] },
+    { kind: "note", lines: withLogLines(summaryOf(advice), advice) },
     ...partSections(all!, "Advice"),
     ...special.flatMap((part) => partSections(part, TITLES[part.part])),
     { heading: "To paste", title: "TypeScript", code: typescriptOf(advice) },
     { title: "Rule file, rules.json", code: rulesOf(advice) },
-    { title: "Requests of this log that the limit refuses", code: commandOf(advice) },
+    { title: "Requests of this log that the limit refuses", code: commandOf(advice, log) },
     { heading: "What this log does not show", kind: "list", lines: unseen(advice) },
   ];
 }
@@ -175,7 +175,6 @@ function unseen(advice: Advice): readonly string[] {
         "proxy, --key must name the field with the client's address.",
       ]
       : []),
-    ...(log?.keys.length === 0 ? ["Who the clients are: no column is known to name them."] : []),
     ...fewText(advice),
     ...(log?.seen?.hasPaths === false ? ["What was asked for: it names no paths."] : []),
     ...(untracked > 0

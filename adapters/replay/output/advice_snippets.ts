@@ -74,12 +74,12 @@ function ruleText(
   ];
 }
 
-/** The command that shows what the advised limits would have refused. */
-export function commandOf({ parts }: Advice): readonly string[] {
+/** The command that shows what the advised limits would have refused in the log of these arguments. */
+export function commandOf({ parts }: Advice, log: string): readonly string[] {
   const rules = parts[0]!.limits.map(({ limit, period, burst }) =>
     `--rule gcra:${limit}/${periodText(period)},burst=${burst}`
   );
-  return [`npx tidegate replay LOG ${rules.join(" ")}`];
+  return [`npx tidegate replay ${log} ${rules.join(" ")}`];
 }
 
 function routesOf(part: PartAdvice["part"], { log }: Advice): readonly object[] {

@@ -9,15 +9,28 @@ import { columnsText, isNamedByLog } from "../log/unreadable_log.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import { count, counted, percent, safeText } from "./format_numbers.ts";
 
-/** Oddities of the log, a sentence each. */
-export function notes(report: ReplayReport): readonly string[] {
-  const { backSteps, untracked, log } = report;
-  const isShown = log !== undefined && log.unread > 0 && unreadLines(report).length === 0;
+/** A summary after the lines that could not be read, and before other facts about the log. */
+export function withLogLines(
+  summary: string,
+  { log }: Pick<ReplayReport, "log">,
+): readonly string[] {
+  if (log === undefined) return [summary];
+  const unread = unreadLines({ log });
   return [
+    ...unread,
+    summary,
+    ...(log.unread > 0 && unread.length === 0 ? [unreadText(log)] : []),
     ...clientLines(log),
     ...filterLines(log),
-    ...(isShown ? [unreadText(log)] : []),
-    ...(log === undefined ? [] : [...skippedLines(log), ...secondLines(report, log)]),
+    ...skippedLines(log),
+  ];
+}
+
+/** Oddities of the requests, a sentence each. */
+export function notes(report: ReplayReport): readonly string[] {
+  const { backSteps, untracked, log } = report;
+  return [
+    ...(log === undefined ? [] : secondLines(report, log)),
     ...(backSteps > 0
       ? [`${counted(backSteps, "line was", "lines were")} out of order; replay sorted them.`]
       : []),
@@ -31,10 +44,10 @@ export function notes(report: ReplayReport): readonly string[] {
 }
 
 /** Which columns name the client, and which of several addresses is taken. */
-export function clientLines(log: ReplayReport["log"]): readonly string[] {
-  if (log === undefined || log.keys.length === 0) return [];
-  const names = log.keys.map((key) => safeText(key)).join(", ");
-  if (!log.hasLists) return [`The clients are those in the column ${names}.`];
+function clientLines({ keys, hasLists }: LogFacts): readonly string[] {
+  if (keys.length === 0) return [];
+  const names = keys.map((key) => safeText(key)).join(", ");
+  if (!hasLists) return [`The clients are those in the column ${names}.`];
   return [
     `The client of a request is the right-most address in ${names} that is neither private nor a ` +
     "proxy named by --proxies.",
@@ -42,9 +55,8 @@ export function clientLines(log: ReplayReport["log"]): readonly string[] {
 }
 
 /** How many lines the conditions of `--where` left out. */
-export function filterLines(log: ReplayReport["log"]): readonly string[] {
-  if (log === undefined || log.where.length === 0) return [];
-  const { lines, leftOut, where } = log;
+function filterLines({ lines, leftOut, where }: LogFacts): readonly string[] {
+  if (where.length === 0) return [];
   return [
     `Only lines with ${where.map((each) => safeText(each)).join(", ")} count: ` +
     `${count(leftOut)} of ${counted(lines, "line was", "lines were")} left out.`,
@@ -100,12 +112,15 @@ export function unreadLines({ log }: Pick<ReplayReport, "log">): readonly string
     isNamedByLog({ format: format as LogFormat }) && log.columns.length > 0
   );
   const hint = isTable
-    ? `The columns are ${columnsText(log.columns)}; --time and --key choose others.`
-    : `Replay knows these formats: ${FORMAT_NAMES.join(", ")}.`;
-  return [unreadText(log), ...first, hint];
+    ? [`The columns are ${columnsText(log.columns)}; --time and --key choose others.`]
+    : log.formats.includes("pattern")
+    ? []
+    : [`Replay knows these formats: ${FORMAT_NAMES.join(", ")}.`];
+  return [unreadText(log), ...first, ...hint];
 }
 
 function unreadText({ unread, lines, formats }: LogFacts): string {
-  return `${count(unread)} of ${counted(lines, "line")} could not be read as ` +
+  const most = unread * 2 > lines ? "Most of the log is missing from this report: " : "";
+  return `${most}${count(unread)} of ${counted(lines, "line")} could not be read as ` +
     `${formats.join(" or ")}.`;
 }

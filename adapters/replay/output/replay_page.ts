@@ -17,6 +17,8 @@ export interface ReplayPageOptions {
   readonly title?: string | undefined;
   /** A report of `advise`, to show it on top. */
   readonly advice?: Advice | undefined;
+  /** The log in the command of that advice, as in `adviceText`. */
+  readonly log?: string | undefined;
 }
 
 /**
@@ -31,12 +33,12 @@ export interface ReplayPageOptions {
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
   checkReport("write a page", report);
-  checkOptions<ReplayPageOptions>("write a page", options, { title: true, advice: true });
-  const { title = "Replay", advice } = options;
+  checkOptions<ReplayPageOptions>("write a page", options, { title: true, advice: true, log: true });
+  const { title = "Replay", advice, log } = options;
   if (advice !== undefined) checkAdvice(advice);
   const top = advice === undefined
     ? []
-    : [...adviceSections(advice), { heading: "What the limits would have done" }];
+    : [...adviceSections(advice, log), { heading: "What the limits would have done" }];
   const body = [...top, ...reportSections(report)].map(sectionHtml);
   return `<!doctype html>
 <html lang="en">

@@ -6,7 +6,7 @@
 import { durationText } from "../../../core/application_support.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
 import { count, counted, instantText, percent, safeText } from "./format_numbers.ts";
-import { notes, unreadLines } from "./log_notes.ts";
+import { notes, withLogLines } from "./log_notes.ts";
 import type { Section } from "./sections.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { MAX_SERIES, timelinePlot } from "./plots/timeline_plot.ts";
@@ -16,7 +16,7 @@ export function reportSections(report: ReplayReport): readonly Section[] {
   const { candidates, start } = report;
   const timelines = candidates.map(({ name, timeline }) => ({ name, bins: timeline }));
   return [
-    { kind: "note", lines: [summaryOf(report), ...unreadLines(report), ...notes(report)] },
+    { kind: "note", lines: [...withLogLines(summaryOf(report), report), ...notes(report)] },
     { kind: "answer", lines: answers(report) },
     { rows: candidateRows(report) },
     {

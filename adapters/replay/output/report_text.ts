@@ -46,6 +46,8 @@ export function replayJson(report: ReplayReport): string {
  * what the log does not show.
  *
  * @param advice The result of `advise`.
+ * @param log The log in the command to paste, as arguments of `replay` that also say how it is read;
+ * default `"LOG"`.
  *
  * @example
  * ```ts
@@ -56,9 +58,9 @@ export function replayJson(report: ReplayReport): string {
  * assert.match(adviceText(await advise(log)), /^Allow \d+ in 1 min, at most \d+ at once/m);
  * ```
  */
-export function adviceText(advice: Advice): string {
+export function adviceText(advice: Advice, log: string = "LOG"): string {
   checkAdvice(advice);
-  return textOf(adviceSections(advice));
+  return textOf(adviceSections(advice, log));
 }
 
 /**

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 
 import { inFolder } from "../../support/in_folder.ts";
 import { run as runCommand } from "./support/run_command.ts";
+import { commandOf, started } from "./support/spawned.ts";
 
 function run(...args: readonly string[]) {
   return runCommand("advise", ...args);
@@ -43,14 +44,45 @@ describe("tidegate advise", () => {
       const log = join(folder, "access.csv");
       writeFileSync(log, `time,client,method,url\n${LOG.join("")}`);
       const args = ["--where", "path=/api/*", "--ordinary", "192.0.2.30", "--headroom", "3"];
-      const { printed, complaints } = await run(log, ...args, "--json");
       assert.match(
-        complaints,
-        /^Only lines with path=\/api\/\* count: \d+ of 1,101 lines were left out\.$/,
+        (await run(log, ...args)).printed,
+        /^Only lines with path=\/api\/\* count: \d+ of 1,101 lines were left out\.$/m,
       );
+      const { printed, complaints } = await run(log, ...args, "--json");
+      assert.equal(complaints, "");
       const { version, clients, parts } = JSON.parse(printed);
       assert.deepEqual([version, clients, parts[0].setAside], [1, 16, 0]);
       assert.equal(parts[0].headroom, 3);
+    }));
+
+  test("prints the command that replays the same requests, for a shell", () =>
+    inFolder(async (folder) => {
+      const log = join(folder, "site's $1 `id`.log");
+      const pattern = "it's $time_iso8601 $xff $user '$request' $status";
+      const lines = LOG.map((line, row) => {
+        const [time, client] = line.split(",");
+        const user = row % 9 === 0 ? "-" : client!.replaceAll(".", "_");
+        return `it's ${time} ${client} ${user} '${row % 2 ? "GET" : "POST"} /' 200\n`;
+      });
+      writeFileSync(log, `${lines.join("")}nonsense\n`);
+      const args = ["--pattern", pattern, "--key", "user", "--where", "method!=GET"];
+      const { printed } = await run(log, ...args, "--where", "status=2*", "--time", "time_iso8601");
+      const [, requests] = /^([\d,]+ requests) of /m.exec(printed)!;
+      const [, skipped] = /^(.* names? no client in user, and were skipped\.)$/m.exec(printed)!;
+      assert.match(printed, /^1 of 1,\d+ lines could not be read as pattern\.$/m);
+      const [, line = ""] = /^ {2}npx tidegate (replay .*)$/m.exec(printed)!;
+      const { ended, output } = started(["sh", "-c", `"$@" ${line}`, "sh", ...commandOf()]);
+      assert.equal(await ended, 0, output.complaints);
+      assert.ok(output.printed.startsWith(`${requests}, `), output.printed);
+      assert.ok(output.printed.includes(skipped!), output.printed);
+    }));
+
+  test("says first that most of the log could not be read", () =>
+    inFolder(async (folder) => {
+      const log = join(folder, "access.csv");
+      writeFileSync(log, `time,client,method,url\n${LOG.join("")}${"a\n".repeat(2_000)}`);
+      const { printed } = await run(log);
+      assert.match(printed, /^Most of the log is missing from this report: 2,000 of 3,\d+ lines /);
     }));
 
   test("prints its usage, and rejects arguments that it cannot use", async () => {

@@ -195,7 +195,7 @@ async function checkSnippets(advice: Advice): Promise<void> {
   const { rules, problems } = await readDocuments(documents);
   assert.deepEqual(problems, []);
   assert.match(
-    commandOf(advice)[0]!,
+    commandOf(advice, "LOG")[0]!,
     /^npx tidegate replay LOG(?: --rule gcra:\d+\/\d+(?:s|m|h),burst=\d+)+$/,
   );
   assert.equal(rules!.rules.length, advice.parts.length);
