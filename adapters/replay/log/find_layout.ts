@@ -17,6 +17,7 @@ import {
   layoutOf,
   type LayoutOptions,
   networkOf,
+  NOTHING_NAMED,
   type Shape,
 } from "./layout.ts";
 import { lineFields, pathsOf } from "./line_fields.ts";
@@ -66,7 +67,10 @@ export function findLayout(block: Uint8Array, options: LayoutOptions): Layout {
   const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
   const sample = bytes.subarray(0, lineEnd(bytes, 0, TRIED_LINES));
   const found = bestShape(sample, options) ?? bestShape(sample, { ...options, time: undefined });
-  if (found === undefined) throw noLayout(sample, shapesOf(sample, options), options);
+  if (found === undefined) {
+    const other = bestShape(sample, { ...options, pattern: undefined });
+    throw noLayout(sample, shapesOf(sample, options), options, other?.format);
+  }
   const layout = checkedLayout(found, options);
   const [key] = layout.key;
   const { key: named, host = named } = options;
@@ -109,7 +113,9 @@ function refined(sample: Buffer, layout: Layout, options: LayoutOptions): Layout
       .filter((value) => value !== "" && value !== "-");
   const own = first === undefined ? [] : valuesOf(first.name);
   const isNamed = host !== undefined || (key !== undefined && networkOf(key) === undefined);
-  const isAddress = isNamed ? own.length > 0 && own.every(isAddressList) : first?.part === "address";
+  const isAddress = isNamed
+    ? own.length > 0 && own.every(isAddressList)
+    : first?.part === "address";
   if (!isAddress) return { ...layout, isCoarse };
   const forwarded = layout.columns.filter((column) =>
     !isNamed && column !== first!.name && holdsForwarded(column, valuesOf(column), proxies)
@@ -167,10 +173,7 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
   let most = 0;
   for (const shape of shapesOf(sample, options)) {
     // The caller's other names are checked once the form is known.
-    const layout = layoutOf(shape, {
-      ...options,
-      ...{ key: undefined, host: undefined, cost: [], where: [], marks: false },
-    });
+    const layout = layoutOf(shape, { ...options, ...NOTHING_NAMED });
     if (layout === undefined) continue;
     const { at, unread } = blockParser()(sample, layout);
     // Nothing but a header is a log without requests, not one of another form.

@@ -188,6 +188,11 @@ export interface LayoutOptions {
   readonly maxLine: number;
 }
 
+/** The options of whoever names nothing but the time. */
+export const NOTHING_NAMED = {
+  ...{ key: undefined, host: undefined, cost: [], where: [], marks: false },
+} as const satisfies Partial<LayoutOptions>;
+
 /** Where a log has its values; `undefined` if no column holds the time. */
 export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefined {
   const { format, columns } = shape;

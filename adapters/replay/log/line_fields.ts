@@ -7,6 +7,7 @@ import type { Buffer } from "node:buffer";
 import { type KeyTable, NOBODY } from "./key_table.ts";
 import { isAddressName } from "./column_names.ts";
 import type { Field, Layout } from "./layout.ts";
+import { safeText } from "../output/format_numbers.ts";
 import { columnName } from "./read_pattern.ts";
 import { instantOf, readTime } from "./read_time.ts";
 
@@ -14,6 +15,8 @@ import { instantOf, readTime } from "./read_time.ts";
 export interface LineFields {
   /** Finds the fields of a line; false if it has not the form. */
   open(bytes: Buffer, from: number, to: number): boolean;
+  /** How far a line fits the caller's pattern, after `open` failed. */
+  misfit(): string | undefined;
   /** Milliseconds since the Unix epoch; -1 if the time cannot be read. */
   time(): number;
   /** Whether the line records a request. */
@@ -42,6 +45,12 @@ const CLOSE = 0x5d;
 export function lineFields(layout: Layout, readsAll: boolean): LineFields {
   return layout.format === "json" ? objectFields(layout) : separatedFields(layout, readsAll);
 }
+
+/** The variables of nginx that hold no space: where one follows, the pattern does not fit. */
+const TIGHT: readonly string[] = [
+  ...["status", "body_bytes_sent", "bytes_sent", "bytes", "request_length", "request_time", "msec"],
+  ...["time_iso8601", "connection", "connection_requests", "pipe"],
+];
 
 /** How a column is read: what stands before it and after it. */
 interface Place {
@@ -90,7 +99,7 @@ function placesOf({ format, columns, literals }: Layout): readonly Place[] {
       second: skips > 0 || next.length > 2 ? OTHER : isAlone ? NONE : next[1] ?? QUOTE,
       skips,
       isList,
-      isTight: isList || (format !== "pattern" && !LOOSE.includes(name)),
+      isTight: isList || (format === "pattern" ? TIGHT.includes(name) : !LOOSE.includes(name)),
     };
   });
 }
@@ -120,7 +129,6 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     : Math.max(least, ...forwarded.map(({ index }) => index + 1));
   const places = placesOf(layout);
   const beforeStatus = layout.literals[status] === '" ' ? status - 1 : -1;
-  const afterStatus = places[status]?.isQuoted ? QUOTE : places[status]?.after ?? -1;
   const mayBeQuoted = !hasQuotes && !layout.directives && !layout.literals[0]!.startsWith('"');
   // Columns of numbers, because this is the innermost loop.
   const firsts = Int16Array.from(
@@ -135,9 +143,13 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const ends = new Int32Array(most);
   let found = 0;
   let line: Buffer;
+  let lineStart = 0;
+  let lineEnd = 0;
 
   function open(bytes: Buffer, from: number, to: number): boolean {
     line = bytes;
+    lineStart = from;
+    lineEnd = to;
     // Some tools put quotes around the whole line, and not only around a list of addresses.
     const isWhole = mayBeQuoted && bytes[from] === QUOTE &&
       bytes[bytes.indexOf(QUOTE, from + 1) + 1] !== afters[0];
@@ -183,7 +195,18 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       at = end;
       if (at >= to) break;
     }
-    return found >= least && (status === -1 || isStatus(bytes, starts[status]!, to, afterStatus));
+    if (found < least) return false;
+    if (status === -1 || isStatus(bytes, starts[status]!, ends[status]!)) return true;
+    found = status;
+    return false;
+  }
+
+  function misfit(): string | undefined {
+    if (layout.format !== "pattern") return undefined;
+    const [before, after] = layout.literals.slice(found);
+    const rest = line.toString("utf8", found > 0 ? ends[found - 1] : lineStart, lineEnd);
+    return `\`${before}$${columnName(columns[found]!)}${after}\` must stand where it ` +
+      (rest === "" ? "ends" : `has \`${safeText(rest, 40)}\``);
   }
 
   /** Where a column without quotes ends, of which some bytes look like its end; -1 for nowhere. */
@@ -224,6 +247,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
 
   return {
     open,
+    misfit,
     isRequest: () => true,
     time: () => readTime(line, starts[first!.index]!, ends[second!.index]!),
     client: key === undefined
@@ -307,7 +331,7 @@ function doubledQuote(bytes: Buffer, from: number, to: number, after: number): n
 }
 
 /** Whether a column is a status: up to three digits, or a hyphen; HAProxy writes -1 for none. */
-function isStatus(bytes: Buffer, from: number, to: number, after: number): boolean {
+function isStatus(bytes: Buffer, from: number, to: number, after: number = OTHER): boolean {
   let at = bytes[from] === HYPHEN ? from + 1 : from;
   while (at < to && at < from + 3 && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
   return at > from && (at === to || bytes[at] === after);
@@ -352,6 +376,7 @@ function objectFields({ time, key, forwarded, requires }: Layout): LineFields {
       } catch { /* It is no object. */ }
       return typeof object === "object" && object !== null && !Array.isArray(object);
     },
+    misfit: () => undefined,
     isRequest() {
       const values = object as Readonly<Record<string, unknown>>;
       return requires.every((name) => typeof values[name] === "object" && values[name] !== null);

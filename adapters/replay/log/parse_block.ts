@@ -134,12 +134,13 @@ function layoutParser(
   const names = namesOf(layout.key) || "its key";
   const noClient = `it names no client in ${names}`;
   const mayBeOther = layout.requires.length > 0;
+  const noForm = `it is not in the format ${layout.format}`;
   const noRequest = `it does not record a request: it has no ${layout.requires.join(" or no ")}`;
 
   /** Reads a line; returns why it cannot be read. */
   function read(bytes: Buffer, from: number, to: number): string | undefined {
     if (to - from > layout.maxLine) return `it is longer than ${layout.maxLine} bytes`;
-    if (!fields.open(bytes, from, to)) return `it is not in the format ${layout.format}`;
+    if (!fields.open(bytes, from, to)) return noForm;
     if (mayBeOther && !fields.isRequest()) return noRequest;
     at = fields.time();
     if (at < 0) return `no valid time in column ${namesOf(layout.time)}`;
@@ -222,8 +223,9 @@ function layoutParser(
         firstUnread.length < SHOWN_LINES;
       if (!isShown && onBadLine === undefined) continue;
       const text = bytes.toString("utf8", from, Math.min(to, from + 800)).slice(0, 200);
-      if (isShown) firstUnread.push({ line: lines, text, reason });
-      onBadLine?.(text, reason);
+      const why = reason === noForm ? fields.misfit() ?? reason : reason;
+      if (isShown) firstUnread.push({ line: lines, text, reason: why });
+      onBadLine?.(text, why);
     }
     const keys = table.drainNew();
     return {

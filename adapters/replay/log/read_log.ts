@@ -276,7 +276,18 @@ function factsOf(columns: Columns, layout: Layout, bytes: number): Omit<LogFacts
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
   const { format, pattern, columns = {}, key, cost = [], proxies = [] } = options;
   const { marks = false, maxLine = MAX_LINE } = options;
-  clientAddress({ trustedProxies: proxies });
+  for (const proxy of proxies) {
+    try {
+      clientAddress({ trustedProxies: [proxy] });
+    } catch {
+      const rule = "proxies must hold addresses and networks, such as 10.0.0.0/8";
+      throw new TypeError(errorMessage("read a log", rule, proxy));
+    }
+  }
+  if (format !== undefined && pattern !== undefined) {
+    const rule = "format must not be given beside pattern";
+    throw new TypeError(errorMessage("read a log", rule, format));
+  }
   if (format !== undefined && !FORMAT_NAMES.includes(format)) {
     const rule = `format must be one of ${FORMAT_NAMES.join(", ")}`;
     throw new TypeError(errorMessage("read a log", rule, format));

@@ -31,10 +31,22 @@ export function readPattern(text: string): Pattern {
   const directive = /^\s*(log_format|LogFormat|CustomLog)\s/.exec(text)?.[1];
   const isNginx = directive === "log_format" ||
     (directive === undefined && /\$(?:\w|\{)/.test(text));
-  const pattern = isNginx ? nginxPattern(text) : apachePattern(text, directive);
+  if (directive === undefined && /^\s*\w+\s+'.*'\s*;\s*$/s.test(text)) {
+    throw faultOf("must begin with log_format, or with its text", text);
+  }
+  // Apache joins a line that ends with a backslash to the next one.
+  const pattern = isNginx
+    ? nginxPattern(text)
+    : apachePattern(text.replaceAll(/\\\r?\n/g, ""), directive);
   if (pattern.columns.length > 0) return pattern;
-  const rule = "pattern must be in the words of nginx's log_format or of Apache's LogFormat";
-  throw new TypeError(errorMessage("read a log", rule, text));
+  throw faultOf(
+    "must be in the words of nginx's log_format or of Apache's LogFormat, in single quotes in a shell",
+    text,
+  );
+}
+
+function faultOf(rule: string, text: string): TypeError {
+  return new TypeError(errorMessage("read a log", `pattern ${rule}`, text));
 }
 
 const QUOTED_TEXT = /'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/gs;
@@ -44,6 +56,9 @@ function nginxPattern(text: string): Pattern {
     [];
   // Several strings make one format. A format alone may begin and end with quotes of its own.
   const isStrings = rest !== text || /^\s*'/.test(text);
+  if (isStrings && /^\s*['"]/.test(rest) && /[^\s;]/.test(rest.replaceAll(QUOTED_TEXT, ""))) {
+    throw faultOf("must close each quote, and have its text in quotes", text);
+  }
   const strings = isStrings ? [...rest.matchAll(QUOTED_TEXT)] : [];
   const format = strings.length === 0
     ? rest
@@ -95,6 +110,9 @@ function apachePattern(text: string, directive: string | undefined): Pattern {
   const [, quoted] = directive === undefined
     ? []
     : /^\s*\w+\s+(?:[^"\s]\S*\s+|"[^"]*"\s+(?="))?"((?:[^"\\]|\\.)*)"/s.exec(text) ?? [];
+  if (directive !== undefined && quoted === undefined && text.includes('"')) {
+    throw faultOf("must close each quote", text);
+  }
   const format = unescaped(quoted ?? text);
   const draft: Draft = { columns: [], literals: [] };
   let from = 0;

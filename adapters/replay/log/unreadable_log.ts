@@ -13,10 +13,11 @@ import {
   type Layout,
   layoutOf,
   type LayoutOptions,
+  NOTHING_NAMED,
   type Shape,
 } from "./layout.ts";
-import { SHOWN_LINES } from "./parse_block.ts";
-import type { LogFacts } from "./trace.ts";
+import { blockParser, SHOWN_LINES } from "./parse_block.ts";
+import type { LogFacts, UnreadLine } from "./trace.ts";
 
 /** How many columns are shown, and kept to be shown. */
 export const SHOWN_COLUMNS = 40;
@@ -27,11 +28,16 @@ const FLAGS = {
   key: "--key NAME (in code key)",
 } as const;
 
-/** The error of a log that has no form that is known. */
+/**
+ * The error of a log that has no form that is known.
+ *
+ * @param other The form that it has without the caller's pattern.
+ */
 export function noLayout(
   sample: Buffer,
   shapes: readonly Shape[],
   options: LayoutOptions,
+  other: Shape["format"] | undefined,
 ): TypeError {
   const { name, format, pattern, time } = options;
   const kind = strangeKind(sample);
@@ -43,9 +49,16 @@ export function noLayout(
   if (columns.length > 1 && columns.every(isColumnName)) {
     return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
   }
-  const forms = pattern !== undefined
-    ? "the given pattern"
-    : format === undefined
+  if (pattern !== undefined) {
+    const layout = layoutOf(shapes[0]!, { ...options, ...NOTHING_NAMED })!;
+    const { firstUnread } = blockParser()(sample, layout);
+    const hint = other === undefined ? "" : `\nwithout a pattern, it reads as ${other}`;
+    return new TypeError(
+      `Cannot read ${name} as its lines must have the given pattern:` +
+        `${reasonsText(firstUnread)}${hint}`,
+    );
+  }
+  const forms = format === undefined
     ? `one of the formats ${FORMAT_NAMES.join(", ")}`
     : `the format ${format}`;
   const lines = sample.toString("utf8").split(/\r?\n/).filter((line) => line !== "");
@@ -99,16 +112,19 @@ export function nothingRead(
         `none of ${others} has; ${own}`,
     );
   }
-  const reasons = firstUnread.map(({ line, text, reason }) =>
-    `\n  line ${line}: ${formatValue(safeText(text))}: ${reason}`
-  );
   const hint = isNamedByLog({ format })
     ? `${own}; name those of the time and the client with ${FLAGS.time} and ${FLAGS.key}`
     : `the formats are ${FORMAT_NAMES.join(", ")}`;
   return new TypeError(
     `Cannot read ${name} as its lines must have the format ${format}: ` +
-      `none of ${unread} could be read${reasons.join("")}\n${hint}`,
+      `none of ${unread} could be read${reasonsText(firstUnread)}\n${hint}`,
   );
+}
+
+function reasonsText(lines: readonly UnreadLine[]): string {
+  return lines.map(({ line, text, reason }) =>
+    `\n  line ${line}: ${formatValue(safeText(text))}: ${reason}`
+  ).join("");
 }
 
 /** The names of columns, as many as people read. */

@@ -33,7 +33,11 @@ export interface ReplayPageOptions {
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
   checkReport("write a page", report);
-  checkOptions<ReplayPageOptions>("write a page", options, { title: true, advice: true, log: true });
+  checkOptions<ReplayPageOptions>("write a page", options, {
+    title: true,
+    advice: true,
+    log: true,
+  });
   const { title = "Replay", advice, log } = options;
   if (advice !== undefined) checkAdvice(advice);
   const top = advice === undefined

@@ -71,7 +71,10 @@ describe("a rule by address refuses what its limit alone refuses", () => {
   const limit = { limit: 1, period: "1h", burst: 1 } as const;
   const rule = { key: "address", limits: [limit] };
   const routes = [{ descriptors: [{ address: "{address}" }] }];
-  const { rules } = readRules([{ name: "rules", data: { domain: "web", rules: [rule], routes } }], undefined);
+  const { rules } = readRules(
+    [{ name: "rules", data: { domain: "web", rules: [rule], routes } }],
+    undefined,
+  );
   const json = (fields: object) => `${JSON.stringify({ ts: 1_700_000_000, ...fields })}\n`;
   const hop = (xff: string) => json({ remote_addr: "10.0.0.5", http_x_forwarded_for: xff });
   const named = (xff: string) => json({ host: "shop.example", xff });
@@ -80,7 +83,11 @@ describe("a rule by address refuses what its limit alone refuses", () => {
   const logs = [
     ...FIXTURES.filter(({ options }) => typeof options?.key !== "string"),
     { what: "lists of JSON", text: lists.slice(0, -1).map(hop).join("") },
-    { what: "lists in the column of --key", text: lists.map(named).join(""), options: { key: "xff" } },
+    {
+      what: "lists in the column of --key",
+      text: lists.map(named).join(""),
+      options: { key: "xff" },
+    },
     { what: "IPv6 in the column of --key", text: six.map(named).join(""), options: { key: "xff" } },
     {
       what: "lists with a proxy of one's own",

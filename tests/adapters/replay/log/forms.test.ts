@@ -27,6 +27,8 @@ describe("the forms of logs, found by themselves", () => {
 });
 
 describe("a log with too little information", () => {
+  const COMBINED =
+    '192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 5382 "-" "curl"\n';
   const LINES = "in24.example\t-\t807249601\n";
   const cases: [what: string, text: string, options: ReadLogOptions, message: RegExp][] = [
     [
@@ -63,13 +65,59 @@ describe("a log with too little information", () => {
       "shows the lines that a pattern does not fit",
       "192.0.2.7 200\n",
       { pattern: "%h %t" },
-      /^Cannot read a log as its lines must have the given pattern:\n {2}"192\.0\.2\.7 200"$/,
+      /^Cannot read a log as its lines must have the given pattern:\n {2}line 1: "192\.0\.2\.7 200": `\$remote_host \[` must stand where it has `192\.0\.2\.7 200`$/,
+    ],
+    [
+      "shows where a variable is missing from a pattern",
+      COMBINED,
+      { pattern: '$remote_addr - $remote_user [$time_local] "$request" $status "$http_referer"' },
+      /given pattern:\n {2}line 1: "192.*": `" \$status "` must stand where it has `" 200 5382 "-" "curl"`\n.* it reads as common$/,
+    ],
+    [
+      "shows that a line goes on after the pattern's last variable",
+      COMBINED,
+      { pattern: '$remote_addr - $remote_user [$time_local] "$request" $status' },
+      /`" \$status` must stand where it has `" 200 5382 /,
+    ],
+    [
+      "says that a log needs no pattern",
+      '{"time":1,"client":"a"}\n',
+      { pattern: "$remote_addr $status $time_local" },
+      /must stand where it ends\nwithout a pattern, it reads as json$/,
+    ],
+    ...[
+      'log_format main \'$remote_addr [$time_local] "$request" $status;',
+      "'$remote_addr [$time_local]' $status;",
+      'LogFormat "%h %t \\"%r\\" %>s combined',
+    ].map((pattern): typeof cases[number] => [
+      `refuses a pattern with an open quote: ${pattern}`,
+      COMBINED,
+      { pattern },
+      /as pattern must close each quote/,
+    ]),
+    [
+      "refuses a definition of nginx's without its first word",
+      COMBINED,
+      { pattern: "main '$remote_addr [$time_local] '\n '$status';" },
+      /as pattern must begin with log_format, or with its text: current value is "main /,
+    ],
+    [
+      "refuses a format beside a pattern",
+      COMBINED,
+      { pattern: "%h %t", format: "common" },
+      /as format must not be given beside pattern: current value is "common"$/,
+    ],
+    [
+      "refuses proxies that are no addresses",
+      COMBINED,
+      { proxies: ["balancer"] },
+      /^Cannot read a log as proxies must hold addresses and networks, .*: current value is "balancer"$/,
     ],
     [
       "refuses a pattern without variables",
       "192.0.2.7 200\n",
       { pattern: "combined" },
-      /as pattern must be in the words of nginx's log_format or of Apache's LogFormat: current value is "combined"$/,
+      /as pattern must be in the words of nginx's log_format or of Apache's LogFormat, in single quotes in a shell: current value is "combined"$/,
     ],
     [
       "names the columns where none has a client",

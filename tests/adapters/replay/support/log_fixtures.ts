@@ -477,11 +477,12 @@ export const FIXTURES: readonly Fixture[] = [
   },
   // https://httpd.apache.org/docs/2.4/mod/mod_log_config.html
   {
-    what: "Apache's LogFormat, pasted, with a time of several parts",
+    what: "Apache's LogFormat, pasted, with a line that goes on and a time of several parts",
     format: "pattern",
     options: {
       pattern: String
-        .raw`LogFormat "%v:%p %h %l %u [%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t] \"%r\" %>s %O \"%{User-Agent}i\"" vhost`,
+        .raw`LogFormat "%v:%p %h \
+          %l %u [%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t] \"%r\" %>s %O \"%{User-Agent}i\"" vhost`,
     },
     text:
       'a.example:443 192.0.2.7 - ada b [22/Dec/2016 22:32:31.250 +0300] "GET /a\\"b HTTP/1.1" ' +
