@@ -189,9 +189,9 @@ export interface LayoutOptions {
 }
 
 /** The options of whoever names nothing but the time. */
-export const NOTHING_NAMED = {
+export const NOTHING_NAMED: Pick<LayoutOptions, "key" | "host" | "cost" | "where" | "marks"> = {
   ...{ key: undefined, host: undefined, cost: [], where: [], marks: false },
-} as const satisfies Partial<LayoutOptions>;
+};
 
 /** Where a log has its values; `undefined` if no column holds the time. */
 export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefined {
