@@ -15,7 +15,7 @@ import { failureReport, guarded } from "../guarded.ts";
 import { andFinally, andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
 import { checkCost, checkText, typeError } from "../options/checks.ts";
 import { readClock } from "../read_clock.ts";
-import type { OlderOptions, Store, StoreBase, Verb } from "../store.ts";
+import type { BoundVerb, OlderOptions, Store, StoreBase, Verb } from "../store.ts";
 import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
@@ -44,13 +44,18 @@ export function limiterOn(
   const openPermits = (algorithm.internals?.abilities as Abilities | undefined)?.permits as
     | OpenPermits
     | undefined;
-  // If the algorithm has permits, it is `consume` that throws, not the making of the limiter.
-  const taking = openPermits !== undefined
-    ? { call: () => requireNoPermits("consume", algorithm) as never }
-    : family.bind(consume);
+  const consuming = taking(consume);
+  const charging = taking(charge);
   const looking = family.bind(peek);
   const failed = failureReport(options.onFailure);
   const decided = onDecision && guarded(onDecision, (error, _decision, key) => failed(error, key));
+
+  /** A verb that takes units. If the algorithm has permits, it is the call that throws. */
+  function taking(verb: typeof consume): Pick<BoundVerb<number, Decision>, "call"> {
+    return openPermits === undefined
+      ? family.bind(verb)
+      : { call: () => requireNoPermits(verb.name, algorithm) as never };
+  }
 
   /** The instant to decide at; `undefined` for the store's own time. */
   function instant(): number | undefined {
@@ -101,7 +106,7 @@ export function limiterOn(
         if (!isUsual || cost >>> 0 !== cost) {
           checkCall("consume", key, cost);
         }
-        const answer = taking.call(key, cost, clock === undefined ? undefined : instant());
+        const answer = consuming.call(key, cost, clock === undefined ? undefined : instant());
         return decided === undefined ? answer : reported(answer, key, cost);
       } catch (error) {
         return failOn(store, error);
@@ -126,7 +131,7 @@ export function limiterOn(
     charge(key: string, cost = 1): MaybePromise<Decision> {
       try {
         checkCall("charge", key, cost);
-        return reported(call(charge, key, cost), key, cost);
+        return reported(charging.call(key, cost, instant()), key, cost);
       } catch (error) {
         return failOn(store, error);
       }
