@@ -57,14 +57,14 @@ export async function replayRules(
   const { key: named, columns, proxies = [] } = options;
   const bits = typeof named === "string" ? networkOf(named) : undefined;
   const column = bits === undefined && typeof named === "string" ? named : undefined;
-  const { keyOf } = clientOfList(bits ?? IPV6_PREFIX, proxies);
+  const ipv6Prefix = bits ?? IPV6_PREFIX;
+  const { clientOf } = clientOfList(ipv6Prefix, proxies);
 
-  /** The client, and its address, which stands in a column of its own if clients have names. */
-  function clientOf({ host, fields }: LogRecord): readonly [client: string, address: string] {
-    const client = keyOf(host);
-    if (column === undefined || addressKey(host) !== undefined) return [client, client];
+  /** A client's address, which stands in a column of its own if clients have names. */
+  function addressOf({ host, fields }: LogRecord): string {
+    if (column === undefined || addressKey(host) !== undefined) return host;
     const [usual = column] = clientColumns(Object.keys(fields), true);
-    return [client, keyOf(fields[usual] ?? "")];
+    return clientOf(fields[usual] ?? "");
   }
 
   const trace = await readTrace(logs, {
@@ -72,7 +72,9 @@ export async function replayRules(
     columns: column === undefined ? columns : { ...columns, host: column },
     // As without rules, a request that names no client is skipped.
     key: (record) =>
-      record.host === "" ? "" : JSON.stringify(askedOf(record, rules, ...clientOf(record))),
+      record.host === ""
+        ? ""
+        : JSON.stringify(askedOf(record, rules, addressOf(record), ipv6Prefix)),
   });
   const [all, ...ofRules] = decideRules(trace, rules, name);
   const { requests, units, untracked, start, end, backSteps, log } = trace;
@@ -148,20 +150,27 @@ function ruleTally(name: string, id: string, trace: Trace) {
 
 /** The questions of a line's request to the rules, domain by domain. */
 function askedOf(
-  { fields }: LogRecord,
+  { host, fields }: LogRecord,
   { domains, routes }: RuleSet,
-  client: string,
   address: string,
+  ipv6Prefix: number,
 ): readonly Asked[] {
+  // Logs write names in any case of letters.
+  const lower = Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]),
+  );
   const first = (names: readonly string[]) =>
-    names.map((name) => fields[name]).find((value) => value !== undefined);
+    names.map((name) => lower[name.toLowerCase()]).find((value) => value !== undefined);
   const path = pathOf(first(REQUEST_NAMES.path) ?? "");
   const method = (first(REQUEST_NAMES.method) ?? "").toUpperCase();
-  const known: Readonly<Record<string, string | undefined>> = { ...fields, address, path, method };
-  const headers: Readonly<Record<string, string | undefined>> = {
-    ...{ "user-agent": fields["agent"], referer: fields["referer"] },
+  const keyOf = (text: string) => addressKey(text, ipv6Prefix) ?? text;
+  const known: Readonly<Record<string, string | undefined>> = {
+    ...{ ...fields, address: keyOf(address), path, method },
   };
-  const header = (name: string) => headers[name] ?? fields[name];
+  const header = (name: string) => {
+    const variable = name.replaceAll("-", "_");
+    return first([name, `http_${variable}`, variable, ...(name === "user-agent" ? ["agent"] : [])]);
+  };
   const byKeys = (keys: Iterable<string>) =>
     [...keys].flatMap((key): Descriptor[] => {
       const value = known[key];
@@ -171,7 +180,7 @@ function askedOf(
     const described = routes.get(domain);
     const descriptors = described === undefined
       ? byKeys(level.keys())
-      : described({ method, path, address, header }) ?? [];
-    return { client, domain, descriptors };
+      : described({ method, path, address, ipv6Prefix, header }) ?? [];
+    return { client: keyOf(host), domain, descriptors };
   }).filter(({ descriptors }) => descriptors.length > 0);
 }

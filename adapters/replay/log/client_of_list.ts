@@ -4,6 +4,7 @@
  * private nor a named proxy's: the one that the site's outermost proxy saw.
  */
 
+import { errorMessage } from "../../../core/application_support.ts";
 import { addressKey, clientAddress } from "../../http/http.ts";
 
 /** Networks that hold proxies, not clients. */
@@ -24,8 +25,17 @@ export interface ClientOfList {
  *
  * @param network Bits of an IPv6 address that distinguish clients.
  * @param proxies The site's own proxies, as `trustedProxies` of the HTTP adapters names them.
+ * @throws {TypeError} If one of them is neither an address nor a network.
  */
 export function clientOfList(network: number, proxies: readonly string[]): ClientOfList {
+  for (const proxy of proxies) {
+    try {
+      clientAddress({ trustedProxies: [proxy] });
+    } catch {
+      const rule = "proxies must hold addresses and networks, such as 10.0.0.0/8";
+      throw new TypeError(errorMessage("read a log", rule, proxy));
+    }
+  }
   const addressOf = clientAddress({ trustedProxies: [...PRIVATE, ...proxies] });
 
   function clientOf(list: string): string {

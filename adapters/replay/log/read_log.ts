@@ -9,11 +9,11 @@ import {
   integerFrom,
   type OptionNames,
 } from "../../../core/application_support.ts";
-import { clientAddress } from "../../http/http.ts";
+import { clientOfList } from "./client_of_list.ts";
 import { readConditions } from "./conditions.ts";
 import { findLayout, sectionsOf } from "./find_layout.ts";
 import { recordJoiner } from "./join_records.ts";
-import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
+import { FORMAT_NAMES, IPV6_PREFIX, type Layout, type LayoutOptions } from "./layout.ts";
 import { nothingRead, SHOWN_COLUMNS } from "./unreadable_log.ts";
 import { type ReadLogOptions, SHOWN_LINES } from "./parse_block.ts";
 import { ownParser, type Parser, parserThread } from "./parsers.ts";
@@ -276,14 +276,7 @@ function factsOf(columns: Columns, layout: Layout, bytes: number): Omit<LogFacts
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
   const { format, pattern, columns = {}, key, cost = [], proxies = [] } = options;
   const { marks = false, maxLine = MAX_LINE } = options;
-  for (const proxy of proxies) {
-    try {
-      clientAddress({ trustedProxies: [proxy] });
-    } catch {
-      const rule = "proxies must hold addresses and networks, such as 10.0.0.0/8";
-      throw new TypeError(errorMessage("read a log", rule, proxy));
-    }
-  }
+  clientOfList(IPV6_PREFIX, proxies);
   if (format !== undefined && pattern !== undefined) {
     const rule = "format must not be given beside pattern";
     throw new TypeError(errorMessage("read a log", rule, format));

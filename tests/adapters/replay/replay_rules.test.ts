@@ -124,3 +124,39 @@ describe("a rule by address refuses what its limit alone refuses", () => {
     assert.deepEqual([clients, facts?.keys, facts?.unnamed, all!.denied], [2, ["user"], 1, 1]);
   });
 });
+
+test("routes match columns in any case of letters, and headers as servers name them", async () => {
+  const data = {
+    domain: "web",
+    rules: [{ key: "login", limits: [{ limit: 1, period: "1h", burst: 1 }] }],
+    routes: [{
+      path: "/login",
+      methods: ["POST"],
+      descriptors: [{ login: "{header.x-api-key}" }],
+    }],
+  };
+  const { rules } = readRules([{ name: "rules", data }], undefined);
+  for (const column of ["X-API-Key", "http_x_api_key", "x_api_key"]) {
+    const log = `Time,Client_IP,Method,URL,${column}\n1,192.0.2.1,POST,/login,k\n` +
+      "2,192.0.2.2,POST,/login?a,k\n3,192.0.2.2,GET,/login,k\n4,192.0.2.2,POST,/login,j\n";
+    const { candidates: [all] } = await replayRules([{ name: "a log", log }], rules!, "rules");
+    assert.equal(all!.denied, 1, column);
+  }
+});
+
+test("IPv6 networks are as large as the rule file says, or as --key says", async () => {
+  const log = "time,ip\n1,2001:db8:0:1::1\n2,2001:db8:0:2::1\n";
+  const rule = { key: "address", limits: [{ limit: 1, period: "1h", burst: 1 }] };
+  const file = {
+    domain: "web",
+    rules: [rule],
+    routes: [{ descriptors: [{ address: "{address}" }] }],
+  };
+  const cases = [[{}, undefined, 0], [{ ipv6Prefix: 56 }, undefined, 1], [{}, "ip/56", 1]] as const;
+  for (const [own, key, denied] of cases) {
+    const { rules } = readRules([{ name: "rules", data: { ...file, ...own } }], undefined);
+    const report = await replayRules([{ name: "a log", log }], rules!, "rules", { key });
+    assert.equal(report.candidates[0]!.denied, denied);
+    assert.equal(report.clients, key === undefined ? 2 : 1);
+  }
+});
