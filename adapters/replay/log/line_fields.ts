@@ -15,8 +15,8 @@ import { instantOf, readTime } from "./read_time.ts";
 export interface LineFields {
   /** Finds the fields of a line; false if it has not the form. */
   open(bytes: Buffer, from: number, to: number): boolean;
-  /** How far a line fits the caller's pattern, after `open` failed. */
-  misfit(): string | undefined;
+  /** How far a line fits the caller's pattern, after `open` failed on it. */
+  misfit(from: number, to: number): string | undefined;
   /** Milliseconds since the Unix epoch; -1 if the time cannot be read. */
   time(): number;
   /** Whether the line records a request. */
@@ -143,13 +143,9 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const ends = new Int32Array(most);
   let found = 0;
   let line: Buffer;
-  let lineStart = 0;
-  let lineEnd = 0;
 
   function open(bytes: Buffer, from: number, to: number): boolean {
     line = bytes;
-    lineStart = from;
-    lineEnd = to;
     // Some tools put quotes around the whole line, and not only around a list of addresses.
     const isWhole = mayBeQuoted && bytes[from] === QUOTE &&
       bytes[bytes.indexOf(QUOTE, from + 1) + 1] !== afters[0];
@@ -201,10 +197,10 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     return false;
   }
 
-  function misfit(): string | undefined {
+  function misfit(from: number, to: number): string | undefined {
     if (layout.format !== "pattern") return undefined;
     const [before, after] = layout.literals.slice(found);
-    const rest = line.toString("utf8", found > 0 ? ends[found - 1] : lineStart, lineEnd);
+    const rest = line.toString("utf8", found > 0 ? ends[found - 1] : from, to);
     return `\`${before}$${columnName(columns[found]!)}${after}\` must stand where it ` +
       (rest === "" ? "ends" : `has \`${safeText(rest, 40)}\``);
   }

@@ -223,7 +223,7 @@ function layoutParser(
         firstUnread.length < SHOWN_LINES;
       if (!isShown && onBadLine === undefined) continue;
       const text = bytes.toString("utf8", from, Math.min(to, from + 800)).slice(0, 200);
-      const why = reason === noForm ? fields.misfit() ?? reason : reason;
+      const why = reason === noForm ? fields.misfit(from, to) ?? reason : reason;
       if (isShown) firstUnread.push({ line: lines, text, reason: why });
       onBadLine?.(text, why);
     }
