@@ -46,12 +46,6 @@ export function lineFields(layout: Layout, readsAll: boolean): LineFields {
   return layout.format === "json" ? objectFields(layout) : separatedFields(layout, readsAll);
 }
 
-/** The variables of nginx that hold no space: where one follows, the pattern does not fit. */
-const TIGHT: readonly string[] = [
-  ...["status", "body_bytes_sent", "bytes_sent", "bytes", "request_length", "request_time", "msec"],
-  ...["time_iso8601", "connection", "connection_requests", "pipe"],
-];
-
 /** How a column is read: what stands before it and after it. */
 interface Place {
   /** The text before it, without the quote that ends the column before. */
@@ -99,7 +93,7 @@ function placesOf({ format, columns, literals }: Layout): readonly Place[] {
       second: skips > 0 || next.length > 2 ? OTHER : isAlone ? NONE : next[1] ?? QUOTE,
       skips,
       isList,
-      isTight: isList || (format === "pattern" ? TIGHT.includes(name) : !LOOSE.includes(name)),
+      isTight: isList || (format !== "pattern" && !LOOSE.includes(name)),
     };
   });
 }
