@@ -76,6 +76,8 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
 
   function run(operations: readonly Operation[], at?: number): readonly unknown[] {
     requireOpen(thread);
+    // A call that failed asks for nothing, to learn how the store answers.
+    if (operations.length === 0) return [];
     return runBatch(view, operations, checkNow(at ?? view.time()));
   }
 
