@@ -108,7 +108,8 @@ function spacesIn(column: string, name: string): number {
 function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const { columns, time: [first, second = first], key: [key], where, request } = layout;
   const { hasQuotes, forwarded } = layout;
-  const status = columns.indexOf("status");
+  // A log that names its own columns may write anything in the one called status.
+  const status = layout.header === "" ? columns.indexOf("status") : -1;
   const asked = [
     ...layout.time,
     ...layout.key,

@@ -56,6 +56,8 @@ describe("where", () => {
     const csv = "time,client,url,response\n1,a,/api/x?y,200\n2,b,/,401\n";
     assert.deepEqual(await left(csv, "path=/api/*"), [["a"], 1]);
     assert.deepEqual(await left(csv, "status=401"), [["b"], 1]);
+    const words = "time,client,status\n1,a,OK\n2,b,failed\n";
+    assert.deepEqual(await left(words, "status=failed"), [["b"], 1]);
   });
 
   test("reads the same with threads as without", async () => {
