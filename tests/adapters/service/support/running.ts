@@ -66,9 +66,13 @@ export function descriptor(value: string, more: object = {}, key = "user"): obje
   return { entries: [{ key, value }], ...more };
 }
 
-/** Waits until something is so. */
+/** Waits until something is so, for a minute at most. */
 export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!await isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+  const end = performance.now() + 60_000;
+  while (!await isSo()) {
+    if (performance.now() > end) throw new Error(`Waited in vain for a minute until ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 /** An answer with its body read. */
