@@ -165,7 +165,10 @@ function askedOf(
   const method = (first(REQUEST_NAMES.method) ?? "").toUpperCase();
   const keyOf = (text: string) => addressKey(text, ipv6Prefix) ?? text;
   const known: Readonly<Record<string, string | undefined>> = {
-    ...{ ...fields, address: keyOf(address), path, method },
+    ...fields,
+    address: keyOf(address),
+    path,
+    method,
   };
   const header = (name: string) => {
     const variable = name.replaceAll("-", "_");

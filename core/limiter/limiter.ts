@@ -8,7 +8,6 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import type { Abilities } from "../algorithms/can.ts";
-import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { takingOverOnce } from "../carry_over.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
@@ -50,11 +49,11 @@ export function limiterOn(
   const failed = failureReport(options.onFailure);
   const decided = onDecision && guarded(onDecision, (error, _decision, key) => failed(error, key));
 
-  /** A verb that takes units. If the algorithm has permits, it is the call that throws. */
+  /** A verb that takes units. If the algorithm has permits, binding throws, but not before the call. */
   function taking(verb: typeof consume): Pick<BoundVerb<number, Decision>, "call"> {
     return openPermits === undefined
       ? family.bind(verb)
-      : { call: () => requireNoPermits(verb.name, algorithm) as never };
+      : { call: () => family.bind(verb) as never };
   }
 
   /** The instant to decide at; `undefined` for the store's own time. */

@@ -13,9 +13,9 @@ import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { AsyncStore, StoreBase, SyncStore } from "../../core/store.ts";
 import { driverKeyNamer } from "../driver_keys.ts";
 import { deleteTexts, listTexts } from "../driver_texts.ts";
-import { type Answer, type Bound, type KeySpace, namesOf, type Several } from "../stepping/call.ts";
+import { type Answer, namesOf } from "../stepping/call.ts";
 import { failurePolicy } from "../stepping/failure_policy.ts";
-import { storeCalls } from "../stepping/families.ts";
+import { storeCalls, type Submit } from "../stepping/families.ts";
 import { callCommitter } from "./call_committer.ts";
 import { LOCKED_OPTIONS, type LockedStoreOptions } from "./locked_options.ts";
 import type { LockedTransaction } from "./locked_transaction.ts";
@@ -110,14 +110,7 @@ export function lockedStore(
   const commit = callCommitter(driver, counters, policy);
   const queue = turnQueue(maxPending, commit);
 
-  function submit(
-    space: KeySpace,
-    key: string,
-    at: number | undefined,
-    bound: Bound | undefined,
-    argument: unknown,
-    several: Several | undefined,
-  ): MaybePromise<Answer> {
+  const submit: Submit = (space, key, at, bound, argument, several) => {
     const call: LockedCall = {
       space,
       key,
@@ -136,7 +129,7 @@ export function lockedStore(
     commit([call]);
     if (call.failure !== undefined) throw call.failure;
     return call.answer;
-  }
+  };
 
   function enqueue(call: LockedCall): Promise<Answer> {
     if (closed) return Promise.reject(closedError());

@@ -6,8 +6,8 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { closeNotice } from "../../core/close_notice.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore } from "../../core/store.ts";
-import type { Answer, Bound, KeySpace, Several, SpacedKey } from "../stepping/call.ts";
-import { storeCalls } from "../stepping/families.ts";
+import type { Answer, SpacedKey } from "../stepping/call.ts";
+import { storeCalls, type Submit } from "../stepping/families.ts";
 import type { Job, Turn } from "./job.ts";
 import { performance, setImmediate } from "../own_timers.ts";
 
@@ -51,15 +51,7 @@ export function optimisticStore(
     reject = rejectIt;
   }
 
-  /** Submits a call: of one verb or of several operations, or with neither to forget the key. */
-  function submit(
-    space: KeySpace,
-    key: string,
-    at: number | undefined,
-    bound: Bound | undefined,
-    argument: unknown,
-    several: Several | undefined,
-  ): Promise<Answer> {
+  const submit: Submit = (space, key, at, bound, argument, several) => {
     let slot: number;
     try {
       slot = router.slotOf(space.nameOf(key));
@@ -89,7 +81,7 @@ export function optimisticStore(
       answer: undefined,
     });
     return promise;
-  }
+  };
 
   const { open, run } = storeCalls({ namer, submit, requireTogether });
 

@@ -16,19 +16,21 @@ interface StoredBound extends Bound {
   part(key: string, argument: unknown): Part;
 }
 
+/** Runs a call: of one verb, of several operations, or with neither to forget the key. */
+export type Submit = (
+  space: KeySpace,
+  key: string,
+  at: number | undefined,
+  bound: Bound | undefined,
+  argument: unknown,
+  several: Several | undefined,
+) => MaybePromise<Answer>;
+
 /** The part of a store that its families need. */
 interface FamilyStore {
   /** Makes stored keys of the keys of a prefix and an algorithm. */
   namer(prefix: string, id: string): (key: string) => string;
-  /** Runs a call: of one verb, of several operations, or with neither to forget the key. */
-  submit(
-    space: KeySpace,
-    key: string,
-    at: number | undefined,
-    bound: Bound | undefined,
-    argument: unknown,
-    several: Several | undefined,
-  ): MaybePromise<Answer>;
+  readonly submit: Submit;
   /** Throws if keys cannot be committed together. */
   requireTogether?: ((keys: readonly SpacedKey[]) => void) | undefined;
 }

@@ -233,7 +233,7 @@ describe("tidegate replay", () => {
     assert.deepEqual(output, { printed: '{\n  "vers', complaints: "" });
   });
 
-  test("reads several logs, each in its own form, by the columns that it is told", async () => {
+  test("reads several logs, each in its own form, by the named columns", async () => {
     const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m,burst=1");
     assert.equal(status, 0);
     assert.match(printed, /^19 requests, 6 clients in /m);

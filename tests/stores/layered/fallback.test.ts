@@ -228,7 +228,7 @@ describe("fallback", () => {
     assert.equal(decisions.filter(({ allowed }) => allowed).length, 25);
   });
 
-  test("refuses a share that is none", () => {
+  test("refuses an invalid share", () => {
     for (const share of [0, -1, 1.1, NaN]) {
       assert.throws(() => fallback(memoryStore(), memoryStore(), { share }), RangeError);
     }

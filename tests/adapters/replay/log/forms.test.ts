@@ -159,7 +159,7 @@ describe("a log with too little information", () => {
     });
   }
 
-  test("reads each day that there is, and counts the others as unread", async () => {
+  test("reads each day that exists, and reports the others as unread", async () => {
     const days = [
       "2024-01-17",
       "2024-02-01",
