@@ -105,7 +105,7 @@ export function limiterOn(
         if (!isUsual || cost >>> 0 !== cost) {
           checkCall("consume", key, cost);
         }
-        const answer = consuming.call(key, cost, instant());
+        const answer = consuming.call(key, cost, clock === undefined ? undefined : instant());
         return decided === undefined ? answer : reported(answer, key, cost);
       } catch (error) {
         return failOn(store, error);
