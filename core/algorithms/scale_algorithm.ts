@@ -19,7 +19,7 @@ import { splitReducer } from "./split_reducer.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  const { parts, wraps, permits, returns, slots, queue, bytes } = algorithm.internals ?? {};
+  const { parts, wraps, permits, returns, slots, queue, locks, bytes } = algorithm.internals ?? {};
   if (wraps !== undefined) return wraps.around(scaleAlgorithm(wraps.inner, share));
   if (permits !== undefined) return permits.scale(share);
   if (parts !== undefined) {
@@ -42,6 +42,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
       halves,
       slots,
       queue,
+      locks,
       returns: returns && scaledReturns(returns, scale),
       ...(bytes && { bytes }),
     },

@@ -18,6 +18,7 @@ import {
   slidingLog,
   type SyncStore,
 } from "../../../mod.ts";
+import { scaleAlgorithm } from "../../../core/algorithms/scale_algorithm.ts";
 import { internalsOf } from "../../../core/limiter/limiter_internals.ts";
 import { refund } from "../../../core/verbs/refund.ts";
 import { wrapStore } from "../../../core/wrap_store.ts";
@@ -379,7 +380,7 @@ describe("lease", () => {
 
   test("does not accept an algorithm that a block would lock", () => {
     const guesses = lockout({ limit: 5, period: "1m", lock: "1h" });
-    for (const algorithm of [guesses, all(hourly, guesses)]) {
+    for (const algorithm of [guesses, all(hourly, guesses), scaleAlgorithm(guesses, 0.5)]) {
       assert.throws(() => leased(memoryStore(), TEN, algorithm), /must not be lockout/);
     }
   });
