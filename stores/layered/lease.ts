@@ -5,8 +5,8 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { holdsPermits } from "../../core/algorithms/holds_permits.ts";
-import { leavesOf } from "../../core/algorithms/leaves_of.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
+import { mayLock } from "../../core/algorithms/may_lock.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
 import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
 import { type Period, readPeriod } from "../../core/options/period.ts";
@@ -187,7 +187,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
 function requireLeasable(algorithm: Algorithm): void {
   const rule = holdsPermits(algorithm)
     ? "concurrency must stand alone, not inside all or blockable"
-    : leavesOf(algorithm).some(({ internals }) => internals?.locks)
+    : mayLock(algorithm)
     ? "its algorithm must not be lockout, because taking a block of units would lock the key"
     : mayDelay(algorithm)
     ? "its algorithm must start calls at once, without a delay"

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { GrowingLockState } from "../../../core/algorithms/growing_locks.ts";
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
+import { mayLock } from "../../../core/algorithms/may_lock.ts";
 import { reservable } from "../../../core/algorithms/reservable.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
@@ -226,8 +227,8 @@ function isReservable({ capacity, internals }: Algorithm): boolean {
  * How little a call may cost for the replay to be the same: a window that a call opened stays where
  * it is, even if that call has cost nothing.
  */
-function leastCost({ id, internals }: Algorithm): number {
-  return id.endsWith("/first") || internals?.locks ? 1 : 0;
+function leastCost(algorithm: Algorithm): number {
+  return algorithm.id.endsWith("/first") || mayLock(algorithm) ? 1 : 0;
 }
 
 /**
@@ -236,12 +237,11 @@ function leastCost({ id, internals }: Algorithm): number {
  * was charged while the key was locked.
  */
 function isReplayable({ line: { own }, taken }: Replay, state: unknown): boolean {
-  const { id, policies, internals } = own;
-  if (!internals?.locks) return true;
+  if (!mayLock(own)) return true;
   // A lock that is over still makes the next one longer.
   if (((state as Partial<GrowingLockState>).strikes ?? 0) > 0) return false;
-  const numbers = id.split("/");
-  const { period } = policies[0]!;
+  const numbers = own.id.split("/");
+  const { period } = own.policies[0]!;
   const lock = parseInt(numbers[numbers.indexOf(String(period)) + 1]!, 10);
   return lock >= period && !taken.some(({ isCharge }) => isCharge);
 }
