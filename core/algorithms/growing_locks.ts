@@ -83,7 +83,8 @@ export function growingAccounting(
     const left = held.tries - units;
     if (left >= limit) return { ...held, tries: left };
     const open = unlocked(held);
-    if (left > 0) return current({ ...open, tries: left }, now);
+    // The window may be over already. It counts again if the clock steps back.
+    if (left > 0) return { ...open, tries: left };
     // Beyond the tries, each `limit` units forgive a strike.
     const forgiven = Math.floor(-left / limit);
     return idle(Math.max(0, open.strikes - forgiven), open.until, now);
