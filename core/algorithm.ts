@@ -227,6 +227,11 @@ export interface Wraps<State = unknown> {
   /** Its place among combinators: one with a larger number lies further out. */
   readonly layer: number;
   /**
+   * For an addition that belongs to a call, and so around all parts of an `all` together: how long it
+   * lasts, in milliseconds. The longest of several parts stands for all.
+   */
+  readonly lasts?: number;
+  /**
    * A state of the algorithm inside, with the addition that an older state of the same combinator
    * has, around an algorithm with other options.
    */

@@ -62,10 +62,8 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
       throw typeError("create all", "its arguments must be algorithms", algorithm);
     }
   }
-  const outermost = lastingLongest(algorithms);
-  if (outermost !== undefined) {
-    return outermost.around(all(...algorithms.map(withoutReceipts)));
-  }
+  const whole = aroundWhole(algorithms);
+  if (whole !== undefined) return whole.around(all(...algorithms.map(insideWhole)));
   const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));
   const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
   const halves = Object.freeze(
@@ -90,20 +88,17 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm {
   });
 }
 
-/**
- * How a reservable part adds receipts, of those parts the one whose receipts can be settled longest.
- * Receipts belong to a call, and so to all parts together.
- */
-function lastingLongest(algorithms: readonly Algorithm[]): Wraps | undefined {
-  const within = ({ internals }: Algorithm) => internals?.receipts?.within ?? -1;
-  const longest = algorithms.reduce((one, other) => within(other) > within(one) ? other : one);
-  return longest.internals?.receipts && longest.internals.wraps;
+/** The combinator around a part that belongs around all parts together, the longest of several. */
+function aroundWhole(algorithms: readonly Algorithm[]): Wraps | undefined {
+  const lasting = ({ internals }: Algorithm) => internals?.wraps?.lasts ?? -1;
+  const longest = algorithms.reduce((one, other) => lasting(other) > lasting(one) ? other : one);
+  return lasting(longest) < 0 ? undefined : longest.internals!.wraps;
 }
 
-/** A part without the receipts of its own. */
-function withoutReceipts(algorithm: Algorithm): Algorithm {
-  const { receipts, wraps } = algorithm.internals ?? {};
-  return receipts === undefined ? algorithm : wraps!.inner;
+/** A part without the combinator that belongs around all parts. */
+function insideWhole(algorithm: Algorithm): Algorithm {
+  const { wraps } = algorithm.internals ?? {};
+  return wraps?.lasts === undefined ? algorithm : wraps.inner;
 }
 
 /** The policies of the parts, each with a name of its own. */

@@ -72,10 +72,8 @@ export function blockable(algorithm: Algorithm): Algorithm {
   }
   const { internals, initial, codec } = algorithm;
   if (internals?.blocks !== undefined) return algorithm;
-  if (internals?.receipts !== undefined) {
-    const { inner, around } = internals.wraps!;
-    return around(blockable(inner));
-  }
+  const { wraps } = internals ?? {};
+  if (wraps !== undefined && wraps.layer > LAYER) return wraps.around(blockable(wraps.inner));
   if (internals?.parts !== undefined) {
     const [first, ...others] = internals.parts;
     return all(blockable(first!), ...others);
@@ -100,7 +98,7 @@ export function blockable(algorithm: Algorithm): Algorithm {
         withInner: (state: unknown, covered: unknown) =>
           isBlocked(state) ? { ...state, covered } : covered,
         around: blockable,
-        layer: 1,
+        layer: LAYER,
         carry: (covered: unknown, old: unknown, _before: Wraps, now: number) =>
           isBlocked(old) && old.blockedUntil > now ? { ...old, covered } : covered,
       }),
@@ -113,6 +111,9 @@ export function blockable(algorithm: Algorithm): Algorithm {
     }),
   });
 }
+
+/** Its place among combinators. */
+const LAYER = 1;
 
 /** The bytes of a block, without the state that it covers. */
 const BLOCK_BYTES = 44;

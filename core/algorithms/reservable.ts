@@ -102,6 +102,7 @@ export function reservable(algorithm: Algorithm, options: ReservableOptions = {}
       isOpenState(state) ? openState(inner, state.id, state.issued, state.open) : inner,
     around: (inner: Algorithm) => reservable(inner, { within }),
     layer: 2,
+    lasts: within,
     carry: (state, old, { inner }, now) => {
       const before = inner.internals?.returns;
       const isKnown = isOpenState(old) && before?.marks === returns.marks &&
@@ -188,7 +189,6 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
 
   return Object.freeze(
     {
-      within,
       isOpen: (state: unknown) => isOpenState(state),
       issue(after: unknown, now: number, id: number) {
         const until = now + within;

@@ -114,8 +114,6 @@ export interface Settled<State> extends Omit<Settlement, "decision"> {
 
 /** How calls are settled later. All of it is pure; `now` is a whole number from 0 to 2^42. */
 export interface Receipts<State = unknown> {
-  /** Milliseconds for which a receipt can be settled. */
-  readonly within: number;
   /**
    * The state after an admitted call, with the receipt of that call.
    *

@@ -204,7 +204,7 @@ describe("reservable", () => {
     assert.equal(all(a, reservable(b, { within: "1h" })).id, reservable(all(a, b)).id);
     assert.equal(blockable(reservable(a)).id, reservable(blockable(a)).id);
     const longest = all(reservable(a, { within: "1h" }), reservable(b, { within: "2h" }));
-    assert.equal(longest.internals?.receipts?.within, 7_200_000);
+    assert.equal(longest.internals?.wraps?.lasts, 7_200_000);
   });
 
   test("settles under a block, and a block stays", () => {
