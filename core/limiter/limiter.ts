@@ -19,7 +19,7 @@ import { charge } from "../verbs/charge.ts";
 import { consume } from "../verbs/consume.ts";
 import { peek } from "../verbs/peek.ts";
 import { refund } from "../verbs/refund.ts";
-import { failingOn, failOn } from "./fail_on.ts";
+import { failOn } from "./fail_on.ts";
 import { type LimiterInternals, withInternals } from "./limiter_internals.ts";
 import type { AsyncLimiter, Limiter, LimiterOptions } from "./limiter_types.ts";
 import type { OpenPermits } from "./permit_desk.ts";
@@ -135,19 +135,25 @@ export function limiterOn(
         return failOn(store, error);
       }
     },
-    ...failingOn(store, {
-      reset(key: string): MaybePromise<void> {
+    reset(key: string): MaybePromise<void> {
+      try {
         checkText("reset", "key", key);
         return thenTell(() => family.delete(key), key);
-      },
-      resetPrefix(): MaybePromise<void> {
+      } catch (error) {
+        return failOn(store, error);
+      }
+    },
+    resetPrefix(): MaybePromise<void> {
+      try {
         if (store.deleteAll === undefined) {
           throw typeError("reset all keys", "its store must have deleteAll", store.deleteAll);
         }
         const tellAll = () => [...listeners.values()].forEach((wake) => wake());
         return andFinally<void>(() => store.deleteAll!(prefix), tellAll);
-      },
-    }),
+      } catch (error) {
+        return failOn(store, error);
+      }
+    },
   };
   const own: LimiterInternals = {
     algorithm,
