@@ -83,8 +83,7 @@ export function growingAccounting(
     const left = held.tries - units;
     if (left >= limit) return { ...held, tries: left };
     const open = unlocked(held);
-    // The window may be over already. It counts again if the clock steps back.
-    if (left > 0) return { ...open, tries: left };
+    if (left > 0) return current({ ...open, tries: left }, now);
     // Beyond the tries, each `limit` units forgive a strike.
     const forgiven = Math.floor(-left / limit);
     return idle(Math.max(0, open.strikes - forgiven), open.until, now);

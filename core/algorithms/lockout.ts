@@ -197,8 +197,7 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
     const { opened, tries, locked } = current(state, now);
     if (tries <= units) return FRESH;
     const left = tries - units;
-    // Its window may be over already. It counts again if the clock steps back.
-    return { opened, tries: left, locked: left < limit ? -1 : locked };
+    return current({ opened, tries: left, locked: left < limit ? -1 : locked }, now);
   }
 
   return {

@@ -95,6 +95,8 @@ interface Replay {
   readonly taken: readonly Taken[];
   /** The latest instant of any call or settlement. */
   readonly latest: number;
+  /** Whether the clock stepped back to before a settlement, and units were taken then. */
+  readonly wasBehind: boolean;
 }
 
 type Check = (replay: Replay, state: unknown, now: number) => void;
@@ -117,6 +119,8 @@ function played(
   let state: unknown = algorithm.initial;
   let step = 0;
   let latest = 0;
+  let lastSettled = -1;
+  let wasBehind = false;
 
   function take(now: number, cost: number): Decision {
     const verb = reserve.on(algorithm);
@@ -161,6 +165,7 @@ function played(
     if (isOver) return answer.decision;
     state = next;
     one.isOpen = false;
+    lastSettled = Math.max(lastSettled, now);
     receiptCounts.settled++;
     if (answer.returned > 0) receiptCounts.returned++;
     lines.forEach(({ own }, index) => {
@@ -204,8 +209,10 @@ function played(
       decision = settle(one, now, used);
     }
     expectTexts(algorithm, state);
+    wasBehind ||= now < lastSettled && taken.at(-1)?.now === now;
     lines.forEach((line, index) => {
-      check({ line, index, base: bases[index], taken, latest }, line.stateIn(state), now);
+      const base = bases[index];
+      check({ line, index, base, taken, latest, wasBehind }, line.stateIn(state), now);
     });
     if (!receipts!.isOpen(state)) {
       // The key remembers nothing of earlier calls, so neither does the replay.
@@ -213,6 +220,8 @@ function played(
       receiptCounts.closed++;
       bases = lines.map((line) => line.stateIn(state));
       taken = [];
+      lastSettled = -1;
+      wasBehind = false;
     }
     return decision;
   });
@@ -234,10 +243,12 @@ function leastCost(algorithm: Algorithm): number {
 /**
  * Whether a replay leads to the same state. A settlement that unlocks a key unlocks it now: a replay
  * may have let the key's window end meanwhile, if the window is longer than the lock, or if something
- * was charged while the key was locked.
+ * was charged while the key was locked. A window that is over when its lock is undone is forgotten, so
+ * a clock that then steps back opens another one.
  */
-function isReplayable({ line: { own }, taken }: Replay, state: unknown): boolean {
+function isReplayable({ line: { own }, taken, wasBehind }: Replay, state: unknown): boolean {
   if (!mayLock(own)) return true;
+  if (wasBehind) return false;
   // A lock that is over still makes the next one longer.
   if (((state as Partial<GrowingLockState>).strikes ?? 0) > 0) return false;
   const numbers = own.id.split("/");
