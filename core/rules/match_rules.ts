@@ -43,8 +43,12 @@ export interface Match {
   readonly key: string;
 }
 
-/** A rule that holds for a request, with the units to charge. */
-export interface AppliedRule {
+/**
+ * A rule that holds for a request, with the units to charge.
+ *
+ * @typeParam Bound The caller's own form of the limits that decide.
+ */
+export interface AppliedRule<Bound> {
   readonly rule: Rule;
   readonly key: string;
   /** Units: the sum over all descriptors of the request with this counter. */
@@ -52,8 +56,13 @@ export interface AppliedRule {
   /** The places of those descriptors in the request. */
   readonly descriptors: readonly number[];
   /** The limit that came with the descriptor, in place of the rule's. */
-  readonly limit: Algorithm | "blocked" | undefined;
+  readonly limit: Descriptor["limit"];
+  /** The limits that decide. */
+  readonly bound: Bound;
 }
+
+/** The limits that decide for a rule: its own, or the limit that came with the descriptor. */
+export type BoundOf<Bound> = (rule: Rule, limit: Descriptor["limit"]) => Bound;
 
 /**
  * Finds the rule that holds for a descriptor; `undefined` if no rule holds, or a rule without
@@ -84,10 +93,11 @@ export function matchDescriptor(
 export function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
   const exact = rules.exact.size === 0 ? undefined : rules.exact.get(value);
   if (exact !== undefined) return exact;
-  for (const { pattern, node } of rules.wildcards) {
-    if (matchesWildcard(pattern, value)) return node;
-  }
-  return rules.bare;
+  return rules.wildcards.length === 0 ? rules.bare : wildcardNodeOf(rules, value);
+}
+
+function wildcardNodeOf({ wildcards, bare }: KeyRules, value: string): RuleNode | undefined {
+  return wildcards.find(({ pattern }) => matchesWildcard(pattern, value))?.node ?? bare;
 }
 
 /**
@@ -95,33 +105,65 @@ export function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
  * rule replaces. Descriptors with the same counter are charged as one.
  *
  * @param cost Units of a descriptor that names none itself.
+ * @param boundOf Finds the limits that decide.
  */
-export function matchRules(
+export function matchRules<Bound>(
   domain: Domain,
   descriptors: readonly Descriptor[],
   cost: number,
-): readonly AppliedRule[] {
-  const found: AppliedRule[] = [];
-  let replaced: Set<string> | undefined;
+  boundOf: BoundOf<Bound>,
+): readonly AppliedRule<Bound>[] {
+  // An array that grows takes room for many more.
+  const found = new Array<AppliedRule<Bound>>(descriptors.length);
+  let count = 0;
+  let isReplaced = false;
   for (let index = 0; index < descriptors.length; index++) {
     const descriptor = descriptors[index]!;
-    const applied = matchRule(domain, descriptor, index, cost);
-    if (applied === undefined) continue;
-    for (const name of applied.rule.replaces) (replaced ??= new Set()).add(name);
-    const twin = twinOf(found, applied);
-    if (twin === -1) found.push(applied);
-    else if (!isReadAgain(descriptor, found[twin]!, descriptors)) {
-      found[twin] = merged(found[twin]!, applied);
+    const { entries, cost: own = cost, limit } = descriptor;
+    const match = limit === undefined
+      ? matchDescriptor(domain, entries)
+      : { rule: overrideOf(domain.name), key: keyOfEntries(entries) };
+    if (match === undefined) continue;
+    const { rule, key } = match;
+    if (rule.replaces.length > 0) isReplaced = true;
+    const twin = twinOf(found, count, match, limit);
+    if (twin === -1) {
+      const bound = boundOf(rule, limit);
+      found[count++] = { rule, key, cost: own, descriptors: placeOf(index), limit, bound };
+    } else if (!isReadAgain(descriptor, found[twin]!, descriptors)) {
+      found[twin] = merged(found[twin]!, own, index);
     }
   }
-  return replaced === undefined
-    ? found
-    : found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
+  if (count < found.length) found.length = count;
+  return isReplaced ? withoutReplaced(found) : found;
 }
 
-function twinOf(found: readonly AppliedRule[], applied: AppliedRule): number {
-  for (let index = 0; index < found.length; index++) {
-    if (sameCounter(found[index]!, applied)) return index;
+const PLACES: readonly (readonly number[])[] = Array.from({ length: 8 }, (_, index) => [index]);
+
+/** A list of one place. Requests share those of their first descriptors. */
+function placeOf(index: number): readonly number[] {
+  return PLACES[index] ?? [index];
+}
+
+function withoutReplaced<Bound>(
+  found: readonly AppliedRule<Bound>[],
+): readonly AppliedRule<Bound>[] {
+  const replaced = new Set(found.flatMap(({ rule }) => rule.replaces));
+  return found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
+}
+
+/** The place of the rule with the same counter; -1 if there is none. */
+function twinOf(
+  found: readonly AppliedRule<unknown>[],
+  count: number,
+  { rule, key }: Match,
+  limit: Descriptor["limit"],
+): number {
+  for (let index = 0; index < count; index++) {
+    const other = found[index]!;
+    const isTwin = other.key === key && other.rule.label === rule.label &&
+      idOf(other.limit) === idOf(limit);
+    if (isTwin) return index;
   }
   return -1;
 }
@@ -147,47 +189,33 @@ function overrideOf(domain: string): Rule {
   };
 }
 
-/** The rule that holds for one descriptor of a request, at its place there. */
-export function matchRule(
-  domain: Domain,
-  { entries, cost: own, limit }: Descriptor,
-  index: number,
-  cost: number,
-): AppliedRule | undefined {
-  const match = limit === undefined
-    ? matchDescriptor(domain, entries)
-    : { rule: overrideOf(domain.name), key: keyOfEntries(entries) };
-  if (match === undefined) return undefined;
-  return { rule: match.rule, key: match.key, cost: own ?? cost, descriptors: [index], limit };
-}
-
 function keyOfEntries(entries: readonly DescriptorEntry[]): string {
   return entries.map(([key, value, counted = value]) => entryText(key, counted)).join(",");
 }
 
-function sameCounter(one: AppliedRule, other: AppliedRule): boolean {
-  return one.rule.label === other.rule.label && one.key === other.key && idOf(one) === idOf(other);
-}
-
 /** The text that two limits of requests have in common if they decide alike. */
-function idOf({ limit }: AppliedRule): string | undefined {
+function idOf(limit: Descriptor["limit"]): string | undefined {
   return typeof limit === "object" ? `${limit.id} ${sizesOf(limit)}` : limit;
 }
 
 /** Whether a rule is already charged for another reading of the same thing. */
 function isReadAgain(
   { readingOf }: Descriptor,
-  { descriptors: places }: AppliedRule,
+  { descriptors: places }: AppliedRule<unknown>,
   descriptors: readonly Descriptor[],
 ): boolean {
   return readingOf !== undefined &&
     places.some((place) => descriptors[place]!.readingOf === readingOf);
 }
 
-function merged(one: AppliedRule, other: AppliedRule): AppliedRule {
+function merged<Bound>(
+  rule: AppliedRule<Bound>,
+  cost: number,
+  index: number,
+): AppliedRule<Bound> {
   return {
-    ...one,
-    cost: Math.min(one.cost + other.cost, Number.MAX_SAFE_INTEGER),
-    descriptors: [...one.descriptors, ...other.descriptors],
+    ...rule,
+    cost: Math.min(rule.cost + cost, Number.MAX_SAFE_INTEGER),
+    descriptors: [...rule.descriptors, index],
   };
 }

@@ -16,11 +16,11 @@ export {
 } from "./limit_options.ts";
 export {
   type AppliedRule,
+  type BoundOf,
   type Descriptor,
   type DescriptorEntry,
   type Match,
   matchDescriptor,
-  matchRule,
   matchRules,
   nodeOf,
   OVERRIDE,

@@ -70,18 +70,20 @@ export function verdictOf(rules: readonly RuleVerdict[]): Verdict {
   let refusedQuotas = 0;
   let refusals = 0;
   let capacity = Infinity;
-  const decisions: Decision[] = [];
+  const decisions = new Array<Decision>(rules.length);
+  let count = 0;
   for (const { rule, allowed, decision, capacity: own } of rules) {
     if (rule.shadow) continue;
     if (rule.quota) quotas++;
     if (!allowed && rule.quota) refusedQuotas++;
     else if (!allowed) refusals++;
     if (decision === undefined) continue;
-    decisions.push(decision);
+    decisions[count++] = decision;
     capacity = Math.min(capacity, own);
   }
   const allowed = refusals === 0 && (quotas === 0 || refusedQuotas < quotas);
-  if (decisions.length === 0) return { allowed, decision: undefined, rules };
+  if (count < decisions.length) decisions.length = count;
+  if (count === 0) return { allowed, decision: undefined, rules };
   const together = combineDecisions(decisions, capacity);
   const decision = together.allowed === allowed ? together : { ...together, allowed };
   return { allowed, decision, rules };

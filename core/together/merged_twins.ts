@@ -4,7 +4,7 @@
  */
 
 import { repeatedOperation } from "../repeated_operation.ts";
-import type { Ask } from "./ask.ts";
+import type { Ask, Counter } from "./ask.ts";
 
 /** Asks for distinct keys. */
 export interface DistinctAsks<Each> {
@@ -17,11 +17,11 @@ export interface DistinctAsks<Each> {
  * Adds up the units of each key; `undefined` if all keys differ. Where the limits of a key differ, the
  * lower one decides.
  *
- * @param again Makes the same ask for another number of units.
+ * @param askFor Makes an ask for another number of units.
  */
-export function mergedTwins<Each extends Ask>(
+export function mergedTwins<Of extends Counter, Each extends Ask<Of>>(
   given: readonly Each[],
-  again: (ask: Each, units: number) => Each,
+  askFor: (counter: Of, key: string, units: number) => Each,
 ): DistinctAsks<Each> | undefined {
   if (repeatedOperation(given) === undefined) return undefined;
   const placesByName = new Map<string, number>();
@@ -31,7 +31,9 @@ export function mergedTwins<Each extends Ask>(
     const place = placesByName.get(name) ?? asks.length;
     placesByName.set(name, place);
     const twin = asks[place];
-    asks[place] = twin === undefined ? ask : again(lowerOf(twin, ask), unitsOfBoth(twin, ask));
+    asks[place] = twin === undefined
+      ? ask
+      : askFor(lowerOf(twin, ask).counter, ask.key, unitsOfBoth(twin, ask));
     return place;
   });
   return { asks, places };

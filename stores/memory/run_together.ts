@@ -52,19 +52,19 @@ function takeInCells(
     const cost = argument as number;
     if (rate === undefined || cost >>> 0 !== cost || cost === 0) return undefined;
   }
-  const found: number[] = [];
+  const found = new Array<number>(operations.length);
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate, keys }, key, argument } = operations[index]!;
     const slot = keys.own.table.slots.get(key);
     if (slot === undefined || !freeIn(rate!, cells[2 * slot]!, now, argument as number)) {
       return undefined;
     }
-    found.push(slot);
+    found[index] = slot;
   }
-  const decisions: Decision[] = [];
+  const decisions = new Array<Decision>(operations.length);
   for (let index = 0; index < operations.length; index++) {
     const { bound: { rate }, argument } = operations[index]!;
-    decisions.push(takeInPlace(rate!, cells, 2 * found[index]!, now, argument as number));
+    decisions[index] = takeInPlace(rate!, cells, 2 * found[index]!, now, argument as number);
   }
   return decisions;
 }

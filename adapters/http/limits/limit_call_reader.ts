@@ -121,6 +121,11 @@ export function limitCallReader(limit: GivenLimit, context: ReaderContext): Limi
   };
 }
 
+/** The call on a limiter that consumes units, or holds a permit. */
+export function limitCall(counter: LimiterInternals, key: string, units: number): LimitCall {
+  return { ...takingFrom(counter), key, argument: units };
+}
+
 function addCall(asked: LimitsAsked, taking: Taking, key: string, units: number): void {
   const call: LimitCall = { counter: taking.counter, bound: taking.bound, key, argument: units };
   asked.calls = asked.calls === NO_CALLS ? [call] : [...asked.calls, call];

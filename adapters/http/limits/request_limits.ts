@@ -10,10 +10,15 @@ import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decider } from "../gate/decider.ts";
 import type { MissingKey, UnknownAddress } from "./key_faults.ts";
-import { limitCallReader, type LimitsSource, type ReaderContext } from "./limit_call_reader.ts";
+import {
+  limitCall,
+  limitCallReader,
+  type LimitsSource,
+  type ReaderContext,
+} from "./limit_call_reader.ts";
 import { type GivenLimit, type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
-import { type LimitCall, type LimitsAsked, type LimitsDecided, NO_CALLS } from "./limits_asked.ts";
+import { type LimitsAsked, type LimitsDecided, NO_CALLS } from "./limits_asked.ts";
 import { takeFromLimits } from "./take_from_limits.ts";
 
 /** The options of a gate's limits. */
@@ -66,7 +71,9 @@ export function requestLimits(
   /** A request whose calls are read; `undefined` if no limit applies to it. */
   function planned(asked: LimitsAsked): LimitsAsked | undefined {
     if (asked.refusal !== undefined) return asked;
-    if (asked.calls.length > 1) asked.calls = mergedTwins(asked.calls, again)?.asks ?? asked.calls;
+    if (asked.calls.length > 1) {
+      asked.calls = mergedTwins(asked.calls, limitCall)?.asks ?? asked.calls;
+    }
     const { calls } = asked;
     if (calls.length === 0) return undefined;
     let plan = empty;
@@ -115,8 +122,4 @@ function sharingStore(limits: readonly GivenLimit[]): readonly GivenLimit[] {
       ? { ...limit, store, prefix: `own ${index}` }
       : limit
   );
-}
-
-function again(call: LimitCall, argument: number): LimitCall {
-  return { ...call, argument };
 }

@@ -7,14 +7,13 @@
  * If one of these calls fails, what the others took goes back.
  */
 
-import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { allOf, andThen, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
 import {
-  type AppliedRule,
   blockedDecision,
   type ChargeMode,
+  NO_RULE_VERDICT,
   type RuleVerdict,
   type Verdict,
   verdictOf,
@@ -23,21 +22,10 @@ import { type Ask, type AskFor, askToLook, decisionIn } from "../../../core/toge
 import { mergedTwins } from "../../../core/together/merged_twins.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
-import {
-  bindLimit,
-  type BoundLimit,
-  type BoundVerdict,
-  boundVerdict,
-  type RuleStore,
-} from "./bound_limits.ts";
+import type { BoundLimit, RuleStore } from "./bound_limits.ts";
+import type { RuleInForce } from "./bound_rules.ts";
 import type { RuleWay } from "./rule_ways.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
-
-/** A rule in force for a request, and its limits on the store. */
-export interface RuleInForce {
-  readonly applied: AppliedRule;
-  readonly verdict: BoundVerdict;
-}
 
 type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 
@@ -61,30 +49,37 @@ export function askRules(
   way: RuleWay,
   taken: Taken[] | undefined,
 ): MaybePromise<Verdict> {
+  if (rules.length === 0) return NO_RULE_VERDICT;
   requireNoPermits(rules, way);
   const isPlain = taken === undefined && way.verb !== undefined;
   if (isPlain && rules.length === 1) {
-    const { applied, verdict: bound } = rules[0]!;
-    const verdict = askOne(on, applied, bound, way);
+    const verdict = askOne(on, rules[0]!, way);
     if (verdict !== undefined) return verdict;
   }
-  const isOneCall = mode !== "each" && areAllAlike(rules);
   // A store of several parts may have to give back what one part took.
-  if (isPlain && isOneCall && on.store.slotOf === undefined) {
+  if (isPlain && mode !== "each" && on.store.slotOf === undefined && areAllAlike(rules)) {
     const verdicts = askTogether({ on, askFor: way.plainly, taken: undefined }, rules);
     return Array.isArray(verdicts)
       ? verdictOf(verdicts)
       : (verdicts as PromiseLike<readonly RuleVerdict[]>).then(verdictOf);
   }
-  const given = taken ?? [];
-  const asking: Asking = { on, askFor: way.askFor(), taken: given };
+  return askInTurn({ on, askFor: way.askFor(), taken: taken ?? [] }, mode, rules, way);
+}
+
+// A function of its own, because a function that makes a closure pays for it at every call.
+function askInTurn(
+  asking: Asking & { readonly taken: Taken[] },
+  mode: ChargeMode,
+  rules: readonly RuleInForce[],
+  way: RuleWay,
+): MaybePromise<Verdict> {
   const verdicts = orGiveBack(
-    given,
+    asking.taken,
     () =>
-      isOneCall
-        ? askTogether(asking, rules)
-        : mode === "each"
+      mode === "each"
         ? askEach(asking, rules)
+        : areAllAlike(rules)
+        ? askTogether(asking, rules)
         : askByKind(asking, rules, way),
   );
   return andThen(verdicts, verdictOf);
@@ -92,8 +87,9 @@ export function askRules(
 
 /** Whether all rules are enforced and have limits, which is the usual case. */
 function areAllAlike(rules: readonly RuleInForce[]): boolean {
-  for (const { applied: { rule }, verdict } of rules) {
-    if (rule.shadow || rule.quota || verdict.kind === "blocked") return false;
+  for (let index = 0; index < rules.length; index++) {
+    const { rule, bound } = rules[index]!;
+    if (rule.shadow || rule.quota || bound.kind === "blocked") return false;
   }
   return true;
 }
@@ -102,43 +98,28 @@ function areAllAlike(rules: readonly RuleInForce[]): boolean {
  * Asks one rule with one limit by a single call on the store; `undefined` for other rules and for
  * permits.
  */
-export function askOne(
+function askOne(
   on: RuleStore,
-  applied: AppliedRule,
-  verdict: BoundVerdict,
+  rule: RuleInForce,
   { verb }: RuleWay,
 ): MaybePromise<Verdict> | undefined {
-  if (verb === undefined || verdict.limits.length !== 1 || verdict.permits) return undefined;
-  const bound = verdict.limits[0]!.family.bind(verb);
-  const answer = bound.call(applied.key, applied.cost, on.now());
+  const { limits, permits } = rule.bound;
+  if (verb === undefined || limits.length !== 1 || permits) return undefined;
+  const answer = limits[0]!.family.bind(verb).call(rule.key, rule.cost, on.now());
   // A decision has no `then`, and looking for one costs more.
   return (answer as Decision).allowed === undefined
-    ? verdictOfOne(applied, verdict, answer as Promise<Decision>)
-    : verdictOf([ruleVerdictOf(applied, verdict, answer as Decision)]);
+    ? verdictOfOne(rule, answer as Promise<Decision>)
+    : verdictOf([ruleVerdictOf(rule, answer as Decision)]);
 }
 
-async function verdictOfOne(
-  applied: AppliedRule,
-  verdict: BoundVerdict,
-  decision: Promise<Decision>,
-): Promise<Verdict> {
-  return verdictOf([ruleVerdictOf(applied, verdict, await decision)]);
-}
-
-/** A limit that came with its descriptor. */
-export function overriding(
-  on: RuleStore,
-  domain: string,
-  limit: Algorithm | "blocked",
-): BoundVerdict {
-  if (limit === "blocked") return boundVerdict(limit, []);
-  return boundVerdict("limited", [bindLimit(on, domain, limit, [])]);
+async function verdictOfOne(rule: RuleInForce, decision: Promise<Decision>): Promise<Verdict> {
+  return verdictOf([ruleVerdictOf(rule, await decision)]);
 }
 
 /** Asks rules of several kinds: shadows last. They report the decision that they would have made. */
 function askByKind(asking: Asking, rules: readonly RuleInForce[], way: RuleWay): Verdicts {
-  const shadows = rules.filter(({ applied }) => applied.rule.shadow);
-  const enforced = rules.filter(({ applied }) => !applied.rule.shadow);
+  const shadows = rules.filter(({ rule }) => rule.shadow);
+  const enforced = rules.filter(({ rule }) => !rule.shadow);
   return andThen(askEnforced(asking, enforced, way), (verdicts) => {
     const isAdmitted = verdictOf(verdicts).allowed;
     return andThen(
@@ -157,17 +138,16 @@ function looking(asking: Asking): Asking {
 function askEnforced(asking: Asking, rules: readonly RuleInForce[], way: RuleWay): Verdicts {
   if (!way.refuses) return askTogether(asking, rules);
   let [quotas, isBlocked, isQuotaBlocked] = [0, false, false];
-  for (const { applied, verdict } of rules) {
-    const { cost, rule } = applied;
+  for (const { cost, rule, bound } of rules) {
     if (rule.quota) quotas++;
-    if (verdict.kind !== "blocked" || cost <= 0) continue;
+    if (bound.kind !== "blocked" || cost <= 0) continue;
     if (rule.quota) isQuotaBlocked = true;
     else isBlocked = true;
   }
   // A single quota refuses like any other rule.
   const refuses = isBlocked || (quotas === 1 && isQuotaBlocked);
   if (refuses || quotas < 2) return askTogether(refuses ? looking(asking) : asking, rules);
-  const isQuota = ({ applied }: RuleInForce) => applied.rule.quota;
+  const isQuota = ({ rule }: RuleInForce) => rule.quota;
   return askQuotas(asking, rules.filter((rule) => !isQuota(rule)), rules.filter(isQuota));
 }
 
@@ -215,15 +195,9 @@ function askEach(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
  */
 function askTogether(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
   const { on: { store, now }, askFor } = asking;
-  const asks: Ask<BoundLimit>[] = [];
-  for (let index = 0; index < rules.length; index++) {
-    const { applied: { key, cost }, verdict: { limits } } = rules[index]!;
-    for (let place = 0; place < limits.length; place++) {
-      asks.push(askFor(limits[place]!, key, cost));
-    }
-  }
+  const asks = asksFor(rules, askFor);
   if (asks.length === 0) return verdictsOf(rules, []);
-  const merged = mergedTwins(asks, ({ counter, key }, units) => askFor(counter, key, units));
+  const merged = mergedTwins(asks, askFor);
   const distinct = merged?.asks ?? asks;
   const { maxOperations: most = Infinity } = store;
   if (distinct.length > most) throw tooManyLimits(most, distinct.length);
@@ -237,6 +211,21 @@ function askTogether(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
       merged?.places,
       answers as Promise<readonly unknown[]>,
     );
+}
+
+/** The asks for all limits of all rules. */
+function asksFor(rules: readonly RuleInForce[], askFor: AskFor): readonly Ask<BoundLimit>[] {
+  let count = 0;
+  for (let index = 0; index < rules.length; index++) count += rules[index]!.bound.limits.length;
+  const asks = new Array<Ask<BoundLimit>>(count);
+  let next = 0;
+  for (let index = 0; index < rules.length; index++) {
+    const { key, cost, bound: { limits } } = rules[index]!;
+    for (let place = 0; place < limits.length; place++) {
+      asks[next++] = askFor(limits[place]!, key, cost);
+    }
+  }
+  return asks;
 }
 
 // A function of its own, because a function that makes a closure pays for it at every call.
@@ -257,11 +246,24 @@ function answeredVerdicts(
   places: readonly number[] | undefined,
   answers: readonly unknown[],
 ): readonly RuleVerdict[] {
-  const decisions = asks.map((ask, index) => decisionIn(ask, answers[index]));
-  if (taken !== undefined && decisions.every(({ allowed }) => allowed)) {
-    asks.forEach((ask, index) => taken.push(takenBy(ask, answers[index])));
-  }
+  // The answers to a single verb are its decisions.
+  const decisions = taken === undefined
+    ? answers as readonly Decision[]
+    : decisionsTaken(asks, answers, taken);
   return verdictsOf(rules, places?.map((place) => decisions[place]!) ?? decisions);
+}
+
+/** The decisions in answers, of which the admitted ones have taken. */
+function decisionsTaken(
+  asks: readonly Ask[],
+  answers: readonly unknown[],
+  taken: Taken[],
+): readonly Decision[] {
+  const decisions = asks.map((ask, index) => decisionIn(ask, answers[index]));
+  if (decisions.every(({ allowed }) => allowed)) {
+    taken.push(...asks.map((ask, index) => takenBy(ask, answers[index])));
+  }
+  return decisions;
 }
 
 /** The verdict of each rule, made from the decisions of all limits in order. */
@@ -269,17 +271,18 @@ function verdictsOf(
   rules: readonly RuleInForce[],
   all: readonly Decision[],
 ): readonly RuleVerdict[] {
+  const verdicts = new Array<RuleVerdict>(rules.length);
   let next = 0;
-  const verdicts: RuleVerdict[] = [];
-  for (const { applied, verdict } of rules) {
-    const first = next;
-    next += verdict.limits.length;
-    const decision = next - first > 1
-      ? combineDecisions(all.slice(first, next), verdict.capacity)
-      : next > first
-      ? all[first]
+  for (let index = 0; index < rules.length; index++) {
+    const rule = rules[index]!;
+    const { limits: { length }, capacity } = rule.bound;
+    const decision = length > 1
+      ? combineDecisions(all.slice(next, next + length), capacity)
+      : length === 1
+      ? all[next]
       : undefined;
-    verdicts.push(ruleVerdictOf(applied, verdict, decision));
+    verdicts[index] = ruleVerdictOf(rule, decision);
+    next += length;
   }
   return verdicts;
 }
@@ -287,8 +290,9 @@ function verdictsOf(
 /** Throws if a call would take permits that it cannot give back. */
 function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: RuleWay): void {
   if (onPermits) return;
-  for (const { applied, verdict } of rules) {
-    if (verdict.permits) throw permitsNeeded(applied.rule.label);
+  for (let index = 0; index < rules.length; index++) {
+    const { rule, bound } = rules[index]!;
+    if (bound.permits) throw permitsNeeded(rule.label);
   }
 }
 
@@ -297,14 +301,13 @@ function inOrder(
   rules: readonly RuleInForce[],
   verdicts: readonly RuleVerdict[],
 ): readonly RuleVerdict[] {
-  return rules.map(({ applied }) =>
-    verdicts.find(({ rule, key }) => rule === applied.rule && key === applied.key)!
+  return rules.map((each) =>
+    verdicts.find(({ rule, key }) => rule === each.rule && key === each.key)!
   );
 }
 
 function ruleVerdictOf(
-  { rule, key, cost, descriptors }: AppliedRule,
-  { kind, algorithms: limits, capacity }: BoundVerdict,
+  { rule, key, cost, descriptors, bound: { kind, algorithms: limits, capacity } }: RuleInForce,
   decided: Decision | undefined,
 ): RuleVerdict {
   const decision = kind === "blocked" ? blockedDecision(cost) : decided;

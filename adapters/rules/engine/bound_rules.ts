@@ -3,15 +3,19 @@
  * counting.
  */
 
-import type { Rule } from "../../../core/rules/rules.ts";
+import type { AppliedRule, BoundOf, Descriptor, Rule } from "../../../core/rules/rules.ts";
 import type { RuleSet } from "../files/read_rules.ts";
 import {
+  bindLimit,
   bindLimits,
   type BoundVerdict,
   boundVerdict,
   MAX_OLDER_VERSIONS,
   type RuleStore,
 } from "./bound_limits.ts";
+
+/** A rule in force for a request, and its limits on the store. */
+export type RuleInForce = AppliedRule<BoundVerdict>;
 
 /** A configuration on a store. A call sees the same configuration from beginning to end. */
 export interface BoundRules {
@@ -27,6 +31,8 @@ export interface BoundRules {
   readonly rules: (BoundVerdict | undefined)[];
   /** The index of each rule, by the text that identifies the rule in every version. */
   indices: ReadonlyMap<string, number> | undefined;
+  /** Finds the limits that decide for a rule. */
+  readonly boundOf: BoundOf<BoundVerdict>;
 }
 
 /**
@@ -35,16 +41,25 @@ export interface BoundRules {
  * @throws {RangeError} If the store cannot hold the states of a limit.
  */
 export function bindRules(
-  { store, prefix, instant }: RuleStore,
+  on: RuleStore,
   set: RuleSet,
   before: BoundRules | undefined,
 ): BoundRules {
+  const { store, prefix, instant } = on;
   const distinct = new Map(
     set.rules.flatMap(({ limits }) => limits).map((each) => [`${each.id} ${each.capacity}`, each]),
   );
   for (const algorithm of distinct.values()) store.open({ prefix, algorithm, older: [] });
   const rules = new Array<BoundVerdict | undefined>(set.rules.length).fill(undefined);
-  const bound: BoundRules = { set, instant: instant(), before, rules, indices: undefined };
+  const bound: BoundRules = {
+    set,
+    instant: instant(),
+    before,
+    rules,
+    indices: undefined,
+    boundOf: (rule, limit) =>
+      limit === undefined ? boundRule(on, bound, rule) : overriding(on, rule, limit),
+  };
   let oldest: BoundRules | undefined = bound;
   for (let versions = 0; versions < MAX_OLDER_VERSIONS; versions++) oldest = oldest?.before;
   // No limit remembers versions before the oldest.
@@ -52,8 +67,8 @@ export function bindRules(
   return bound;
 }
 
-/** Decides by a rule. */
-export function boundRule(on: RuleStore, bound: BoundRules, rule: Rule): BoundVerdict {
+/** The limits of a rule. */
+function boundRule(on: RuleStore, bound: BoundRules, rule: Rule): BoundVerdict {
   return bound.rules[rule.index] ??= bindRule(on, bound, rule);
 }
 
@@ -65,6 +80,16 @@ function bindRule(on: RuleStore, { set, before, instant }: BoundRules, rule: Rul
     kind,
     bindLimits(on, set.domains.get(domain)!, limits, earlier, instant),
   );
+}
+
+/** A limit that came with its descriptor. */
+function overriding(
+  on: RuleStore,
+  { domain }: Rule,
+  limit: NonNullable<Descriptor["limit"]>,
+): BoundVerdict {
+  if (limit === "blocked") return boundVerdict(limit, []);
+  return boundVerdict("limited", [bindLimit(on, domain, limit, [])]);
 }
 
 function sameRule(before: BoundRules, rule: Rule): Rule | undefined {

@@ -6,9 +6,7 @@
 import type { Decision } from "../../../core/decision.ts";
 import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
-  type AppliedRule,
   type Domain,
-  matchRule,
   matchRules,
   NO_RULE_VERDICT,
   type RuleVerdict,
@@ -17,9 +15,9 @@ import {
 } from "../../../core/rules/rules.ts";
 import type { Taken } from "../../../core/together/taken.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
-import type { BoundVerdict, RuleStore } from "./bound_limits.ts";
-import { boundRule, type BoundRules } from "./bound_rules.ts";
-import { askOne, askRules, overriding, type RuleInForce } from "./ask_rules.ts";
+import type { RuleStore } from "./bound_limits.ts";
+import type { BoundRules, RuleInForce } from "./bound_rules.ts";
+import { askRules } from "./ask_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 import { RULE_WAYS, type RuleAction, type RuleWay } from "./rule_ways.ts";
@@ -59,60 +57,58 @@ export function verdictOn(
   way: RuleWay,
   taken?: Taken[],
 ): MaybePromise<Verdict> {
-  const { on, bound } = decider;
+  const { on, bound, keys } = decider;
   const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
-  if (descriptors.length > 1) {
-    return askAll(decider, domain, matchRules(domain, descriptors, cost), way, taken);
-  }
-  const applied = matchRule(domain, descriptors[0]!, 0, cost);
-  if (applied === undefined) return NO_RULE_VERDICT;
-  const { rule, limit } = applied;
-  const isOwn = limit === undefined && (rule.lookup === undefined || decider.keys === undefined);
-  const verdict = isOwn ? askOne(on, applied, boundRule(on, bound, rule), way) : undefined;
-  return verdict ?? askAll(decider, domain, [applied], way, taken);
-}
-
-function askAll(
-  decider: RuleDecider,
-  domain: Domain,
-  applied: readonly AppliedRule[],
-  way: RuleWay,
-  taken: Taken[] | undefined,
-): MaybePromise<Verdict> {
-  if (applied.length === 0) return NO_RULE_VERDICT;
-  const rules = rulesInForce(decider, domain, applied);
-  return Array.isArray(rules)
-    ? askRules(decider.on, domain.charge, rules, way, taken)
-    : askLater(decider, domain, rules as Promise<readonly RuleInForce[]>, way, taken);
+  const rules = matchRules(domain, descriptors, cost, bound.boundOf);
+  if (keys === undefined) return askRules(on, domain.charge, rules, way, taken);
+  const inForce = withLookups(keys, domain, rules);
+  return Array.isArray(inForce)
+    ? askRules(on, domain.charge, inForce, way, taken)
+    : askLater(on, domain, inForce as Promise<readonly RuleInForce[]>, way, taken);
 }
 
 async function askLater(
-  { on }: RuleDecider,
+  on: RuleStore,
   { charge }: Domain,
-  rules: Promise<readonly RuleInForce[]>,
+  inForce: Promise<readonly RuleInForce[]>,
   way: RuleWay,
   taken: Taken[] | undefined,
 ): Promise<Verdict> {
-  return await askRules(on, charge, await rules, way, taken);
+  return await askRules(on, charge, await inForce, way, taken);
 }
 
 /** The rules in force for a request, whose limits are asked for no units. */
 export async function rulesOf(
-  decider: RuleDecider,
+  { bound, keys }: RuleDecider,
   { domain: name, descriptors }: RuleRequest,
   cost: number = 0,
 ): Promise<readonly RuleInForce[]> {
-  const domain = decider.bound.set.domains.get(name);
+  const domain = bound.set.domains.get(name);
   if (domain === undefined) return [];
-  return await rulesInForce(decider, domain, matchRules(domain, descriptors, cost));
+  const rules = matchRules(domain, descriptors, cost, bound.boundOf);
+  return keys === undefined ? rules : await withLookups(keys, domain, rules);
+}
+
+/** The rules of a request, of which some have limits that belong to their keys. */
+function withLookups(
+  keys: KeyLimitsCache,
+  domain: Domain,
+  rules: readonly RuleInForce[],
+): MaybePromise<readonly RuleInForce[]> {
+  return allOf(rules.map((each) => {
+    const { rule, key, limit, bound } = each;
+    if (limit !== undefined || rule.lookup === undefined) return each;
+    const found = keys.limitsOf(domain, rule, key, bound.limits);
+    return andThen(found, (known) => known === undefined ? each : { ...each, bound: known });
+  }));
 }
 
 /** Forgets the counters of a request; answers how many. */
 export async function resetRequest(decider: RuleDecider, request: RuleRequest): Promise<number> {
   checkRuleRequest(request);
-  const deleted = (await rulesOf(decider, request)).flatMap(({ applied, verdict }) =>
-    verdict.limits.map(({ family }) => family.delete(applied.key))
+  const deleted = (await rulesOf(decider, request)).flatMap(({ key, bound }) =>
+    bound.limits.map(({ family }) => family.delete(key))
   );
   await Promise.all(deleted);
   return deleted.length;
@@ -131,46 +127,12 @@ export async function blockRequest(
 ): Promise<number> {
   checkRuleRequest(request);
   const verb = duration === 0 ? unblock : block;
-  const blocked = (await rulesOf(decider, request)).flatMap(({ applied, verdict }) =>
-    verdict.limits.filter(({ algorithm }) => isBlockable(algorithm))
-      .map((limit) => limit.call(verb, applied.key, duration))
+  const blocked = (await rulesOf(decider, request)).flatMap(({ key, bound }) =>
+    bound.limits.filter(({ algorithm }) => isBlockable(algorithm))
+      .map((limit) => limit.call(verb, key, duration))
   );
   await Promise.all(blocked);
   return blocked.length;
-}
-
-/** The limits that decide for each rule. */
-function rulesInForce(
-  decider: RuleDecider,
-  domain: Domain,
-  all: readonly AppliedRule[],
-): MaybePromise<readonly RuleInForce[]> {
-  const rules: MaybePromise<RuleInForce>[] = [];
-  for (const applied of all) rules.push(ruleInForce(decider, domain, applied));
-  // Only limits of keys are looked up.
-  return decider.keys === undefined ? rules as readonly RuleInForce[] : allOf(rules);
-}
-
-/** The limits that decide for a rule: its own, those of its key, or those of the descriptor. */
-function ruleInForce(
-  { on, bound, keys }: RuleDecider,
-  domain: Domain,
-  applied: AppliedRule,
-): MaybePromise<RuleInForce> {
-  const { rule, key, limit } = applied;
-  if (limit !== undefined) return { applied, verdict: overriding(on, domain.name, limit) };
-  const own = boundRule(on, bound, rule);
-  return keys === undefined || rule.lookup === undefined
-    ? { applied, verdict: own }
-    : lookedUp(applied, own, keys.limitsOf(domain, rule, key, own.limits));
-}
-
-function lookedUp(
-  applied: AppliedRule,
-  own: BoundVerdict,
-  found: MaybePromise<BoundVerdict | undefined>,
-): MaybePromise<RuleInForce> {
-  return andThen(found, (known) => ({ applied, verdict: known ?? own }));
 }
 
 /**

@@ -53,8 +53,8 @@ export async function reserveRequest(
 
 /** Requires that all limits of a request can be settled later, before anything is taken. */
 async function requireReservable(decider: RuleDecider, request: RuleRequest): Promise<void> {
-  for (const { applied: { rule }, verdict } of await rulesOf(decider, request)) {
-    for (const { algorithm } of verdict.limits) {
+  for (const { rule, bound } of await rulesOf(decider, request)) {
+    for (const { algorithm } of bound.limits) {
       if (holdsPermits(algorithm) || algorithm.internals?.receipts !== undefined) continue;
       const named = rule.name ?? rule.label;
       const needed = `the limits of rule ${named} must have reservable: true`;

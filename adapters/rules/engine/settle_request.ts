@@ -11,8 +11,8 @@ import { keyFamily } from "../../../core/stored_key.ts";
 import { release } from "../../../core/verbs/release.ts";
 import { renew } from "../../../core/verbs/renew.ts";
 import { releasedPermit, settlingVerb } from "../../../core/verbs/settle.ts";
-import type { RuleInForce } from "./ask_rules.ts";
 import type { BoundLimit } from "./bound_limits.ts";
+import type { RuleInForce } from "./bound_rules.ts";
 import { type RuleDecider, rulesOf } from "./decide_request.ts";
 import {
   type ActualCost,
@@ -28,7 +28,7 @@ import { givenAs, malformedRequest } from "./rule_request.ts";
 
 /** A limit of one of the rules of a request, at the cost of the rule. */
 interface Counter extends RuleInForce {
-  readonly limit: BoundLimit;
+  readonly counter: BoundLimit;
 }
 
 /** Settles a receipt at the units really used, and releases its permits. */
@@ -76,8 +76,8 @@ export function releaseRequest(
 export async function renewRequest(decider: RuleDecider, held: RulePermit): Promise<boolean> {
   checkHolding("renew", held);
   const counters = await countersOf(decider, held, held.descriptors, held.cost);
-  const renewed = counters.filter(isPermit).map(async ({ applied: { rule, key, cost }, limit }) => {
-    const { allowed } = await limit.call(renew, key, { id: held.id, cost });
+  const renewed = counters.filter(isPermit).map(async ({ rule, key, cost, counter }) => {
+    const { allowed } = await counter.call(renew, key, { id: held.id, cost });
     // A rule in shadow mode refuses nothing, and may have given no permit.
     return allowed || rule.shadow || decider.shadow;
   });
@@ -106,19 +106,19 @@ async function settled(
 }
 
 async function settledCounter(
-  { applied: { rule, key, cost }, limit }: Counter,
+  { rule, key, cost, counter }: Counter,
   receipt: Receipt,
 ): Promise<SettledCounter> {
-  const settlement = await limit.call(settlingVerb(receipt, cost), key, { receipt, used: cost });
+  const settlement = await counter.call(settlingVerb(receipt, cost), key, { receipt, used: cost });
   return { rule, key, ...settlement };
 }
 
 /** Releases a permit. */
 async function released(
   { id }: RulePermit,
-  { applied: { rule, key, cost }, limit }: Counter,
+  { rule, key, cost, counter }: Counter,
 ): Promise<SettledCounter> {
-  return { rule, key, ...releasedPermit(await limit.call(release, key, { id, cost })) };
+  return { rule, key, ...releasedPermit(await counter.call(release, key, { id, cost })) };
 }
 
 /** The counters of a request, each with the cost of its rule. */
@@ -129,14 +129,14 @@ async function countersOf(
   cost: number,
 ): Promise<readonly Counter[]> {
   const rules = await rulesOf(decider, { domain, descriptors }, cost);
-  return rules.flatMap((rule) => rule.verdict.limits.map((limit) => ({ ...rule, limit })));
+  return rules.flatMap((rule) => rule.bound.limits.map((counter) => ({ ...rule, counter })));
 }
 
-function isPermit({ limit }: Counter): boolean {
-  return holdsPermits(limit.algorithm);
+function isPermit({ counter }: Counter): boolean {
+  return holdsPermits(counter.algorithm);
 }
 
-function isOf(part: Receipt, { applied, limit: { family: { spec } } }: Counter): boolean {
-  return part.key === applied.key && part.source !== "policy" &&
+function isOf(part: Receipt, { key, counter: { family: { spec } } }: Counter): boolean {
+  return part.key === key && part.source !== "policy" &&
     part.family === keyFamily(spec.prefix, spec.algorithm.id);
 }

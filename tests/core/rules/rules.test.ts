@@ -156,6 +156,7 @@ test("of a request's readings one is charged, beside what others charge to that 
     domain,
     [{ entries }, ...[1, 2].map(() => ({ entries, readingOf }))],
     1,
+    ({ limits }) => limits,
   );
   assert.equal(applied!.cost, 2);
 });
