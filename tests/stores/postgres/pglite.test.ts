@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import type { PGlite } from "@electric-sql/pglite";
+import { PGlite } from "@electric-sql/pglite";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
 import { fixedWindow, limiter, StoreUnavailableError } from "../../../mod.ts";
@@ -9,7 +9,6 @@ import {
   type PostgresStoreOptions,
 } from "../../../stores/postgres/postgres_store.ts";
 import { BLOCKABLE, lifeOfABlock, listsMany } from "../../support/blocks.ts";
-import { startPGlite } from "../../support/postgres/start_pglite.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const ALGORITHM = fixedWindow({ limit: 100, period: "365d", anchor: "first" });
@@ -74,7 +73,7 @@ describe("postgresStore on PGlite", () => {
     return { store, api: limiter(ALGORITHM, { store, prefix: "api" }) };
   }
   before(async () => {
-    database = await startPGlite();
+    database = await PGlite.create();
     const store = storeOf();
     await Promise.all([store.migrate(), store.migrate()]);
   });
