@@ -1,10 +1,11 @@
 // Installs the package from the git address of a clone, by each package manager, and imports every
 // entry point there.
-import { copyFileSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
+import { tryOnEach } from "./installs.mjs";
 import { inFolder, must, systemNode } from "./package.mjs";
 
 /**
@@ -66,22 +67,29 @@ const MANAGERS = [
 ];
 
 /**
- * Installs by Bun without the registry, and trusts the package, so that `prepare` builds it for Bun and
- * for Node.
+ * Installs by Bun without the registry, and trusts the package, so that `prepare` builds it. Tries it
+ * without its peers, then beside them, and leaves dist/ as it was built there.
  *
  * @returns {Promise<import("./child.mjs").Ended>}
  */
 export function checkGitInstall() {
+  const begun = performance.now();
   return inFolder("git", async (top) => {
     const { address } = await makeRepository(join(top, "clone"));
     const project = makeProject(join(top, "project"));
     const env = { BUN_INSTALL_CACHE_DIR: join(top, "cache") };
     await must(project, ["bun", "add", address], env);
-    for (const name of PEERS) link(name, project);
     link("typescript", join(project, "node_modules/tidegate"));
-    await must(project, ["bun", "pm", "trust", "tidegate"], env);
+    const trusted = await must(project, ["bun", "pm", "trust", "tidegate"], env);
+    rmSync(join(root, "dist"), { recursive: true, force: true });
+    cpSync(join(project, "node_modules/tidegate/dist"), join(root, "dist"), { recursive: true });
+    const tried = await tryOnEach(project, "no_peers");
+    if (tried.status !== 0) return tried;
+    for (const name of PEERS) link(name, project);
     await must(project, ON_BUN);
-    return await must(project, [systemNode().command, "--test", TEST]);
+    const ended = await must(project, [systemNode().command, "--test", TEST]);
+    const output = trusted.output + tried.output + ended.output;
+    return { ...ended, seconds: (performance.now() - begun) / 1_000, output };
   });
 }
 

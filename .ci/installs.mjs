@@ -1,5 +1,5 @@
-// Installs the packed package with npm as applications do: without any of its peers, and beside
-// other versions of them than those that it is developed with. Then tries it there, on every runtime.
+// Installs the packed package with npm as applications do, beside other versions of its peers than those
+// that it is developed with. Then tries it there, on every runtime.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -18,7 +18,6 @@ import { inFolder, makeProject, systemNode } from "./package.mjs";
 
 /** @type {Project[]} */
 const PROJECTS = [
-  { name: "no_peers", peers: {} },
   {
     // The newest versions that the parts made for them do not work with.
     name: "old_peers",
@@ -91,17 +90,32 @@ export function checkInstalls(seed) {
     let left = false;
     let output = "";
     for (const { name } of PROJECTS.filter(isInstalled)) {
-      const file = `./${name}.test.mjs`;
-      copyFileSync(join(root, "tests/package", file), join(top, name, file));
-      for (const [command, ...args] of RUNTIMES) {
-        const ended = await child(command(), [...args, file], { cwd: join(top, name) });
-        output += `== ${name} on ${command()}\n${ended.output}`;
-        status ||= ended.status;
-        left ||= ended.left;
-      }
+      const ended = await tryOnEach(join(top, name), name);
+      output += ended.output;
+      status ||= ended.status;
+      left ||= ended.left;
     }
     return { status, left, seconds: (performance.now() - begun) / 1000, output };
   });
+}
+
+/**
+ * Runs a file of tests/package in a project, on each runtime.
+ * @param {string} project
+ * @param {string} name
+ * @returns {Promise<import("./child.mjs").Ended>}
+ */
+export async function tryOnEach(project, name) {
+  const file = `./${name}.test.mjs`;
+  copyFileSync(join(root, "tests/package", file), join(project, file));
+  const all = { status: 0, left: false, seconds: 0, output: "" };
+  for (const [command, ...args] of RUNTIMES) {
+    const ended = await child(command(), [...args, file], { cwd: project });
+    all.output += `== ${name} on ${command()}\n${ended.output}`;
+    all.status ||= ended.status;
+    all.left ||= ended.left;
+  }
+  return all;
 }
 
 /** @param {Project} project */

@@ -7,7 +7,7 @@ import { tell } from "../../support/redis/redis_cluster.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 /** How long connections are killed, in ms. */
-const CHAOS = Number(process.env["TIDEGATE_CHAOS"] ?? 1_000);
+const CHAOS = Number(process.env["TIDEGATE_CHAOS"] ?? 400);
 const KILL_EVERY = 35;
 
 /** Milliseconds that a call may be later than its deadline and than plain timers at that time. */

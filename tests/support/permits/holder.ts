@@ -5,20 +5,25 @@ import { hold, withPermit } from "../../../mod.ts";
 import process from "node:process";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
-import { jobsOn, LANES, LIMIT, type Place, storeOfHolder } from "./jobs.ts";
+import { lease } from "../../../stores/layered/layered.ts";
+import { openStore, type Place } from "../open_store.ts";
+import { jobsOn, LANES, LIMIT } from "./jobs.ts";
 import { enterBy } from "./resource.ts";
 
 /** A holder's task. */
 export interface HolderTask {
   readonly place: Place;
+  /** Whether it gives out permits of a share. */
+  readonly hasShares: boolean;
   /** The port of the resource. */
   readonly port: number;
   /** Permits held one after the other in each lane. If it is 0, a permit is never released. */
   readonly holds: number;
 }
 
-async function work({ place, port, holds }: HolderTask): Promise<void> {
-  const store = storeOfHolder(place);
+async function work({ place, hasShares, port, holds }: HolderTask): Promise<void> {
+  const opened = await openStore(place);
+  const store = hasShares ? lease(opened.store, { units: 2, ttl: 5 }) : opened.store;
   const jobs = jobsOn(store);
   const entrance = await enterBy(port);
   if (holds === 0) {

@@ -65,7 +65,7 @@ function startThread(place: Place): Settler {
  * settled by one of these six calls, and the keys must hold what was used.
  */
 export async function settledTogether(place: Place): Promise<void> {
-  const { store, close } = openStore(place);
+  const { store, close } = await openStore(place);
   const limiters = settledLimiters(store);
   const start = place.kind === "shared" ? startThread : startProcess;
   const settlers = Array.from({ length: SETTLERS }, () => start(place));

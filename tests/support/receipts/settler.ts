@@ -82,7 +82,7 @@ async function settleRound(
 }
 
 async function serve(place: Place): Promise<void> {
-  const { store, close } = openStore(place);
+  const { store, close } = await openStore(place);
   const limiters = settledLimiters(store);
   if (parentPort !== null) {
     const port = parentPort;

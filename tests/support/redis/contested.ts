@@ -3,7 +3,7 @@ import { names, policy } from "../policies.ts";
 import { isLong } from "../seed.ts";
 
 /** The units that each algorithm below admits at once. */
-export const CONTESTED_LIMIT = isLong() ? 5_000 : 500;
+export const CONTESTED_LIMIT = isLong() ? 5_000 : 200;
 
 /** Every algorithm, with that capacity, and so slow that no unit comes back within a test. */
 export function contested(): Readonly<Record<string, Algorithm>> {

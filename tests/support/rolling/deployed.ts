@@ -87,7 +87,7 @@ export async function useUp(
 }
 
 async function deploy({ place, limit, keys }: Deployment): Promise<void> {
-  const { store, close } = openStore(place);
+  const { store, close } = await openStore(place);
   const admitted = await useUp(deployedLimiters(store, limit), keys);
   await close();
   if (parentPort !== null) return parentPort.postMessage(admitted);

@@ -40,7 +40,7 @@ export async function deployedTogether(place: Place): Promise<void> {
   const start = place.kind === "shared" ? inThread : inProcess;
   const reports = await Promise.all(LIMITS.map((limit) => start({ place, limit, keys })));
   expectShared(reports);
-  const { store, close } = openStore(place);
+  const { store, close } = await openStore(place);
   try {
     for (const api of deployedLimiters(store, LARGEST)) {
       for (const key of keys) assert.equal((await api.peek(key, 0)).remaining, 0);

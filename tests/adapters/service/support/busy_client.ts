@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** The answers that a client has had so far. */
 export interface Seen {
@@ -8,6 +9,9 @@ export interface Seen {
   /** Calls that had no answer, and why. */
   readonly lost: string[];
 }
+
+/** Milliseconds between two calls of a client. */
+const PAUSE = 5;
 
 const CALL = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
@@ -33,6 +37,7 @@ export async function busyClient(
       stays = /^HTTP\/1.1 200 /.test(answer) && !/\r\nconnection: close\r\n/i.test(answer);
       if (/^HTTP\/1.1 200 /.test(answer)) seen.answers++;
       else seen.lost.push(answer);
+      if (stays) await sleep(PAUSE);
     }
     if (!stays) {
       seen.ends++;

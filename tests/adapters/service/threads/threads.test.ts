@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { fileSource, objectSource, type RuleFile } from "../../../../adapters/rules/rules.ts";
 import { takePort } from "../../../../adapters/service/http/shared_port.ts";
@@ -13,6 +14,9 @@ import { isLong } from "../../../support/seed.ts";
 import { get, post, until, withService } from "../support/running.ts";
 
 const LIMIT = isLong() ? 200 : 100;
+
+/** Milliseconds between two calls of one client, which leave the processor to what is tried. */
+const PAUSE = 2;
 
 /** Rules of a user, and of a member, whose limits a lookup knows. */
 function rulesOf(limit: number): RuleFile {
@@ -149,6 +153,7 @@ test(`calls are answered while ${PATTERNS} rules are loaded`, async () => {
     while (loading) {
       await post(service, "/v1/consume", { entries: { path: PATH } });
       answers++;
+      await sleep(PAUSE);
     }
     assert.equal(await loaded, true);
     // One that waits for the rules would be answered once, or twice.
@@ -212,6 +217,7 @@ test("a reload under load, on 2 threads: no request fails, and none sees half of
           for (const { rules } of body) {
             seen.add(rules.map(({ rule }: { rule: string }) => rule).join(" "));
           }
+          await sleep(PAUSE);
         }
       });
       for (let turn = 0; turn < 8 * rounds; turn++) {

@@ -9,6 +9,7 @@ import { type RedisStore, redisStore } from "../../../../stores/redis/redis_stor
 import { tell, until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
 import { drawn } from "../../../support/seed.ts";
+import { oneClass } from "../../../support/redis/one_class.ts";
 import { withListener } from "../../../support/redis/with_listener.ts";
 import { startSentinel } from "../../../support/redis/redis_sentinel.ts";
 
@@ -21,7 +22,7 @@ describe("a sentinel that is silent", () => {
       const store = redisStore(createSentinel({
         name: "main",
         sentinelRootNodes: [{ host: "127.0.0.1", port }],
-        sentinelClientOptions: { password: "secret" },
+        sentinelClientOptions: oneClass({ password: "secret" }),
       }));
       const call = limiter(algorithm, { store, prefix: "one" }).consume("a");
       const end = assert.rejects(async () => await call, StoreUnavailableError);
@@ -38,12 +39,14 @@ const ENDINGS = ["SIGKILL", "SIGSTOP"] as const;
 /** Stores of each commit; the last one's first sentinel is silent, and is passed over. */
 async function storesOf(port: number, silent: number) {
   const sentinelRootNodes = [{ host: "127.0.0.1", port }];
-  const older = redis5.createSentinel({ name: "main", sentinelRootNodes });
+  const clients = { nodeClientOptions: oneClass({}), sentinelClientOptions: oneClass({}) };
+  const older = redis5.createSentinel({ name: "main", sentinelRootNodes, ...clients });
   older.on("error", () => {});
   await older.connect();
-  const client = createSentinel({ name: "main", sentinelRootNodes });
+  const client = createSentinel({ name: "main", sentinelRootNodes, ...clients });
   const passing = createSentinel({
     name: "main",
+    ...clients,
     sentinelRootNodes: [{ host: "127.0.0.1", port: silent }, ...sentinelRootNodes],
   });
   const options = { deadline: 1_000, connectDeadline: 5_000, timeout: 30_000 };
