@@ -229,7 +229,8 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
         const charged = used - units;
         const next = charge(inner, now, charged);
         const rest = withoutReceipt(open, width, at, number, [], []);
-        const left = afterUse(rest, width, returns.use(inner, now));
+        // A debt has a bound. A charge that takes nothing is no later call.
+        const left = next === inner ? rest : afterUse(rest, width, returns.use(inner, now));
         const after = left.length === 0 ? closed(next, now) : withOpen(held, next, left);
         return { next: after, outcome: "settled", returned: 0, charged };
       },

@@ -163,6 +163,7 @@ function played(
     // Receipts whose time was over once stay over if the clock then steps back.
     const isOver = latest >= until && next === state && answer.outcome === "unknown";
     if (isOver) return answer.decision;
+    const before = state;
     state = next;
     one.isOpen = false;
     lastSettled = Math.max(lastSettled, now);
@@ -175,8 +176,11 @@ function played(
       if (used < units && isGiven) one.costs[index] = used;
     });
     if (used > units) {
-      const costs = lines.map(() => used - units);
-      taken.push({ ...UNSETTLED, now, isCharge: true, costs });
+      // A debt has a bound. A charge that reaches it takes less than its cost.
+      const costs = lines.map((line) => roomIn(line, before, now) - roomIn(line, next, now));
+      if (costs.some((cost) => cost > 0)) {
+        taken.push({ ...UNSETTLED, now, isCharge: true, costs });
+      }
     }
     const wanted = { outcome: "settled", charged: Math.max(0, used - units) };
     const { outcome, charged, returned } = answer;
@@ -203,7 +207,7 @@ function played(
     } else if (one === undefined) return algorithm.step(state, now, 0)[0];
     else {
       const { units } = one.claim!;
-      // The debt of a large limit may reach its bound.
+      // The debt of a large limit may reach its bound, in one part and not in another.
       const most = algorithm.capacity < 1_000 ? units + 1 : units;
       const used = pick % 3 === 0 ? least : Math.max(least, pick % (most + 1));
       decision = settle(one, now, used);
