@@ -294,6 +294,18 @@ describe("maxWaiting", () => {
   });
 });
 
+test("a caller whose delay is over waits no longer, so maxWaiting has room again", async () => {
+  const clock = virtualClock(1_000_000);
+  const algorithm = leakyQueue({ limit: 1, period: 1_000, queue: 5 });
+  const api = limiter(algorithm, { clock, maxWaiting: 1 });
+  await acquire(api, "key");
+  for (let call = 0; call < 3; call++) {
+    const delayed = outcome(acquire(api, "key"));
+    await clock.pass(1_000);
+    assert.deepEqual(await settledOf([delayed]), ["admitted"]);
+  }
+});
+
 test("refused at maxWaiting where units are left, one is never sent back at once", async () => {
   const clock = virtualClock(1_000_000);
   const api = limiter(gcra({ limit: 1, period: "1h", burst: 3 }), { clock, maxWaiting: 1 });

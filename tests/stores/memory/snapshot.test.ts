@@ -126,14 +126,19 @@ describe("a snapshot of a memoryStore", () => {
       assert.equal(blocked.api.peek("ada", 0).remaining, 100 - units);
     }
 
-    const both = made(all(hourly, daily));
+    const slow = gcra({ limit: 100, period: "1d", burst: 100 });
+    const both = made(all(hourly, slow));
     now = 0;
     both.api.charge("ada", 20);
+    const { resetAfter } = both.api.peek("ada", 0);
     now = 7_200_000;
-    const other = made(all(hourly, daily));
+    const other = made(all(hourly, slow));
     other.api.consume("ada", 10);
     assert.equal(restore(both.store, dump(other.store), { now }).restored, 1);
-    assert.deepEqual(both.api.peek("ada", 0).parts?.map(({ remaining }) => remaining), [0, 80]);
+    assert.deepEqual(both.api.peek("ada", 0).parts?.map(({ remaining }) => remaining), [0, 88]);
+    // The key is kept for as long as the older use lasts.
+    const [line] = dump(both.store);
+    assert.equal(Math.ceil(JSON.parse(line!)[2]), resetAfter);
   });
 
   test("a held key keeps the state with less left; before its limiter is made, that fresh later", () => {
