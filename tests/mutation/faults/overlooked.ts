@@ -88,7 +88,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "at === -1 || now {~~>=~>>~~} until || marks",
     "A list of receipts is taken for another": "isOpenState(held) && {~~held.id === id~>true~~};",
     "Use beyond a receipt lowers no lag":
-      "const left = {~~afterUse(rest, width, returns.use(inner, now))~>rest~~};",
+      "next === inner ? rest : {~~afterUse(rest, width, returns.use(inner, now))~>rest~~};",
     "A call beside open receipts lowers no lag":
       "withOpen(held, next, {~~afterUse(open, width, returns.use(inner, now))~>open~~});",
     "A refund beside open receipts gives back the units of others":
