@@ -52,27 +52,37 @@ test("after a call that waited in vain, others do not wait until one succeeds", 
   assert.equal(waiting.start()(), true);
 });
 
-test("a call waits again once another one has had the lock", () => {
-  /** How often a call still finds the lock taken. */
-  let busy = 0;
+test("a call waits again once another one has had the lock, and not at all for a lost race", () => {
+  /** How often a call still finds the lock taken, and how often another process writes first. */
+  const failures = { locks: 0, races: 0 };
   const statement = { run: () => {}, get: () => undefined, all: () => [] };
-  const locked = {
+  const failing = (name: keyof typeof failures) => ({
     ...statement,
     run() {
-      if (busy-- > 0) throw Object.assign(new Error("database is locked"), { errcode: 5 });
+      if (failures[name]-- > 0) {
+        throw Object.assign(new Error("database is locked"), { errcode: 5 });
+      }
     },
+  });
+  const statements: Readonly<Record<string, unknown>> = {
+    "BEGIN": failing("locks"),
+    "BEGIN IMMEDIATE": failing("locks"),
+    "COMMIT": failing("races"),
   };
   const database = {
-    prepare: (sql: string) => sql.startsWith("BEGIN") ? locked : statement,
+    prepare: (sql: string) => statements[sql] ?? statement,
     exec: () => {},
     close: () => {},
   };
   const driver = sqliteDriver(database as unknown as SqliteDatabase, "limits", 500, () => {});
   const call = () => driver.transact([], () => ({ writes: [], answer: "decided" }));
-  busy = Infinity;
-  assert.throws(call, DriverError);
-  busy = 0;
-  assert.equal(call(), "decided");
-  busy = 4;
-  assert.equal(call(), "decided");
+  const callsAfter = (locks: number, races: number) => {
+    Object.assign(failures, { locks, races });
+    return call();
+  };
+  assert.throws(() => callsAfter(Infinity, 0), DriverError);
+  assert.equal(callsAfter(0, 0), "decided");
+  assert.equal(callsAfter(4, 0), "decided");
+  assert.throws(() => callsAfter(Infinity, 0), DriverError);
+  assert.equal(callsAfter(0, 1), "decided");
 });
