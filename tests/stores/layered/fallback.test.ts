@@ -5,10 +5,12 @@ import { storeLaws } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
   all,
+  concurrency,
   consumeAll,
   ContentionError,
   type Decision,
   gcra,
+  hold,
   limiter,
   memoryStore,
   slidingLog,
@@ -179,6 +181,22 @@ describe("fallback", () => {
       assert.equal(api.peek("k", 0).remaining, 25);
     });
   }
+
+  test("releases each permit on the store that holds it, whatever the other one holds", () => {
+    const jobs = concurrency({ limit: 2, ttl: "1m" });
+    const { first, store } = fallingBack(1);
+    const api = limiter(jobs, { store, prefix: "a", clock: () => 0 });
+    const { permit: own } = hold(api, "k");
+    first.failure = away;
+    const { permit: lent } = hold(api, "k");
+    first.failure = undefined;
+    own!.release();
+    assert.equal(api.peek("k", 0).remaining, 2);
+    first.failure = away;
+    assert.equal(api.peek("k", 0).remaining, 1);
+    lent!.release();
+    assert.equal(api.peek("k", 0).remaining, 2);
+  });
 
   test("gives back to the first store when the other one is away", () => {
     const second = probe();

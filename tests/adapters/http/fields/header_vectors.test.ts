@@ -5,6 +5,7 @@ import { parseList } from "structured-headers";
 import { type HeaderForm, headerWriter, retryAfterField } from "../../../../adapters/http/http.ts";
 import { problem } from "../../../../adapters/http/http.ts";
 import type { Policy } from "../../../../core/algorithm.ts";
+import { calendarWindow } from "../../../../mod.ts";
 import vectors from "../../../vectors/http_headers.json" with { type: "json" };
 
 interface VectorPolicy {
@@ -50,6 +51,18 @@ describe("the header lines of the vector", () => {
 });
 
 describe("the fields of draft-11", () => {
+  test("have the length of the calendar's window that a call falls in", () => {
+    const options = { limit: 10, every: "month", zone: "UTC", name: "month" } as const;
+    const write = headerWriter(calendarWindow(options).policies);
+    const quota = { remaining: 9, nextAfter: 1_000, resetAfter: 1_000 };
+    for (const [date, days] of [["2026-02-10", 28], ["2026-03-10", 31]] as const) {
+      assert.deepEqual(write([quota], Date.parse(date), "A"), [
+        ["RateLimit-Policy", `"month";q=10;w=${days * 86_400};pk=:QQ==:`],
+        ["RateLimit", '"month";r=9;t=1;pk=:QQ==:'],
+      ]);
+    }
+  });
+
   for (const { name, nowMs, policies } of vectors.decisions) {
     test(`are structured lists: ${name}`, () => {
       for (const line of linesOf(policies, "draft-11", nowMs)) {
