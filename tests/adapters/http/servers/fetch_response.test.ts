@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import { limitHandler } from "../../../../adapters/http/http.ts";
-import { gcra, limiter } from "../../../../mod.ts";
+import { concurrency, gcra, limiter } from "../../../../mod.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { using } from "../../../support/adapter_subject.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
@@ -71,6 +71,19 @@ describe("a handler's response", () => {
       assert.equal(headers.get("ratelimit-policy"), '"api";q=10;w=60');
       assert.equal(headers.get("access-control-expose-headers"), "RateLimit-Policy, RateLimit");
     }
+  });
+
+  test("whose body fails gives its permit back", async () => {
+    const jobs = limiter(concurrency({ limit: 1, ttl: "1m" }));
+    const left = () => jobs.peek("one", 0).remaining;
+    const limited = limitHandler({ limiter: jobs, key })(() => {
+      const body = new ReadableStream({ pull: (stream) => stream.error(new Error("gone")) });
+      return new Response(body, { headers: { "Content-Type": "text/plain" } });
+    });
+    const response = await limited(request);
+    assert.equal(left(), 0);
+    await assert.rejects(response.text(), /gone/);
+    assert.equal(left(), 1);
   });
 
   test("of two limits has both", async () => {
