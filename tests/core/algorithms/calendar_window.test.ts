@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 
 import { calendarWindowRule, type ZoneChanges } from "../../../adapters/testing/testing.ts";
 import { headerWriter } from "../../../adapters/http/http.ts";
-import { all, calendarWindow, limiter, memoryStore } from "../../../mod.ts";
+import { calendarWindow, limiter, memoryStore } from "../../../mod.ts";
 import { isLong } from "../../support/seed.ts";
 
 type Unit = Parameters<typeof calendarWindow>[0]["every"];
@@ -119,12 +119,6 @@ describe("calendarWindow", () => {
     assert.equal(step(state, end, 1)[0].allowed, true);
   });
 
-  test("counts on in its window when the clock steps back into an earlier one", () => {
-    const { step, initial } = calendarWindow({ limit: 2, every: "month", zone: "UTC" });
-    const [, state] = step(initial, Date.UTC(2025, 1, 1), 2);
-    assert.equal(step(state, Date.UTC(2025, 0, 31), 1)[0].retryAfter, 29 * DAY);
-  });
-
   test("asks Intl once per window", (context) => {
     const asked = context.mock.method(Intl.DateTimeFormat.prototype, "formatToParts");
     const daily = limiter(calendarWindow({ limit: 9, every: "day", zone: "Europe/Berlin" }), {
@@ -162,17 +156,6 @@ describe("calendarWindow", () => {
         );
       }
     }
-  });
-
-  test("charges all or nothing beside another limit", () => {
-    const both = all(
-      calendarWindow({ limit: 5, every: "day", zone: "Asia/Kolkata" }),
-      calendarWindow({ limit: 6, every: "month", zone: "Asia/Kolkata" }),
-    );
-    const now = Date.parse("2025-01-01T12:00+05:30");
-    const [, state] = both.step(both.initial, now, 5);
-    const [tomorrow, same] = both.step(state, now + DAY, 2);
-    assert.deepEqual([tomorrow.allowed, tomorrow.retryAfter, same], [false, 29.5 * DAY, state]);
   });
 
   test("has an id of its options, and a name that says them", () => {

@@ -2,53 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { lockout } from "../../../mod.ts";
-import { keyOf } from "../../support/key_of.ts";
 
 const options = { limit: 3, period: 1_000, lock: [100, 500, 2_000], forget: 10_000 } as const;
 
 describe("lockout whose locks grow", () => {
-  test("locks for longer each time, and then for the last time again", () => {
-    const call = keyOf(lockout(options));
-    let now = 0;
-    const locks = [1, 2, 3, 4].map(() => {
-      const { nextAfter } = call(now, 3);
-      assert.equal(call(now, 1).retryAfter, nextAfter);
-      now += nextAfter;
-      return nextAfter;
-    });
-    assert.deepEqual(locks, [100, 500, 2_000, 2_000]);
-  });
-
-  test("starts again once a lock has long been over", () => {
-    const call = keyOf(lockout(options));
-    assert.deepEqual([call(0, 3).nextAfter, call(0, 0).resetAfter], [100, 10_100]);
-    assert.equal(call(100, 0).remaining, 3);
-    assert.equal(call(10_099, 3).nextAfter, 500);
-    const again = keyOf(lockout(options));
-    again(0, 3);
-    assert.equal(again(10_100, 3).nextAfter, 100);
-  });
-
-  test("a refused call neither counts nor prolongs a lock", () => {
-    const call = keyOf(lockout(options));
-    call(0, 3);
-    for (let now = 0; now < 100; now++) assert.equal(call(now, 1).retryAfter, 100 - now);
-    assert.equal(call(100, 3).nextAfter, 500);
-  });
-
-  test("a refund undoes a lock, and one beyond the tries forgives locks", () => {
-    const call = keyOf(lockout(options));
-    call(0, 3);
-    call(100, 3);
-    call(150, -1);
-    assert.equal(call(200, 1).nextAfter, 500); // again the second
-    call(700, 3); // the third
-    call(800, -3);
-    assert.equal(call(800, 0).resetAfter, 9_900); // two locks are remembered
-    call(800, -6);
-    assert.equal(call(800, 0).resetAfter, 0);
-  });
-
   test("a single duration stays what it was", () => {
     const single = lockout({ limit: 3, period: 1_000, lock: 100 });
     assert.equal(single.id, "lockout/1000/100");

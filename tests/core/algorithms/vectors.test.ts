@@ -18,25 +18,17 @@ import { slidingLog } from "../../../core/algorithms/sliding_log.ts";
 import { tokenBucket } from "../../../core/algorithms/token_bucket.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { keyOf } from "../../support/key_of.ts";
-import { PROCEDURES } from "../../support/vector_procedures.ts";
 import { inMilliseconds, type VectorCase, VECTORS } from "../../support/vectors.ts";
 
 describe("vectors", () => {
   for (const nanoseconds of VECTORS) {
     test(nanoseconds.id, async () => {
-      const procedure = PROCEDURES[nanoseconds.id];
-      if (procedure !== undefined) return await procedure(nanoseconds);
       const vector = inMilliseconds(nanoseconds);
       if (vector.algorithm === "token-bucket") await runBlocking(vector);
       else if (vector.algorithm === "guava-smooth-bursty") runPaced(vector);
       else runSteps(vector, algorithmOf(vector));
     });
   }
-});
-
-test("every procedure is that of a vector", () => {
-  const ids = new Set(VECTORS.map(({ id }) => id));
-  assert.deepEqual(Object.keys(PROCEDURES).filter((id) => !ids.has(id)), []);
 });
 
 function algorithmOf({ algorithm, params }: VectorCase): Algorithm {

@@ -75,15 +75,6 @@ describe("a permit on a store that answers at once", () => {
     assert.equal(jobs.peek("key", 0).remaining, 2);
   });
 
-  test("has as many units as it costs", () => {
-    const { jobs } = two();
-    const both = held(hold(jobs, "key", { cost: 2 }));
-    assert.equal(hold(jobs, "key").decision.allowed, false);
-    both.release();
-    assert.equal(jobs.peek("key", 2).allowed, true);
-    assert.equal(hold(jobs, "key", { cost: 3 }).decision.retryAfter, Infinity);
-  });
-
   test("is renewed until maxHold, then lost, and its signal says so", async () => {
     const { clock, jobs } = two({ maxHold: 10 * TTL });
     const permit = held(hold(jobs, "key"));
@@ -340,27 +331,6 @@ describe("withPermit", () => {
     jobs.reset("other");
     await clock.advance(TTL);
     assert.match(String(await lost), /PermitLostError/);
-  });
-});
-
-describe("a store that fails", () => {
-  test("a renewal that fails is tried again, and the permit is lost after its time to live", async () => {
-    const store = memoryStore();
-    let isAway = false;
-    const away = interceptedStore(store, (_calls, proceed) => {
-      if (isAway) throw new StoreUnavailableError("away", "unknown");
-      return proceed();
-    });
-    const { clock, jobs } = two({ store: away });
-    const permit = held(hold(jobs, "key"));
-    const { signal } = permit;
-    isAway = true;
-    await clock.advance(TTL - 1);
-    isAway = false;
-    await clock.advance(0);
-    assert.equal(signal.aborted, false);
-    await clock.advance(1);
-    assert.equal(signal.aborted, true);
   });
 });
 

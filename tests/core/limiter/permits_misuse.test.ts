@@ -160,19 +160,6 @@ describe("misuse of permits", () => {
     assert.deepEqual(told, [false]);
   });
 
-  test("a call that is aborted while it is under way holds nothing, although the store admits it", async () => {
-    const { clock, jobs } = slowJobs([{ delays: [5], faults: ["no"] } as never], false);
-    const leaving = new AbortController();
-    const ended = assert.rejects(hold(jobs, "key", { signal: leaving.signal }), /gone/);
-    await clock.advance(1);
-    leaving.abort(new Error("gone"));
-    await clock.advance(10);
-    await ended;
-    const look = jobs.peek("key", 0);
-    await clock.advance(5);
-    assert.equal((await look).remaining, LIMIT);
-  });
-
   test("wrong options reject or throw", async () => {
     const own = jobs();
     await assert.rejects(withPermit(own, "key", () => 1, { cost: 0 }), RangeError);
