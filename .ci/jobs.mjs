@@ -267,7 +267,7 @@ function argumentsOf(name, report, list) {
       ];
     case "node":
       return [
-        V8_FLAGS,
+        ...[V8_FLAGS, "--expose-internals", "--import", "./.ci/on_node.mjs"],
         // One process for all files, as on Bun and Deno.
         ...["--test", "--test-isolation=none", `--test-timeout=${TEST_TIMEOUT}`],
         ...["--test-reporter=dot", "--test-reporter-destination=stdout"],
