@@ -6,34 +6,60 @@
 
 import { createHmac } from "node:crypto";
 
-import type { Descriptor, DescriptorEntry, RuleRequest } from "../rules/rules.ts";
+import type {
+  Descriptor,
+  DescriptorEntry,
+  RuleEngine,
+  RuleRequest,
+} from "../rules/rules.ts";
 
 /** How much of a long value its counter shows. */
 const SHOWN = 64;
 
+/** The calls of an engine that have a request, or a permit or receipt with the same members. */
+const CALLS = [
+  ...["consume", "peek", "refund", "reset", "block", "unblock"] as const,
+  ...["hold", "renew", "reserve", "settle", "release"] as const,
+];
+
 /**
- * Makes the function that prepares requests with values of any length.
+ * Makes an engine that takes values of any length.
  *
  * @param longest The most characters of a value that is kept unchanged.
  * @param secret The key of the hash. Without the key, a client cannot find a short value that
  * counts as a long value. Services that share a store must share the key.
  */
 export function countingLongValues(
+  engine: RuleEngine,
   longest: number,
   secret: string,
-): <Request extends RuleRequest>(request: Request) => Request {
+): RuleEngine {
   const isLong = ([, value]: DescriptorEntry) => value.length > longest;
-  const countedEntry = (entry: DescriptorEntry): DescriptorEntry => {
+
+  function countedEntry(entry: DescriptorEntry): DescriptorEntry {
     if (!isLong(entry)) return entry;
     const [key, value] = entry;
     const hash = createHmac("sha256", secret).update(value).digest("base64url");
     return [key, value, `${value.slice(0, SHOWN)}~${hash}`];
-  };
-  return (request) => {
+  }
+
+  function counted(request: RuleRequest): RuleRequest {
     if (!request.descriptors.some(({ entries }) => entries.some(isLong))) return request;
     const descriptors = request.descriptors.map((descriptor): Descriptor => {
       return { ...descriptor, entries: descriptor.entries.map(countedEntry) };
     });
     return { ...request, descriptors };
+  }
+
+  const calls = CALLS.map((name) => {
+    const call = engine[name] as (request: RuleRequest, option: unknown) => unknown;
+    return [name, (request: RuleRequest, option: unknown) => call(counted(request), option)];
+  });
+  return {
+    ...engine,
+    ...Object.fromEntries(calls) as Pick<RuleEngine, typeof CALLS[number]>,
+    get rules() {
+      return engine.rules;
+    },
   };
 }

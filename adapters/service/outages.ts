@@ -3,14 +3,15 @@
  * policy decides others, which without this file would look like any other call.
  */
 
-import type { RuleHold, RuleReservation, Verdict } from "../rules/rules.ts";
+import type { Verdict } from "../rules/rules.ts";
 import { errorText, type Log } from "./log.ts";
-import type { EngineCall, EngineWrapping } from "./wrap_engine.ts";
 
 /** The outages of an engine's store. */
 export interface Outages {
-  /** Makes a call of the engine, and observes its answer or its error. */
-  readonly call: EngineWrapping["call"];
+  /** Observes a verdict. */
+  verdict(verdict: Verdict): void;
+  /** Observes an error that ended a call. */
+  error(error: unknown): void;
   /** The start of the current outage, in milliseconds since the Unix epoch; 0 without an outage. */
   since(): number;
   /**
@@ -21,15 +22,6 @@ export interface Outages {
 }
 
 const FRESH = 10_000;
-
-/** The verdict in the answer of a call; other calls have none. */
-const VERDICTS: { readonly [Name in EngineCall]?: (answer: unknown) => Verdict } = {
-  consume: (verdict) => verdict as Verdict,
-  peek: (verdict) => verdict as Verdict,
-  refund: (verdict) => verdict as Verdict,
-  hold: (held) => (held as RuleHold).verdict,
-  reserve: (reservation) => (reservation as RuleReservation).verdict,
-};
 
 /** Whether a decision was made without the store, by the policy for this case. */
 export function isByPolicy({ rules }: Verdict): boolean {
@@ -45,40 +37,24 @@ export function logOutages(log: Log, clock: () => number = Date.now): Outages {
   let began = 0;
   let last = 0;
 
-  function fail(error: string | undefined, allowed: boolean | undefined): void {
+  function fail(calls: "fail" | "are admitted" | "are refused", error?: string): void {
     last = clock();
     if (began !== 0) return;
     began = last;
-    const calls = allowed === undefined ? "fail" : allowed ? "are admitted" : "are refused";
     log({ event: "store-unavailable", level: "error", calls, error });
   }
 
-  function look(verdict: Verdict): void {
-    if (isByPolicy(verdict)) fail(undefined, verdict.allowed);
-    else if (began !== 0 && verdict.decision !== undefined) {
-      log({ event: "store-available", level: "info", seconds: (clock() - began) / 1_000 });
-      began = 0;
-    }
-  }
-
-  function failed(error: unknown): never {
-    if ((error as Partial<Error> | undefined)?.name === "StoreUnavailableError") {
-      fail(errorText(error), undefined);
-    }
-    throw error;
-  }
-
   return {
-    async call<Value>(name: EngineCall, call: () => Value | Promise<Value>) {
-      let answer: Value;
-      try {
-        answer = await call();
-      } catch (error) {
-        return failed(error);
+    verdict(verdict) {
+      if (isByPolicy(verdict)) fail(verdict.allowed ? "are admitted" : "are refused");
+      else if (began !== 0 && verdict.rules.some(({ decision }) => decision !== undefined)) {
+        log({ event: "store-available", level: "info", seconds: (clock() - began) / 1_000 });
+        began = 0;
       }
-      const verdictOf = VERDICTS[name];
-      if (verdictOf !== undefined) look(verdictOf(answer));
-      return answer;
+    },
+    error(error) {
+      const { name } = (error ?? {}) as Partial<Error>;
+      if (name === "StoreUnavailableError") fail("fail", errorText(error));
     },
     since: () => began,
     isFresh: () => began !== 0 && clock() - last < FRESH,

@@ -22,7 +22,6 @@ import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { logOutages } from "../outages.ts";
-import { wrapEngine } from "../wrap_engine.ts";
 import { NO_VERSION, type RulesVersion } from "../rules_version.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { TlsKeys } from "../tls_keys.ts";
@@ -92,21 +91,29 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   const counted = figures(reportsStore ? storeFigures(store) : undefined);
   let draining = false;
   let version = NO_VERSION;
+  const outages = logOutages(log);
   const rules = ruleEngine({
     store,
     lookup: options.lookup,
     lookupCache: options.lookupCache,
     shadow: options.shadow,
     onLookupError: errorLog(log, "lookup-failed"),
-    onVerdict: counted.verdict,
+    onVerdict(verdict) {
+      counted.verdict(verdict);
+      outages.verdict(verdict);
+    },
   });
-  const outages = logOutages(log);
   const secret = options.token ?? "tidegate";
-  const engine = wrapEngine(rules, {
-    request: countingLongValues(options.limits.maxText, secret),
-    call: outages.call,
-  });
-  const counting = { figures: counted, isReady: () => !draining, onError: errorLog(log) };
+  const engine = countingLongValues(rules, options.limits.maxText, secret);
+  const logError = errorLog(log);
+  const counting = {
+    figures: counted,
+    isReady: () => !draining,
+    onError(error: unknown) {
+      outages.error(error);
+      logError(error);
+    },
+  };
   const handler = serviceHandler(engine, {
     ...options,
     ...counting,
