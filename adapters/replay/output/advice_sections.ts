@@ -9,7 +9,7 @@ import { commandOf, rulesOf, typescriptOf } from "./advice_snippets.ts";
 import { count, counted, instantText, safeText } from "./format_numbers.ts";
 import { withLogLines } from "./log_notes.ts";
 import { needBars } from "./need_bars.ts";
-import type { Section } from "./sections.ts";
+import { present, type Section } from "./sections.ts";
 
 const FEW = 20;
 const DAY = 86_400_000;
@@ -41,37 +41,38 @@ function summaryOf({ requests, clients, start, end }: Advice): string {
 }
 
 function partSections(part: PartAdvice, heading: string): readonly Section[] {
-  const { period } = part.limits[0]!;
-  const span = durationText(period);
-  return [
+  const span = durationText(part.limits[0]!.period);
+  return present<Section>(
     { heading, title: heading, kind: "answer", lines: answersOf(part) },
-    ...(part.odd.length === 0 ? [] : [{
-      title: "Set aside: are they yours?",
-      rows: [
-        ["client", "requests", "most", "in", "times the busiest other", "refused"],
-        ...part.odd.map((odd) => [
-          safeText(odd.key),
-          ...[odd.requests, odd.most].map((each) => count(Math.round(each))),
-          durationText(odd.span),
-          timesText(odd),
-          odd.isRefused ? "yes" : "no",
-        ]),
-      ],
-    }]),
-    ...(part.part !== "all" ? [] : [{
+    part.odd.length > 0 && { title: "Set aside: are they yours?", rows: oddRows(part) },
+    part.part === "all" && {
       title: `The heaviest clients, by the most in ${span}`,
-      rows: [
-        ["client", "requests", `most in ${span}`, "refused", "by the tight one"],
-        ...part.heaviest.map((one) => [
-          `${safeText(one.key)}${one.isSetAside ? " (set aside)" : ""}`,
-          ...[one.requests, one.most, one.refused, one.refusedByTight].map(count),
-        ]),
-      ],
-    }]),
-    {
-      title: `Clients by the most that they need in ${span}`,
-      text: needBars(part),
+      rows: heavyRows(part, span),
     },
+    { title: `Clients by the most that they need in ${span}`, text: needBars(part) },
+  );
+}
+
+function oddRows({ odd }: PartAdvice): Section["rows"] {
+  return [
+    ["client", "requests", "most", "in", "times the busiest other", "refused"],
+    ...odd.map((one) => [
+      safeText(one.key),
+      ...[one.requests, one.most].map((each) => count(Math.round(each))),
+      durationText(one.span),
+      timesText(one),
+      one.isRefused ? "yes" : "no",
+    ]),
+  ];
+}
+
+function heavyRows({ heaviest }: PartAdvice, span: string): Section["rows"] {
+  return [
+    ["client", "requests", `most in ${span}`, "refused", "by the tight one"],
+    ...heaviest.map((one) => [
+      `${safeText(one.key)}${one.isSetAside ? " (set aside)" : ""}`,
+      ...[one.requests, one.most, one.refused, one.refusedByTight].map(count),
+    ]),
   ];
 }
 
@@ -87,58 +88,40 @@ export function limitText({ limit, period, burst }: AdvisedLimit): string {
 }
 
 function answersOf(part: PartAdvice): readonly string[] {
-  const { limits, ordinary, headroom, setAside, refuses } = part;
-  const whom = setAside === 0
-    ? ""
-    : ` It refuses ${refuses === setAside ? "" : `${count(refuses)} of `}the ${
-      setAside === 1 ? "client" : counted(setAside, "client")
-    } set aside.`;
-  return [
-    `Allow ${limits.map(limitText).join(", and ")}: that ${
-      ordinary === 1
-        ? "does not refuse the one ordinary client"
-        : `refuses none of the ${count(ordinary)} ordinary clients`
-    }, and admits ${headroom === 2 ? "twice" : `${headroom} times`} what ${
-      ordinary === 1 ? "it" : "they"
-    } needed.${whom}`,
+  const { limits, ordinary, headroom, setAside, refuses, secondGroup, monitors } = part;
+  const isOne = ordinary === 1;
+  const whom = isOne
+    ? "does not refuse the one ordinary client"
+    : `refuses none of the ${count(ordinary)} ordinary clients`;
+  const room = headroom === 2 ? "twice" : `${headroom} times`;
+  const some = refuses === setAside ? "" : `${count(refuses)} of `;
+  const apart = setAside === 1 ? "client" : counted(setAside, "client");
+  return present(
+    `Allow ${limits.map(limitText).join(", and ")}: that ${whom}, and admits ${room} what ` +
+      `${isOne ? "it" : "they"} needed.` +
+      (setAside === 0 ? "" : ` It refuses ${some}the ${apart} set aside.`),
     tightText(part),
-    ...(headroom < 2 && setAside > 0
-      ? ["More room would admit some of those set aside, because they need little more."]
-      : []),
-    ...(ordinary + setAside < FEW
-      ? [
-        `With fewer than ${FEW} clients, only a program that keeps up a steady pace and needs ten ` +
+    headroom < 2 && setAside > 0 &&
+      "More room would admit some of those set aside, because they need little more.",
+    ordinary + setAside < FEW &&
+      `With fewer than ${FEW} clients, only a program that keeps up a steady pace and needs ten ` +
         "times as much as the others is set aside: the limit may admit attackers, too.",
-      ]
-      : []),
-    ...(part.secondGroup > 0
-      ? [
-        `${
-          count(part.secondGroup)
-        } clients form a group far above the others, too large to be set ` +
+    secondGroup > 0 &&
+      `${count(secondGroup)} clients form a group far above the others, too large to be set ` +
         "aside. If they are attackers, --where leaves them out.",
-      ]
-      : []),
-    ...(part.monitors > 0
-      ? [
-        `${
-          counted(part.monitors, "client")
-        } asked for the same page at equal distances all the time. ` +
+    monitors > 0 &&
+      `${counted(monitors, "client")} asked for the same page at equal distances all the time. ` +
         "Monitors do, so they count as ordinary.",
-      ]
-      : []),
-  ];
+  );
 }
 
 function tightText({ tight, tightRefuses, ordinary }: PartAdvice): string {
   const text = limitText(tight);
+  const whom = ordinary === 1 ? "nothing of it" : "none of them";
   return ordinary < 1_000
-    ? `The smallest limit that refuses ${
-      ordinary === 1 ? "nothing of it" : "none of them"
-    } is ${text}; it leaves no room.`
-    : `The smallest limit that refuses at most 0.1 % of them is ${text}: it refuses ${
-      counted(tightRefuses, "client")
-    }, and leaves no room.`;
+    ? `The smallest limit that refuses ${whom} is ${text}; it leaves no room.`
+    : `The smallest limit that refuses at most 0.1 % of them is ${text}: it refuses ` +
+      `${counted(tightRefuses, "client")}, and leaves no room.`;
 }
 
 /** Requests that are too few for a limit of their own. */
@@ -151,34 +134,24 @@ function fewText({ writes, logins, parts }: Advice): readonly string[] {
 /** Facts that this log cannot show, so that nobody thinks they were checked. */
 function unseen(advice: Advice): readonly string[] {
   const { grain, start, end, requests, busiest, clients, untracked, log } = advice;
-  const days = (end - start) / DAY;
-  return [
+  const refused = log?.seen?.refused ?? 0;
+  return present(
     "Who shares an address, and one attacker behind many addresses.",
     "Attackers who need less than 1.5 times as much as the busiest ordinary client.",
     "Whether those who are refused come again, and how often.",
-    ...(days < 7 ? [`A whole week: it is ${durationText(end - start)} long.`] : []),
-    ...(grain === 1_000
-      ? [
-        "What happened within a second: its times are whole seconds, and the limits allow for that.",
-      ]
-      : []),
-    ...((log?.seen?.refused ?? 0) > 0
-      ? [
-        `What clients wanted: ${
-          counted(log!.seen!.refused, "request")
-        } were answered by 429, so a limit was in force.`,
-      ]
-      : []),
-    ...(clients > 1 && busiest > requests / 2
-      ? [
-        "Who is behind the busiest client, which made more than half of the requests: if it is your " +
+    end - start < 7 * DAY && `A whole week: it is ${durationText(end - start)} long.`,
+    grain === 1_000 &&
+      "What happened within a second: its times are whole seconds, and the limits allow for that.",
+    refused > 0 &&
+      `What clients wanted: ${
+          counted(refused, "request")
+        } were answered by 429, so a limit was in ` +
+        "force.",
+    clients > 1 && busiest > requests / 2 &&
+      "Who is behind the busiest client, which made more than half of the requests: if it is your " +
         "proxy, --key must name the field with the client's address.",
-      ]
-      : []),
     ...fewText(advice),
-    ...(log?.seen?.hasPaths === false ? ["What was asked for: it names no paths."] : []),
-    ...(untracked > 0
-      ? [`${counted(untracked, "request")} of clients beyond the bound on clients.`]
-      : []),
-  ];
+    log?.seen?.hasPaths === false && "What was asked for: it names no paths.",
+    untracked > 0 && `${counted(untracked, "request")} of clients beyond the bound on clients.`,
+  );
 }

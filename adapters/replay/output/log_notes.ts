@@ -8,6 +8,7 @@ import type { LogFacts } from "../log/trace.ts";
 import { columnsText, isNamedByLog } from "../log/unreadable_log.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import { count, counted, percent, safeText } from "./format_numbers.ts";
+import { present } from "./sections.ts";
 
 /** A summary after the lines that could not be read, and before other facts about the log. */
 export function withLogLines(
@@ -19,69 +20,48 @@ export function withLogLines(
   return [
     ...unread,
     summary,
-    ...(log.unread > 0 && unread.length === 0 ? [unreadText(log)] : []),
-    ...clientLines(log),
-    ...filterLines(log),
-    ...skippedLines(log),
+    ...present(log.unread > 0 && unread.length === 0 && unreadText(log)),
+    ...lineNotes(log),
   ];
 }
 
 /** Oddities of the requests, a sentence each. */
 export function notes(report: ReplayReport): readonly string[] {
   const { backSteps, untracked, log } = report;
-  return [
+  return present(
     ...(log === undefined ? [] : secondLines(report, log)),
-    ...(backSteps > 0
-      ? [`${counted(backSteps, "line was", "lines were")} out of order; replay sorted them.`]
-      : []),
-    ...(untracked > 0
-      ? [
-        `${counted(untracked, "request was", "requests were")} ignored, because they came from ` +
+    backSteps > 0 &&
+      `${counted(backSteps, "line was", "lines were")} out of order; replay sorted them.`,
+    untracked > 0 &&
+      `${counted(untracked, "request was", "requests were")} ignored, because they came from ` +
         "clients beyond the maximum number.",
-      ]
-      : []),
-  ];
+  );
 }
 
-/** Which columns name the client, and which of several addresses is taken. */
-function clientLines({ keys, hasLists }: LogFacts): readonly string[] {
-  if (keys.length === 0) return [];
-  const names = keys.map((key) => safeText(key)).join(", ");
-  if (!hasLists) return [`The clients are those in the column ${names}.`];
-  return [
-    `The client of a request is the right-most address in ${names} that is neither private nor a ` +
-    "proxy named by --proxies.",
-  ];
-}
-
-/** How many lines the conditions of `--where` left out. */
-function filterLines({ lines, leftOut, where }: LogFacts): readonly string[] {
-  if (where.length === 0) return [];
-  return [
-    `Only lines with ${where.map((each) => safeText(each)).join(", ")} count: ` +
-    `${count(leftOut)} of ${counted(lines, "line was", "lines were")} left out.`,
-  ];
-}
-
-/** Lines that could be read but are not replayed, and lines that cannot be distinguished. */
-function skippedLines({ unnamed, others, keys, columns }: LogFacts): readonly string[] {
-  return [
-    ...(others > 0
-      ? [`${counted(others, "line does", "lines do")} not record a request, and were skipped.`]
-      : []),
-    ...(unnamed > 0
-      ? [
-        `${counted(unnamed, "request names", "requests name")} no client in ` +
-        `${keys.map((key) => safeText(key)).join(" or ")}, and were skipped.`,
-      ]
-      : []),
-    ...(keys.length === 0
-      ? [
-        'No column identifies clients, so all requests count as one client\'s, "all". The ' +
-        `columns are ${columnsText(columns)}: choose one with --key.`,
-      ]
-      : []),
-  ];
+/** Which columns name the client, and which lines were read but are not replayed. */
+function lineNotes(log: LogFacts): readonly string[] {
+  const { lines, leftOut, unnamed, others, hasLists, columns } = log;
+  const [keys, where] = [log.keys, log.where].map((texts) => texts.map((text) => safeText(text)));
+  const isAlone = keys!.length === 0;
+  const names = keys!.join(", ");
+  return present(
+    !isAlone &&
+      (hasLists
+        ? `The client of a request is the right-most address in ${names} that is neither private nor ` +
+          "a proxy named by --proxies."
+        : `The clients are those in the column ${names}.`),
+    where!.length > 0 &&
+      `Only lines with ${where!.join(", ")} count: ` +
+        `${count(leftOut)} of ${counted(lines, "line was", "lines were")} left out.`,
+    others > 0 &&
+      `${counted(others, "line does", "lines do")} not record a request, and were skipped.`,
+    unnamed > 0 &&
+      `${counted(unnamed, "request names", "requests name")} no client in ${keys!.join(" or ")}, ` +
+        "and were skipped.",
+    isAlone &&
+      'No column identifies clients, so all requests count as one client\'s, "all". The columns ' +
+        `are ${columnsText(columns)}: choose one with --key.`,
+  );
 }
 
 /** Facts that a log of whole seconds cannot give. */

@@ -9,7 +9,7 @@ import type { ReplayReport } from "../replay_report.ts";
 import { adviceSections } from "./advice_sections.ts";
 import { escaped } from "./plots/svg.ts";
 import { reportSections } from "./report_sections.ts";
-import { checkAdvice, checkReport, type Section } from "./sections.ts";
+import { checkAdvice, checkReport, present, type Section } from "./sections.ts";
 
 /** The options of `replayPage`. */
 export interface ReplayPageOptions {
@@ -62,21 +62,20 @@ those who are refused come again, and its times are only as exact as they were w
 }
 
 function sectionHtml(section: Section): string {
-  const { heading, title, kind, plot, plotNote } = section;
-  const { lines = [], rows = [], code = [], text = [] } = section;
-  const items = lines.map((line) => `<li>${prose(line)}</li>`);
-  return [
-    ...(heading === undefined ? [] : [`<h2>${escaped(heading)}</h2>`]),
-    ...(title === undefined || title === heading ? [] : [`<h3>${escaped(title)}</h3>`]),
-    ...(kind === "list"
-      ? [`<ul>${items.join("")}</ul>`]
-      : lines.map((line) => `<p class="${kind ?? ""}">${prose(line)}</p>`)),
-    ...(plot === undefined ? [] : [figure(plot)]),
-    ...(plotNote === undefined ? [] : [`<p class="note">${prose(plotNote)}</p>`]),
-    ...(rows.length <= 1 ? [] : [table(rows)]),
-    ...[text, code].filter(({ length }) => length > 0)
-      .map((each) => `<pre>${each.map(escaped).join("\n")}</pre>`),
-  ].join("\n");
+  const { heading, title, kind, lines = [], plot, plotNote, rows = [], text, code } = section;
+  const tag = kind === "list" ? "li" : "p";
+  const html = lines.map((line) =>
+    `<${tag}${tag === "p" ? ` class="${kind ?? ""}"` : ""}>${prose(line)}</${tag}>`
+  );
+  return present(
+    heading && `<h2>${escaped(heading)}</h2>`,
+    title !== heading && title && `<h3>${escaped(title)}</h3>`,
+    ...(kind === "list" ? [`<ul>${html.join("")}</ul>`] : html),
+    plot && figure(plot),
+    plotNote && `<p class="note">${prose(plotNote)}</p>`,
+    rows.length > 1 && table(rows),
+    ...[text, code].map((each) => each && `<pre>${each.map(escaped).join("\n")}</pre>`),
+  ).join("\n");
 }
 
 /** Text in which no option of the command is broken at its hyphens, and no number ends a line before its unit. */

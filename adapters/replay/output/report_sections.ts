@@ -7,7 +7,7 @@ import { durationText } from "../../../core/application_support.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
 import { count, counted, instantText, percent, safeText } from "./format_numbers.ts";
 import { notes, withLogLines } from "./log_notes.ts";
-import type { Section } from "./sections.ts";
+import { present, type Section } from "./sections.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { MAX_SERIES, timelinePlot } from "./plots/timeline_plot.ts";
 
@@ -21,9 +21,9 @@ export function reportSections(report: ReplayReport): readonly Section[] {
     { rows: candidateRows(report) },
     {
       heading: `Over time, from ${instantText(start)} UTC`,
-      ...(timelines.length > MAX_SERIES
-        ? { plotNote: `The first ${MAX_SERIES} of ${timelines.length} limits are drawn.` }
-        : {}),
+      plotNote: timelines.length > MAX_SERIES
+        ? `The first ${MAX_SERIES} of ${timelines.length} limits are drawn.`
+        : undefined,
       plot: (width) => timelinePlot("Units over time, and those refused", timelines, width),
     },
     ...hitHardest(report),
@@ -31,11 +31,11 @@ export function reportSections(report: ReplayReport): readonly Section[] {
 }
 
 function summaryOf({ requests, units, clients, start, end }: ReplayReport): string {
-  return [
+  return present(
     counted(requests, "request"),
-    ...(units === requests ? [] : [counted(units, "unit")]),
+    units !== requests && counted(units, "unit"),
     `${counted(clients, "client")} in ${durationText(end - start)}`,
-  ].join(", ");
+  ).join(", ");
 }
 
 /** The answers: of limits, or of a rule file as a whole; its rules count other clients. */

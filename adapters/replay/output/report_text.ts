@@ -6,7 +6,7 @@ import type { Advice } from "../advise/advice.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import { adviceSections } from "./advice_sections.ts";
 import { reportSections } from "./report_sections.ts";
-import { checkAdvice, checkReport, type Section } from "./sections.ts";
+import { checkAdvice, checkReport, present, type Section } from "./sections.ts";
 
 /**
  * The report as a table of text: a line for each candidate, then its clients hit hardest.
@@ -81,20 +81,21 @@ function jsonOf(shown: object): string {
 }
 
 function textOf(sections: readonly Section[]): string {
-  return sections
-    .map(({ heading, title, kind, lines = [], rows = [], code = [], text = [] }) => {
-      const isHeaded = kind === "list" && heading !== undefined;
-      return [
-        ...(isHeaded ? [heading] : []),
-        ...(title === undefined ? [] : [title]),
-        ...(kind === "list" ? lines.map((line) => `- ${line}`) : lines),
-        ...aligned(rows),
-        ...text,
-        ...code.map((line) => `  ${line}`.trimEnd()),
-      ].join("\n");
-    })
+  return sections.map((section) => linesOf(section).join("\n"))
     .filter((text) => text !== "")
     .join("\n\n");
+}
+
+function linesOf({ heading, title, kind, lines = [], rows, code, text }: Section) {
+  const isList = kind === "list";
+  return present(
+    isList && heading,
+    title,
+    ...(isList ? lines.map((line) => `- ${line}`) : lines),
+    ...aligned(rows ?? []),
+    ...text ?? [],
+    ...code?.map((line) => `  ${line}`.trimEnd()) ?? [],
+  );
 }
 
 /** Rows with aligned columns: the first to the left, numbers to the right. */

@@ -27,6 +27,11 @@ export interface Section {
   readonly plot?: ((width: number) => string) | undefined;
 }
 
+/** The items that apply; one that does not is false or undefined. */
+export function present<Item>(...items: readonly (Item | false | undefined)[]): readonly Item[] {
+  return items.filter((item): item is Item => item !== false && item !== undefined);
+}
+
 /** Requires a report. */
 export function checkReport(action: string, report: ReplayReport): void {
   check(action, "replay", (report as Partial<ReplayReport> | undefined)?.candidates, report);
