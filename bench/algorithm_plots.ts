@@ -12,7 +12,6 @@ import { createReadStream, mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 
 import { seriesPlot } from "./series_plot.ts";
-import { timelinePlot } from "../adapters/replay/output/plots/timeline_plot.ts";
 import {
   type LogSource,
   readLog,
@@ -36,6 +35,7 @@ import {
   slidingLog,
   slidingWindow,
 } from "../mod.ts";
+import { timelinePlot } from "./timeline_plot.ts";
 
 const FOLDER = new URL("../docs/plots/", import.meta.url);
 const SECOND = 1_000;

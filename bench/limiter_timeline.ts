@@ -5,9 +5,11 @@
  */
 import { writeFileSync } from "node:fs";
 
-import { linear, tickAxis, valueAxis } from "../adapters/replay/output/plots/axis.ts";
-import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
+import { linear, timeAxis } from "../adapters/replay/output/plots/axis.ts";
+import { element, label, line, picture } from "../adapters/replay/output/plots/svg.ts";
 import { gcra } from "../mod.ts";
+import { track } from "./series_lines.ts";
+import { valueAxis } from "./value_axis.ts";
 
 const SECOND = 1_000;
 const SPAN = 40 * SECOND;
@@ -59,7 +61,7 @@ function timeline(): string {
       'units in use of gcra({ limit: 6, period: "1m", burst: 3 }): one drains in 10 s',
     ),
     ...valueAxis(y, [0, 1, 2, 3], LEFT, WIDTH - RIGHT),
-    ...tickAxis(x, 0, SPAN, TOP, BOTTOM, (tick) => `${tick / SECOND} s`),
+    ...timeAxis(x, 0, SPAN, TOP, BOTTOM, (tick) => `${tick / SECOND} s`),
     element("path", { class: "series s0", d: track(points) }),
     ...marks,
     ...bars,

@@ -1,12 +1,8 @@
 import { count } from "../adapters/replay/output/format_numbers.ts";
-import {
-  legend,
-  linear,
-  roundSteps,
-  tickAxis,
-  valueAxis,
-} from "../adapters/replay/output/plots/axis.ts";
-import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
+import { linear, timeAxis } from "../adapters/replay/output/plots/axis.ts";
+import { element, label, line, picture } from "../adapters/replay/output/plots/svg.ts";
+import { legend, track } from "./series_lines.ts";
+import { roundSteps, valueAxis } from "./value_axis.ts";
 
 const TIME_UNITS = [[60_000, "min"], [1_000, "s"], [1, "ms"]] as const;
 
@@ -46,7 +42,7 @@ export function seriesPlot(
   const x = linear(0, span, LEFT, WIDTH - RIGHT);
   const y = linear(0, steps.at(-1)!, bottom, top);
   return picture(WIDTH, bottom + 40, title, [
-    ...tickAxis(x, 0, span, top, bottom, durationAt),
+    ...timeAxis(x, 0, span, top, bottom, durationAt),
     ...valueAxis(y, steps, LEFT, WIDTH - RIGHT, (value) => count(Number(value.toPrecision(6)))),
     ...(limit === undefined ? [] : [line(LEFT, y(limit), WIDTH - RIGHT, y(limit), "limit")]),
     ...series.map(({ points }, index) =>

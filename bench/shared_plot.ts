@@ -1,6 +1,7 @@
-import { legend, valueAxis } from "../adapters/replay/output/plots/axis.ts";
-import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
+import { element, label, line, picture } from "../adapters/replay/output/plots/svg.ts";
 import { logarithmic, magnitudes } from "./magnitudes.ts";
+import { legend, track } from "./series_lines.ts";
+import { valueAxis } from "./value_axis.ts";
 
 /** The cost of one form of a window, by its sub-buckets. */
 export interface Curve {

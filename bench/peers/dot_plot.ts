@@ -1,5 +1,6 @@
-import { CHARACTER, linear, roundSteps } from "../../adapters/replay/output/plots/axis.ts";
+import { CHARACTER, linear } from "../../adapters/replay/output/plots/axis.ts";
 import { element, label, line, picture } from "../../adapters/replay/output/plots/svg.ts";
+import { roundSteps } from "../value_axis.ts";
 import { logarithmic, magnitudes } from "../magnitudes.ts";
 
 /** A row of the plot: a dot for each series that has a value. */

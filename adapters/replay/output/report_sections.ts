@@ -9,22 +9,27 @@ import { count, counted, instantText, percent, safeText } from "./format_numbers
 import { notes, withLogLines } from "./log_notes.ts";
 import { present, type Section } from "./sections.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
-import { MAX_SERIES, timelinePlot } from "./plots/timeline_plot.ts";
 
 /** The sections of a report, in the order in which they are shown. */
 export function reportSections(report: ReplayReport): readonly Section[] {
-  const { candidates, start } = report;
-  const timelines = candidates.map(({ name, timeline }) => ({ name, bins: timeline }));
+  const { candidates, requests, start, end } = report;
+  const [{ timeline: { width: bin, allowed, denied } }] = candidates as [CandidateReport];
+  const most = Math.max(...allowed.map((units, index) => units + denied[index]!));
+  const plotted = { title: "Units over time, and those refused", heading: "limit", start, end };
   return [
     { kind: "note", lines: [...withLogLines(summaryOf(report), report), ...notes(report)] },
     { kind: "answer", lines: answers(report) },
     { rows: candidateRows(report) },
     {
       heading: `Over time, from ${instantText(start)} UTC`,
-      plotNote: timelines.length > MAX_SERIES
-        ? `The first ${MAX_SERIES} of ${timelines.length} limits are drawn.`
-        : undefined,
-      plot: (width) => timelinePlot("Units over time, and those refused", timelines, width),
+      plot: (width) =>
+        stripPlot(candidates.map((each) => ({ ...each, requests })), {
+          ...plotted,
+          width,
+          height: 48,
+        }),
+      plotNote: `Bars show units per ${durationText(bin)}, at most ${count(most)}; those refused ` +
+        "are in front.",
     },
     ...hitHardest(report),
   ];
@@ -101,6 +106,14 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
         durationText(lockOut),
       ]),
     ],
-    plot: (width) => stripPlot(`Clients under ${names[0]}`, hit, start, end, width),
+    plot: (width) =>
+      stripPlot(hit.map((each) => ({ ...each, name: each.key })), {
+        title: `Clients under ${names[0]}`,
+        heading: "client",
+        start,
+        end,
+        width,
+        height: 18,
+      }),
   }));
 }

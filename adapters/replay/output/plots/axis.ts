@@ -1,10 +1,8 @@
 /*
- * Scales, axes and legends for all plots, so that they look alike and label values in the same
- * way.
+ * Scales and the axis of time for all plots, so that they look alike and label times in the same way.
  */
 
-import { count } from "../format_numbers.ts";
-import { element, label, line } from "./svg.ts";
+import { label, line } from "./svg.ts";
 
 /** Maps values to coordinates of the picture. */
 export type Scale = (value: number) => number;
@@ -15,39 +13,23 @@ export function linear(from: number, to: number, start: number, end: number): Sc
   return (value) => start + (value - from) / span * (end - start);
 }
 
-/** Round numbers from 0 to at least `most`; `about` says roughly how many. */
-export function roundSteps(most: number, about: number): readonly number[] {
-  const rough = Math.max(most, 1e-9) / about;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
-  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, index) => index * step);
-}
-
 const TIME_STEPS: readonly number[] = [
   ...[1, 5, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000],
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
   ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
 ];
 
-/** A time axis below a plot: times of day in UTC, and the date where a day begins. */
+/**
+ * A time axis below a plot, with a tick at each full step: by default times of day in UTC, and the
+ * date where a day begins.
+ */
 export function timeAxis(
   x: Scale,
   start: number,
   span: number,
   top: number,
   bottom: number,
-): readonly string[] {
-  return tickAxis(x, start, span, top, bottom, clockText);
-}
-
-/** An axis below a plot with a tick at each full step of time; `text` says what the tick reads. */
-export function tickAxis(
-  x: Scale,
-  start: number,
-  span: number,
-  top: number,
-  bottom: number,
-  text: (at: number, step: number) => string,
+  text: (at: number, step: number) => string = clockText,
 ): readonly string[] {
   const most = Math.max(2, Math.floor((x(span) - x(0)) / 66));
   const step = TIME_STEPS.find((step) => span / step <= most) ?? 30 * DAY;
@@ -73,50 +55,8 @@ function clockText(at: number, step: number): string {
   return text.slice(11, step >= 60_000 ? 16 : step >= 1_000 ? 19 : 23);
 }
 
-/** An axis of numbers at the left of a plot. */
-export function valueAxis(
-  y: Scale,
-  values: readonly number[],
-  left: number,
-  right: number,
-  text: (value: number) => string = count,
-): readonly string[] {
-  return values.flatMap((value) => [
-    line(left, y(value), right, y(value), "rule"),
-    label(left - 6, y(value) + 4, text(value), { class: "soft", anchor: "end" }),
-  ]);
-}
-
 /** How wide a character is, at most. */
 export const CHARACTER = 7.4;
-
-/** A legend's rows, and how high they are. */
-export interface Legend {
-  readonly rows: readonly string[];
-  readonly height: number;
-}
-
-/** The names of the series, each next to a piece of its line, in as many rows as needed. */
-export function legend(names: readonly string[], left: number, right: number): Legend {
-  let x = left;
-  let top = 18;
-  const rows = names.map((name, index) => {
-    const width = 32 + name.length * CHARACTER;
-    if (x > left && x + width > right) {
-      x = left;
-      top += 18;
-    }
-    const at = x;
-    x += width + 16;
-    return element(
-      "g",
-      {},
-      line(at, top - 4, at + 26, top - 4, `series s${index % 6}`),
-      label(at + 32, top, name),
-    );
-  });
-  return { rows, height: top + 22 };
-}
 
 /** A text cut to a width. */
 export function fitting(text: string, width: number): string {

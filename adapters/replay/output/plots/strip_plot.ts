@@ -1,54 +1,79 @@
 /*
- * Shows when each client was refused: in one burst, or all day long, which the totals of a report
- * do not tell.
+ * Shows when requests came and when they were refused: in one burst, or all day long, which the
+ * totals of a report do not tell. Each limit, or each client, has a strip of its own.
  */
 
 import { count } from "../format_numbers.ts";
-import type { ClientReport } from "../../replay_report.ts";
+import type { TimeBins } from "../../time_bins.ts";
 import { CHARACTER, fitting, linear, type Scale, timeAxis } from "./axis.ts";
-import { label, picture } from "./svg.ts";
-import { bars } from "./timeline_plot.ts";
+import { box, element, label, picture } from "./svg.ts";
 
-const ROW = 18;
+/** Requests over time, and those refused. */
+export interface Strip {
+  readonly name: string;
+  readonly requests: number;
+  readonly denied: number;
+  /** Units by outcome. */
+  readonly timeline: TimeBins;
+}
+
+/** The picture around strips. */
+export interface StripPlot {
+  readonly title: string;
+  /** The name of what has a strip: `client`. */
+  readonly heading: string;
+  readonly start: number;
+  readonly end: number;
+  readonly width: number;
+  /** The height of a strip. */
+  readonly height: number;
+}
+
 const TOP = 24;
 
-/** Clients over time, a strip each: a mark for its requests, red and taller for refusals. */
+/** Strips below each other, over one axis of time. */
 export function stripPlot(
-  title: string,
-  clients: readonly ClientReport[],
-  start: number,
-  end: number,
-  width = 760,
+  strips: readonly Strip[],
+  { title, heading, start, end, width, height }: StripPlot,
 ): string {
   const left = Math.max(130, width / 4);
-  const counts = clients.map(({ denied, requests }) => `${count(denied)} of ${count(requests)}`);
-  const right = width - 8 - Math.max(11, ...counts.map(({ length }) => length)) * CHARACTER;
-  const x = linear(0, Math.max(1, end - start), left, right);
-  const bottom = TOP + clients.length * ROW;
-  const rows = clients.flatMap((client, index) =>
-    strip(client, counts[index]!, TOP + index * ROW, start, x, right)
-  );
+  const notes = strips.map(({ denied, requests }) => `${count(denied)} of ${count(requests)}`);
+  const right = width - 8 - Math.max(11, ...notes.map(({ length }) => length)) * CHARACTER;
+  const x = linear(start, Math.max(start + 1, end), left, right);
+  const bottom = TOP + strips.length * height;
   return picture(width, bottom + 24, title, [
-    ...timeAxis(x, start, end - start, TOP, bottom),
-    label(left - 8, 14, "client", { class: "soft", anchor: "end" }),
+    ...timeAxis((span) => x(start + span), start, end - start, TOP, bottom),
+    label(left - 8, 14, heading, { class: "soft", anchor: "end" }),
     label(right + 8, 14, "refused", { class: "soft" }),
-    ...rows,
+    ...strips.flatMap(({ name, denied, timeline }, index) => {
+      const base = TOP + (index + 1) * height - 2;
+      return [
+        label(left - 8, base - 3, fitting(name, left - 8), { anchor: "end" }),
+        ...barsOf(timeline, x, [left, right], base, height - 4),
+        label(right + 8, base - 3, notes[index]!, { class: denied > 0 ? "alarm" : "soft" }),
+      ];
+    }),
   ]);
 }
 
-function strip(
-  { key, denied, timeline }: ClientReport,
-  counted: string,
-  top: number,
-  start: number,
+/** All units as bars of at most a height, and the refused ones in front of them. */
+function barsOf(
+  { start, width, allowed, denied }: TimeBins,
   x: Scale,
-  right: number,
+  [left, right]: readonly [left: number, right: number],
+  base: number,
+  height: number,
 ): readonly string[] {
-  const names = x(0) - 8;
-  return [
-    label(names, top + 13, fitting(key, names), { anchor: "end" }),
-    bars(timeline, "allowed", start, x, right, () => [top + 6, top + ROW - 6]),
-    bars(timeline, "denied", start, x, right, () => [top + 2, top + ROW - 2]),
-    label(right + 8, top + 13, counted, { class: denied > 0 ? "alarm" : "soft" }),
-  ];
+  const all = allowed.map((units, bin) => units + denied[bin]!);
+  const most = Math.max(...all);
+  const boxOf = (units: number, bin: number) => {
+    // A bin may begin before the span that is shown.
+    const from = Math.max(left, x(start + bin * width));
+    const to = Math.min(right, Math.max(from + 1.2, x(start + (bin + 1) * width)));
+    // Two pixels at least: even a single refusal among thousands must be visible.
+    return units === 0 ? "" : box(from, base - Math.max(2, units / most * height), to, base);
+  };
+  return [["calm", all] as const, ["alarm", denied] as const].map(([look, units]) =>
+    element("path", { class: look, d: units.map(boxOf).join("") })
+  );
 }

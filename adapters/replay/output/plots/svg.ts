@@ -51,12 +51,6 @@ export function box(left: number, top: number, right: number, bottom: number): s
   return `M${rounded(left)} ${rounded(top)}H${rounded(right)}V${rounded(bottom)}H${rounded(left)}Z`;
 }
 
-/** A line through points, as a path. */
-export function track(points: readonly (readonly [x: number, y: number])[]): string {
-  return points.map(([x, y], index) => `${index === 0 ? "M" : "L"}${rounded(x)} ${rounded(y)}`)
-    .join("");
-}
-
 /** A picture of its own, with the colours that it needs. */
 export function picture(
   width: number,
@@ -80,7 +74,7 @@ export function picture(
 }
 
 /** One decimal is finer than a screen. */
-function rounded(number: number): string {
+export function rounded(number: number): string {
   return String(Math.round(number * 10) / 10);
 }
 

@@ -3,10 +3,12 @@
  * picture, so that they can be compared by eye.
  */
 
-import { durationText } from "../../../../core/application_support.ts";
-import type { TimeBins } from "../../time_bins.ts";
-import { fitting, legend, linear, roundSteps, type Scale, timeAxis, valueAxis } from "./axis.ts";
-import { box, element, label, picture, track } from "./svg.ts";
+import { fitting, linear, type Scale, timeAxis } from "../adapters/replay/output/plots/axis.ts";
+import { box, element, label, picture } from "../adapters/replay/output/plots/svg.ts";
+import type { TimeBins } from "../adapters/replay/replay.ts";
+import { durationText } from "../core/application_support.ts";
+import { legend, track } from "./series_lines.ts";
+import { roundSteps, valueAxis } from "./value_axis.ts";
 
 /** A candidate's line in the plot. */
 export interface TimelineSeries {
@@ -21,7 +23,7 @@ const RIGHT = 12;
 const HEIGHT = 200;
 
 /** The most lines that a reader can distinguish. */
-export const MAX_SERIES = 6;
+const MAX_SERIES = 6;
 
 /** All units over time as bars, and for each candidate a line of those that it refuses. */
 export function timelinePlot(
@@ -73,7 +75,7 @@ function stepsOf({ denied, width }: TimeBins, x: Scale, y: Scale): string {
 }
 
 /** The bars of one kind, one per bin, up to `right`; `sides` returns a bar's top and bottom. */
-export function bars(
+function bars(
   { start: first, width, ...units }: TimeBins,
   kind: "allowed" | "denied",
   start: number,
