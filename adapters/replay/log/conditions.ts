@@ -28,7 +28,7 @@ export function readConditions(where: string | readonly string[] = []): readonly
       throw new TypeError(errorMessage("read a log", rule, text));
     }
     const [, name = "", not, pattern = ""] = match;
-    return { name: name.trim(), pattern, isNot: not === "!" };
+    return { text, name: name.trim(), pattern, isNot: not === "!" };
   });
 }
 

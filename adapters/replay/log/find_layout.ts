@@ -175,7 +175,7 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
     // The caller's other names are checked once the form is known.
     const layout = layoutOf(shape, { ...options, ...NOTHING_NAMED });
     if (layout === undefined) continue;
-    const { at, unread } = blockParser()(sample, layout);
+    const { at, facts: { unread } } = blockParser()(sample, layout);
     // Nothing but a header is a log without requests, not one of another form.
     const isWanted = unread === 0 || options.format !== undefined;
     if (at.length > most || (best === undefined && isWanted)) {

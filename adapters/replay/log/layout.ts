@@ -114,6 +114,7 @@ export interface Field {
 
 /** A condition as the caller writes it, read. */
 export interface Condition {
+  readonly text: string;
   /** A column, or `path`, `method` or `status`, whatever the log calls them. */
   readonly name: string;
   /** The text that the value must be; `*` stands for any text. */

@@ -13,6 +13,7 @@ import { keyTable, LONGEST_KEY, NOBODY } from "./key_table.ts";
 import type { Field, Layout, LogFormat } from "./layout.ts";
 import { lineTest } from "./conditions.ts";
 import { lineFields } from "./line_fields.ts";
+import { columnName } from "./read_pattern.ts";
 import { requestMarks } from "./request_marks.ts";
 import type { Columns, UnreadLine } from "./trace.ts";
 
@@ -95,8 +96,9 @@ export function blockParser(options: ReadLogOptions = {}): BlockParser {
   };
 }
 
-/** How many unread lines are kept to be shown. */
+/** How many unread lines, and how many columns, are kept to be shown. */
 export const SHOWN_LINES = 3;
+export const SHOWN_COLUMNS = 40;
 
 /** Why a line is not read that the caller does not ask about. */
 const LEFT_OUT = "";
@@ -136,6 +138,15 @@ function layoutParser(
   const mayBeOther = layout.requires.length > 0;
   const noForm = `it is not in the format ${layout.format}`;
   const noRequest = `it does not record a request: it has no ${layout.requires.join(" or no ")}`;
+
+  const known = {
+    formats: [layout.format],
+    keys: [...layout.key, ...layout.forwarded].map(({ name }) => name),
+    hasLists: layout.hasLists,
+    columns: layout.columns.slice(0, SHOWN_COLUMNS).map(columnName),
+    resolution: 1,
+    where: where.map(({ text }) => text),
+  };
 
   /** Reads a line; returns why it cannot be read. */
   function read(bytes: Buffer, from: number, to: number): string | undefined {
@@ -234,7 +245,11 @@ function layoutParser(
       cost: isOne ? undefined : costs.slice(0, count),
       marks: marking && marks.slice(0, count),
       keys: keyOf !== undefined || addresses === undefined ? keys : keys.map(addresses.keyOf),
-      ...{ restarts, lines, headers, ...left, firstUnread, seen: marking?.take() },
+      ...{ restarts, lines },
+      facts: {
+        ...{ ...known, lines: lines - headers, bytes: block.length, ...left, firstUnread },
+        seen: marking?.take(),
+      },
     };
   };
 }

@@ -14,11 +14,11 @@ import { readConditions } from "./conditions.ts";
 import { findLayout, sectionsOf } from "./find_layout.ts";
 import { recordJoiner } from "./join_records.ts";
 import { FORMAT_NAMES, IPV6_PREFIX, type Layout, type LayoutOptions } from "./layout.ts";
-import { nothingRead, SHOWN_COLUMNS } from "./unreadable_log.ts";
-import { type ReadLogOptions, SHOWN_LINES } from "./parse_block.ts";
+import { nothingRead } from "./unreadable_log.ts";
+import { type ReadLogOptions, SHOWN_COLUMNS, SHOWN_LINES } from "./parse_block.ts";
 import { ownParser, type Parser, parserThread } from "./parsers.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
-import { columnName, readPattern } from "./read_pattern.ts";
+import { readPattern } from "./read_pattern.ts";
 import { bothSeen } from "./request_marks.ts";
 import { spreadSeconds } from "./spread_seconds.ts";
 import {
@@ -142,10 +142,10 @@ export async function readTrace(
       const first = trace.rows.length;
       let isCoarse = true;
       for await (
-        const { columns, facts, parser, layout } of readColumns(log, name, rest, parsers, size)
+        const { columns, parser, layout } of readColumns(log, name, rest, parsers, size)
       ) {
         addColumns(trace, parser.clients, columns);
-        trace.log = withFacts(trace.log, facts);
+        trace.log = withFacts(trace.log, columns.facts);
         isCoarse &&= layout.isCoarse;
       }
       if (isCoarse) spreadRows(trace, first);
@@ -170,7 +170,8 @@ function isList(text: TextSource | readonly NamedLog[]): text is readonly NamedL
 }
 
 /** The facts about a log, together with those about what came after it. */
-function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
+function withFacts(one: LogFacts | undefined, other: LogFacts): LogFacts {
+  if (one === undefined) return other;
   return {
     lines: one.lines + other.lines,
     bytes: one.bytes + other.bytes,
@@ -189,15 +190,9 @@ function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
   };
 }
 
-const NO_FACTS: LogFacts = {
-  ...{ lines: 0, bytes: 0, unread: 0, firstUnread: [], unnamed: 0, others: 0 },
-  ...{ formats: [], keys: [], hasLists: false, columns: [], resolution: 1, where: [], leftOut: 0 },
-};
-
-/** Columns, and what they were read from. */
+/** Columns, and what they were read with. */
 interface ReadColumns {
   readonly columns: Columns;
-  readonly facts: LogFacts;
   readonly parser: Parser;
   readonly layout: Layout;
 }
@@ -213,22 +208,23 @@ async function* readColumns(
   const wanted = layoutOptions(name, options);
   const pending: Promise<ReadColumns>[] = [];
   let layout: Layout | undefined;
-  let all = NO_FACTS;
+  let all: LogFacts | undefined;
   let turn = 0;
   let requests = 0;
   /** Lines before those that are read next. */
   let before = 0;
-  const where = [options.where ?? []].flat();
 
   async function next(): Promise<ReadColumns> {
-    const { columns, facts, ...from } = await pending.shift()!;
-    const firstUnread = facts.firstUnread.map(({ line, ...rest }) => ({
-      ...{ line: line + before, ...rest },
+    const { columns, ...from } = await pending.shift()!;
+    const firstUnread = columns.facts.firstUnread.map((each) => ({
+      ...each,
+      line: each.line + before,
     }));
+    const facts = { ...columns.facts, firstUnread };
     before += columns.lines;
     requests += columns.at.length;
-    all = withFacts(all, { ...facts, firstUnread });
-    return { columns, facts: { ...facts, firstUnread }, ...from };
+    all = withFacts(all, facts);
+    return { columns: { ...columns, facts }, ...from };
   }
 
   const joiner = recordJoiner(wanted.maxLine);
@@ -245,10 +241,8 @@ async function* readColumns(
     for (const { bytes, ...section } of sectionsOf(block, layout!, wanted)) {
       const own = layout = section.layout;
       const parser = parsers[turn++ % parsers.length]!;
-      const reading = parser.parse(bytes, own).then((columns): ReadColumns => ({
-        ...{ columns, parser, layout: own },
-        facts: { ...factsOf(columns, own, bytes.length), where },
-      }));
+      const reading = parser.parse(bytes, own)
+        .then((columns): ReadColumns => ({ columns, parser, layout: own }));
       // It is awaited later, or never if an earlier one fails: then it must not end the process.
       reading.catch(() => {});
       // As many blocks as keep the threads busy.
@@ -256,21 +250,8 @@ async function* readColumns(
     }
   }
   while (pending.length > 0) yield await next();
-  const left = all.unread + all.unnamed + all.others;
-  if (requests === 0 && all.leftOut === 0 && left > 0) throw nothingRead(wanted, layout!, all);
-}
-
-/** The facts about a block. */
-function factsOf(columns: Columns, layout: Layout, bytes: number): Omit<LogFacts, "where"> {
-  const { lines, headers, unread, firstUnread, unnamed, others, leftOut, seen } = columns;
-  return {
-    ...{ lines: lines - headers, bytes, unread, firstUnread, unnamed, others, leftOut, seen },
-    formats: [layout.format],
-    keys: [...layout.key, ...layout.forwarded].map(({ name }) => name),
-    hasLists: layout.hasLists,
-    columns: layout.columns.slice(0, SHOWN_COLUMNS).map(columnName),
-    resolution: 1,
-  };
+  if (all === undefined || requests > 0 || all.leftOut > 0) return;
+  if (all.unread + all.unnamed + all.others > 0) throw nothingRead(wanted, layout!, all);
 }
 
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {

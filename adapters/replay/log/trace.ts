@@ -119,22 +119,10 @@ export interface Columns extends TraceRows {
   readonly keys: readonly string[];
   /** Whether ids count from 0 again. */
   readonly restarts: boolean;
-  /** Lines of the block, including lines without a request. */
+  /** Lines of the block, those that name columns among them. */
   readonly lines: number;
-  /** Lines that name columns. */
-  readonly headers: number;
-  /** How many lines could not be read. */
-  readonly unread: number;
-  /** How many lines `where` leaves out. */
-  readonly leftOut: number;
-  /** The marks of its requests. */
-  readonly seen: RequestsSeen | undefined;
-  /** The first of them. */
-  readonly firstUnread: readonly UnreadLine[];
-  /** Requests that name no client. */
-  readonly unnamed: number;
-  /** Lines that record something else than a request. */
-  readonly others: number;
+  /** Facts about the block, whose unread lines are counted from its beginning. */
+  readonly facts: LogFacts;
 }
 
 /** A trace that grows. */

@@ -16,11 +16,8 @@ import {
   NOTHING_NAMED,
   type Shape,
 } from "./layout.ts";
-import { blockParser, SHOWN_LINES } from "./parse_block.ts";
+import { blockParser, SHOWN_COLUMNS, SHOWN_LINES } from "./parse_block.ts";
 import type { LogFacts, UnreadLine } from "./trace.ts";
-
-/** How many columns are shown, and kept to be shown. */
-export const SHOWN_COLUMNS = 40;
 
 /** How options are given on the command line and in code. */
 const FLAGS = {
@@ -51,7 +48,7 @@ export function noLayout(
   }
   if (pattern !== undefined) {
     const layout = layoutOf(shapes[0]!, { ...options, ...NOTHING_NAMED })!;
-    const { firstUnread } = blockParser()(sample, layout);
+    const { facts: { firstUnread } } = blockParser()(sample, layout);
     const hint = other === undefined ? "" : `\nwithout a pattern, it reads as ${other}`;
     return new TypeError(
       `Cannot read ${name} as its lines must have the given pattern:` +
