@@ -6,12 +6,7 @@
 
 import { createHmac } from "node:crypto";
 
-import type {
-  Descriptor,
-  DescriptorEntry,
-  RuleEngine,
-  RuleRequest,
-} from "../rules/rules.ts";
+import type { Descriptor, DescriptorEntry, RuleEngine, RuleRequest } from "../rules/rules.ts";
 
 /** How much of a long value its counter shows. */
 const SHOWN = 64;

@@ -45,62 +45,39 @@ export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
   const hits = hitsOf(map);
   // In the protocol 0 means that the units are not set, which stands for 1.
   const cost = hits === 0 ? 1 : hits;
-  const domain = (map["domain"] ?? "") as string;
-  const whole = { domain, cost };
-  const read = list.slice(0, limits.maxDescriptors).map((item, place) =>
-    readDescriptor(item, place, list.length, whole, limits)
-  );
-  const valid = read.flatMap(({ valid }) => valid ?? []);
-  const tooMany = list.length > limits.maxDescriptors
-    ? boundsFault({ ...whole, descriptors: list as readonly Descriptor[] }, limits, ENVOY_FORM)
-    : undefined;
-  const fault = read.find(({ fault }) => fault !== undefined)?.fault ??
-    (tooMany && refusalOf(400, faultText(tooMany)));
-  const descriptors = valid.map(({ descriptor }) => descriptor);
-  if (descriptors.length === 0) {
-    throw fault ?? refusalOf(400, faultText(boundsFault({ ...whole, descriptors }, limits)!));
+  const whole = { domain: (map["domain"] ?? "") as string, cost };
+  const descriptors: Descriptor[] = [];
+  const places: number[] = [];
+  const givesBack: boolean[] = [];
+  let fault: CallRefusal | undefined;
+  for (const [place, item] of list.slice(0, limits.maxDescriptors).entries()) {
+    try {
+      const descriptor = descriptorOf(item, place);
+      const found = boundsFault({ ...whole, descriptors: [descriptor] }, limits, ENVOY_FORM);
+      const isOwn = found?.place.startsWith("entries") || descriptor.cost !== undefined;
+      const at = list.length > 1 && isOwn ? `descriptors[${place}].` : "";
+      if (found !== undefined) refuse(400, `${at}${faultText(found)}`);
+      descriptors.push(descriptor);
+      places.push(place);
+      givesBack.push(isNegative(item as DataMap));
+    } catch (error) {
+      const refusal = asRefusal(error);
+      if (refusal === undefined) throw error;
+      fault ??= refusal;
+    }
   }
-  const givesBack = valid.map(({ givesBack }) => givesBack);
+  if (fault === undefined && places.length < Math.max(1, list.length)) {
+    // There are too many of them, or none.
+    const counted = { ...whole, descriptors: list as readonly Descriptor[] };
+    fault = refusalOf(400, faultText(boundsFault(counted, limits, ENVOY_FORM)!));
+  }
+  if (fault !== undefined && descriptors.length === 0) throw fault;
   // A descriptor of more than one unit may report actual use, and is counted in any case.
   const charge = descriptors.some(({ cost: own = cost }, index) =>
     !givesBack[index] && own !== undefined && own > 1
   );
-  const places = valid.map(({ place }) => place);
   const request = { ...whole, descriptors, charge, refuseDebt: true };
   return { ...request, places, givesBack, count: list.length, fault };
-}
-
-/** A descriptor of a call after reading, or its fault. */
-interface ReadDescriptor {
-  readonly valid?: {
-    readonly descriptor: Descriptor;
-    readonly place: number;
-    readonly givesBack: boolean;
-  };
-  readonly fault?: CallRefusal;
-}
-
-function readDescriptor(
-  item: unknown,
-  place: number,
-  count: number,
-  whole: Pick<RuleRequest, "domain" | "cost">,
-  limits: RequestBounds,
-): ReadDescriptor {
-  try {
-    const descriptor = descriptorOf(item, place);
-    const found = boundsFault({ ...whole, descriptors: [descriptor] }, limits, ENVOY_FORM);
-    if (found === undefined) {
-      return { valid: { descriptor, place, givesBack: isNegative(item as DataMap) } };
-    }
-    const isOwn = found.place.startsWith("entries") || descriptor.cost !== undefined;
-    const at = count > 1 && isOwn ? `descriptors[${place}].` : "";
-    return { fault: refusalOf(400, `${at}${faultText(found)}`) };
-  } catch (error) {
-    const fault = asRefusal(error);
-    if (fault === undefined) throw error;
-    return { fault };
-  }
 }
 
 function descriptorOf(item: unknown, place: number): Descriptor {

@@ -29,36 +29,28 @@ export interface Holding {
 /**
  * Reads a body of receipts and permits, and refuses one that is malformed.
  *
- * @param names The names of the fields that may hold them: `"receipt"`, `"permit"`.
- * @param needsActual Whether each must say what was really used.
+ * @param settles Whether they must be receipts, each of which says what was really used.
  */
 export function readHoldings(
   text: string,
   bounds: RequestBounds,
-  names: readonly string[],
-  needsActual: boolean,
+  settles: boolean,
 ): Body<Holding> {
+  const names = settles ? ["receipt"] : ["receipt", "permit"];
   return readBody(text, bounds, (map, place): Holding => {
-    const actual = actualOf(map, place, needsActual);
-    return { held: holdingOf(map, place, names, bounds), actual };
+    const actual = actualOf(map, place, settles);
+    const given = names.filter((name) => map[name] !== undefined && map[name] !== null);
+    if (given.length !== 1) {
+      refuseAt(place, "", `must have ${names.join(" or ")}, and nothing else`);
+    }
+    const [name] = given as [string];
+    const own = at(place, name);
+    const written = mapOf(map[name], own);
+    const { id, parts } = written as unknown as RuleReceipt;
+    const { domain, descriptors, cost = 1 } = requestOf(written, own, undefined, bounds);
+    const held = { id, domain, descriptors, cost };
+    return { held: name === "receipt" ? { ...held, parts } : held, actual };
   });
-}
-
-function holdingOf(
-  map: DataMap,
-  place: Place,
-  names: readonly string[],
-  bounds: RequestBounds,
-): RulePermit | RuleReceipt {
-  const given = names.filter((name) => map[name] !== undefined && map[name] !== null);
-  if (given.length !== 1) refuseAt(place, "", `must have ${names.join(" or ")}, and nothing else`);
-  const [name] = given as [string];
-  const own = at(place, name);
-  const written = mapOf(map[name], own);
-  const { id, parts } = written as unknown as RuleReceipt;
-  const { domain, descriptors, cost = 1 } = requestOf(written, own, undefined, bounds);
-  const held = { id, domain, descriptors, cost };
-  return name === "receipt" ? { ...held, parts } : held;
 }
 
 function actualOf({ actual }: DataMap, place: Place, isNeeded: boolean): ActualCost | undefined {

@@ -3,11 +3,10 @@
  * answers.
  */
 
-import { readPeriod, readReason } from "../../../core/application_support.ts";
-import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
+import type { RuleEngine } from "../../rules/rules.ts";
 import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
-import { errorText, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { RulesVersion } from "../rules_version.ts";
 import type { Outages } from "../outages.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
@@ -15,20 +14,11 @@ import { METRICS_TYPE } from "../metrics/metrics_text.ts";
 import type { CallSettings } from "../serve_options.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
-import { holdingRoutes } from "./holding_routes.ts";
+import { engineCalls } from "./engine_calls.ts";
 import { pageFile } from "./page_file.ts";
-import { at, type ReadRequest, readRequest } from "./read_request.ts";
 import type { RequestAccess } from "./request_access.ts";
 import type { RequestTarget } from "./request_target.ts";
-import {
-  answerEach,
-  type Body,
-  jsonResponse,
-  parseJson,
-  refuse,
-  type ServiceAnswer,
-} from "./service_answer.ts";
-import { verdictJson } from "./verdict_json.ts";
+import { jsonResponse, parseJson, refuse, type ServiceAnswer } from "./service_answer.ts";
 
 /** A route of the service. */
 export interface Route {
@@ -70,97 +60,28 @@ export function serviceRoutes(
   const { limits, show, access, responseHeaders, log } = options;
   const isReady = () => options.isReady() && engine.rules.domains.size > 0;
 
-  function requireRules(domain: string): void {
-    if (engine.rules.domains.has(domain)) return;
-    refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
-  }
-
-  /** Reads a body whose requests all name a domain that has rules. */
-  function requestsIn(text: string): Body<ReadRequest> {
-    const { domains } = engine.rules;
-    const only = domains.size === 1 ? domains.keys().next().value : undefined;
-    const body = readRequest(text, only, limits);
-    for (const { request } of body.items) requireRules(request.domain);
-    return body;
-  }
-
-  /** Changes the counters of some requests; resolves to how many. */
-  async function changed(
-    items: readonly ReadRequest[],
-    change: (request: RuleRequest, index: number) => number | Promise<number>,
-  ): Promise<number> {
-    const counts = await Promise.all(items.map(({ request }, index) => change(request, index)));
-    return counts.reduce((sum, each) => sum + each, 0);
-  }
-
-  /** Blocks the counters of a body's requests, or ends the blocks. */
-  function blocking(action: "block" | "unblock"): Route {
-    return postRoute(async (text) => {
-      const { items } = requestsIn(text);
-      const terms = action === "block" ? items.map(blockTerms) : undefined;
-      const count = await changed(
-        items,
-        (request, index) =>
-          terms === undefined
-            ? engine.unblock(request)
-            : engine.block(request, terms[index]!.duration),
-      );
-      if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
-      // The event has no keys, because they are often people's names or addresses.
-      log({ event: `keys-${action}ed`, level: "info", count, blocks: terms });
-      return jsonResponse(`{"${action}ed":${count}}`);
-    });
-  }
-
-  const routes = new Map<string, Route>([
-    ...(["consume", "peek", "refund"] as const).map((action) => {
-      const decide = async ({ request }: ReadRequest) => verdictJson(await engine[action](request));
-      return [
-        `/v1/${action}`,
-        postRoute(async (text) => await answerEach(requestsIn(text), decide)),
-      ] as const;
+  const posts = Object.entries(engineCalls(engine, limits, log));
+  const routes = new Map(Object.entries<Route>({
+    ...Object.fromEntries(posts.map(([path, answer]) => [path, postRoute(answer)])),
+    "/json": postRoute(async (text) => {
+      const call = readCall(parseJson(text), limits);
+      const answer = await decideCall(engine, call, responseHeaders);
+      return jsonResponse(JSON.stringify(answer), answer.overallCode === "OK" ? 200 : 429);
     }),
-    [
-      "/v1/reset",
-      postRoute(async (text) =>
-        jsonResponse(`{"reset":${await changed(requestsIn(text).items, engine.reset)}}`)
-      ),
-    ],
-    ["/v1/block", blocking("block")],
-    ["/v1/unblock", blocking("unblock")],
-    ...Object.entries(holdingRoutes(engine, limits, requestsIn, requireRules))
-      .map(([path, answer]) => [path, postRoute(answer)] as const),
-    [
-      "/json",
-      postRoute(async (text) => {
-        const call = readCall(parseJson(text), limits);
-        const answer = await decideCall(engine, call, responseHeaders);
-        return jsonResponse(JSON.stringify(answer), answer.overallCode === "OK" ? 200 : 429);
-      }),
-    ],
-    ["/check", { allow: undefined, needsToken: true, answer: checkCall(engine, options) }],
-    ["/healthz", getRoute(() => textAnswer("ok\n"))],
-    [
-      "/readyz",
-      getRoute((_call, { query }) => {
-        const required = new URLSearchParams(query).get("store") === "required";
-        return readiness(isReady(), required, options);
-      }),
-    ],
-    [
-      "/metrics",
-      getRoute(async () => textAnswer(await show("metrics"), 200, METRICS_TYPE)),
-    ],
+    "/check": { allow: undefined, needsToken: true, answer: checkCall(engine, options) },
+    "/healthz": getRoute(() => textAnswer("ok\n")),
+    "/readyz": getRoute((_call, { query }) => {
+      const required = new URLSearchParams(query).get("store") === "required";
+      return readiness(isReady(), required, options);
+    }),
+    "/metrics": getRoute(async () => textAnswer(await show("metrics"), 200, METRICS_TYPE)),
     // Keys are often people's names or addresses: the page shows them only to callers who may
     // write.
-    [
-      "/v1/live",
-      getRoute(async (call, { query }) => {
-        const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
-        return jsonResponse(await show({ search, own: access.isOwn(call) }));
-      }),
-    ],
-  ]);
+    "/v1/live": getRoute(async (call, { query }) => {
+      const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
+      return jsonResponse(await show({ search, own: access.isOwn(call) }));
+    }),
+  }));
   return (path) => routes.get(path) ?? FILE_ROUTE;
 }
 
@@ -216,14 +137,3 @@ function textAnswer(
 
 /** The longest text that is searched for. */
 const LONGEST_SEARCH = 256;
-
-/** How long, and why, to block the counters of a request, for the log as well. */
-function blockTerms({ request: { domain }, map, place }: ReadRequest) {
-  const { duration, reason } = map as { readonly duration: never; readonly reason: never };
-  try {
-    const milliseconds = readPeriod("block", at(place, "duration"), duration);
-    return { domain, duration: milliseconds, reason: readReason(reason) };
-  } catch (error) {
-    return refuse(400, errorText(error));
-  }
-}

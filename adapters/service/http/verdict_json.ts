@@ -4,7 +4,13 @@
  */
 
 import type { Decision } from "../../../mod.ts";
-import type { Rule, RuleVerdict, Verdict } from "../../rules/rules.ts";
+import type {
+  Rule,
+  RuleSettlement,
+  RuleVerdict,
+  SettledCounter,
+  Verdict,
+} from "../../rules/rules.ts";
 
 const heads = new WeakMap<Rule, string>();
 
@@ -39,8 +45,22 @@ function headOf(rule: Rule): string {
 const NOTHING =
   '"limit":null,"remaining":null,"retryAfter":0,"nextAfter":0,"resetAfter":0,"delay":0,"debt":0';
 
+/** A settlement as JSON. */
+export function settlementJson(
+  { outcome, returned, charged, counters }: RuleSettlement,
+): string {
+  const list = counters.map(counterJson).join(",");
+  return `{"outcome":"${outcome}","returned":${returned},"charged":${charged},"rules":[${list}]}`;
+}
+
+function counterJson({ rule, outcome, returned, charged, decision }: SettledCounter): string {
+  const name = JSON.stringify(rule.name ?? rule.label);
+  return `{"rule":${name},"outcome":"${outcome}","returned":${returned},"charged":${charged},` +
+    `${decisionJson(decision)}}`;
+}
+
 /** A decision's fields; `retryAfter` is null if the cost can never be admitted. */
-export function decisionJson(decision: Decision | undefined): string {
+function decisionJson(decision: Decision | undefined): string {
   if (decision === undefined) return NOTHING;
   const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt, source } = decision;
   const wait = retryAfter === Infinity ? "null" : retryAfter;
