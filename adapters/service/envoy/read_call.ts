@@ -7,8 +7,14 @@
 
 import { algorithmOf, type Descriptor, envoyLimit, type RuleRequest } from "../../rules/rules.ts";
 import { type DataMap, mapOf } from "../http/read_request.ts";
-import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
-import { boundsFault, ENVOY_FORM, faultText, type RequestBounds } from "../http/request_bounds.ts";
+import { asRefusal, type CallRefusal, refuse } from "../http/service_answer.ts";
+import {
+  checkCount,
+  checkDescriptor,
+  checkWhole,
+  ENVOY_FORM,
+  type RequestBounds,
+} from "../http/request_bounds.ts";
 
 /** Envoy's units by their number in the protocol; number 0 stands for no unit. */
 export const UNIT_NAMES: readonly string[] = [
@@ -46,31 +52,22 @@ export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
   // In the protocol 0 means that the units are not set, which stands for 1.
   const cost = hits === 0 ? 1 : hits;
   const whole = { domain: (map["domain"] ?? "") as string, cost };
+  checkWhole(whole, "", ENVOY_FORM);
   const descriptors: Descriptor[] = [];
   const places: number[] = [];
   const givesBack: boolean[] = [];
-  let fault: CallRefusal | undefined;
-  for (const [place, item] of list.slice(0, limits.maxDescriptors).entries()) {
-    try {
+  const faults = list.slice(0, limits.maxDescriptors).map((item, place) =>
+    faultOf(() => {
       const descriptor = descriptorOf(item, place);
-      const found = boundsFault({ ...whole, descriptors: [descriptor] }, limits, ENVOY_FORM);
-      const isOwn = found?.place.startsWith("entries") || descriptor.cost !== undefined;
-      const at = list.length > 1 && isOwn ? `descriptors[${place}].` : "";
-      if (found !== undefined) refuse(400, `${at}${faultText(found)}`);
+      const own = list.length === 1 ? "" : `descriptors[${place}]`;
+      checkDescriptor(descriptor, limits, own, ENVOY_FORM);
       descriptors.push(descriptor);
       places.push(place);
       givesBack.push(isNegative(item as DataMap));
-    } catch (error) {
-      const refusal = asRefusal(error);
-      if (refusal === undefined) throw error;
-      fault ??= refusal;
-    }
-  }
-  if (fault === undefined && places.length < Math.max(1, list.length)) {
-    // There are too many of them, or none.
-    const counted = { ...whole, descriptors: list as readonly Descriptor[] };
-    fault = refusalOf(400, faultText(boundsFault(counted, limits, ENVOY_FORM)!));
-  }
+    })
+  );
+  faults.push(faultOf(() => checkCount(list.length, limits, "")));
+  const fault = faults.find((each) => each !== undefined);
   if (fault !== undefined && descriptors.length === 0) throw fault;
   // A descriptor of more than one unit may report actual use, and is counted in any case.
   const charge = descriptors.some(({ cost: own = cost }, index) =>
@@ -78,6 +75,17 @@ export function readCall(data: unknown, limits: RequestBounds): EnvoyCall {
   );
   const request = { ...whole, descriptors, charge, refuseDebt: true };
   return { ...request, places, givesBack, count: list.length, fault };
+}
+
+/** Why a part of a call is refused, if it is. */
+function faultOf(read: () => void): CallRefusal | undefined {
+  try {
+    return void read();
+  } catch (error) {
+    const refusal = asRefusal(error);
+    if (refusal === undefined) throw error;
+    return refusal;
+  }
 }
 
 function descriptorOf(item: unknown, place: number): Descriptor {

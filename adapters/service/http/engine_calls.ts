@@ -7,8 +7,9 @@
 import { readPeriod, readReason } from "../../../core/application_support.ts";
 import type { RuleEngine, RulePermit, RuleReceipt, Verdict } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
+import { at } from "./body_place.ts";
 import { type Holding, readHoldings } from "./read_holding.ts";
-import { at, type ReadRequest, readRequest } from "./read_request.ts";
+import { type ReadRequest, readRequest } from "./read_request.ts";
 import type { RequestBounds } from "./request_bounds.ts";
 import {
   answerEach,

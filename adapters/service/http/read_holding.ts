@@ -6,15 +6,8 @@
 
 import { formatValue } from "../../../core/application_support.ts";
 import type { ActualCost, RulePermit, RuleReceipt } from "../../rules/rules.ts";
-import {
-  at,
-  type DataMap,
-  mapOf,
-  type Place,
-  readBody,
-  refuseAt,
-  requestOf,
-} from "./read_request.ts";
+import { at, type Place, refuseAt } from "./body_place.ts";
+import { type DataMap, mapOf, readBody, requestOf } from "./read_request.ts";
 import type { RequestBounds } from "./request_bounds.ts";
 import type { Body } from "./service_answer.ts";
 

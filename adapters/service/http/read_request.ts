@@ -5,7 +5,8 @@
 
 import { formatValue } from "../../../core/application_support.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
-import { boundsFault, type RequestBounds } from "./request_bounds.ts";
+import { at, type Place, refuseAt } from "./body_place.ts";
+import { checkRequest, type RequestBounds } from "./request_bounds.ts";
 import { type Body, parseJson, refuse } from "./service_answer.ts";
 
 /** A request of a body, and the map that it was read from, which may say more. */
@@ -51,9 +52,6 @@ export function readRequest(
   });
 }
 
-/** A place in the body, or the index of a request, which becomes text only if something is wrong. */
-export type Place = string | number;
-
 /** Reads one request. */
 export function requestOf(
   { domain, descriptors, entries, cost, charge }: DataMap,
@@ -72,8 +70,8 @@ export function requestOf(
     cost: cost as number | undefined,
     charge: charge as boolean | undefined,
   };
-  const fault = boundsFault(request, bounds);
-  return fault === undefined ? request : refuseAt(place, fault.place, fault.rule);
+  checkRequest(request, bounds, place);
+  return request;
 }
 
 function descriptorsOf(data: unknown, entries: unknown, place: Place): readonly Descriptor[] {
@@ -121,15 +119,4 @@ function isMap(value: unknown): value is DataMap {
 /** Requires a map. */
 export function mapOf(value: unknown, place: Place): DataMap {
   return isMap(value) ? value : refuseAt(place, "", `must be a map, not ${formatValue(value)}`);
-}
-
-/** A place inside another. */
-export function at(place: Place, name: string): string {
-  const start = typeof place === "number" ? `[${place}]` : place;
-  return start === "" || name === "" ? start + name : `${start}.${name}`;
-}
-
-/** Refuses a body because of the value at one place in it. */
-export function refuseAt(place: Place, name: string, rule: string): never {
-  refuse(400, `${at(place, name) || "the body"} ${rule}`);
 }

@@ -5,7 +5,8 @@
  */
 
 import { formatValue } from "../../../core/application_support.ts";
-import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
+import type { Descriptor, RuleRequest } from "../../rules/rules.ts";
+import { at, type Place, refuseAt } from "./body_place.ts";
 
 /** How much a request may ask for. */
 export interface RequestBounds {
@@ -53,80 +54,70 @@ export const ENVOY_FORM: RequestForm = {
   minValue: 0,
 };
 
-/** A fault of a request, and where it is: `entries[0].value`, `must be text ...`. */
-export interface RequestFault {
-  readonly place: string;
-  readonly rule: string;
-}
-
-/** A fault in words. */
-export function faultText({ place, rule }: RequestFault): string {
-  return `${place === "" ? "the body" : place} ${rule}`;
-}
-
-/** The first fault in a request's values; `undefined` if they are valid. */
-export function boundsFault(
-  { domain, descriptors, cost }: RuleRequest,
+/** Refuses a request whose values are not valid. */
+export function checkRequest(
+  request: RuleRequest,
   bounds: RequestBounds,
-  form: RequestForm = OWN_FORM,
-): RequestFault | undefined {
-  if (typeof domain !== "string" || domain === "") {
-    return { place: "domain", rule: `must be text that is not empty, not ${formatValue(domain)}` };
-  }
-  if (!isCost(cost, form.maxCost)) return costFault(form.cost, cost, form.maxCost);
+  place: Place,
+): void {
+  checkWhole(request, place);
+  const { descriptors } = request;
   const { length } = descriptors;
-  if (length < 1 || length > bounds.maxDescriptors) {
-    const rule = `must be a list of 1 to ${bounds.maxDescriptors} items, not ${length} items`;
-    return { place: "descriptors", rule };
-  }
+  checkCount(length, bounds, place);
   for (let index = 0; index < length; index++) {
-    const fault = descriptorFault(descriptors[index]!, bounds, form);
-    if (fault === undefined) continue;
-    return length === 1 ? fault : { ...fault, place: `descriptors[${index}].${fault.place}` };
+    const own = length === 1 ? place : at(place, `descriptors[${index}]`);
+    checkDescriptor(descriptors[index]!, bounds, own);
   }
-  return undefined;
 }
 
-function descriptorFault(
+/** Refuses a request whose domain or cost is not valid. */
+export function checkWhole(
+  { domain, cost }: Pick<RuleRequest, "domain" | "cost">,
+  place: Place,
+  form: RequestForm = OWN_FORM,
+): void {
+  if (typeof domain !== "string" || domain === "") {
+    refuseAt(place, "domain", `must be text that is not empty, not ${formatValue(domain)}`);
+  }
+  checkCost(cost, place, form.cost, form.maxCost);
+}
+
+/** Refuses a request of too few or too many descriptors. */
+export function checkCount(length: number, { maxDescriptors }: RequestBounds, place: Place): void {
+  if (length >= 1 && length <= maxDescriptors) return;
+  const rule = `must be a list of 1 to ${maxDescriptors} items, not ${length} items`;
+  refuseAt(place, "descriptors", rule);
+}
+
+/** Refuses a descriptor whose values are not valid. */
+export function checkDescriptor(
   { entries, cost }: Descriptor,
-  bounds: RequestBounds,
-  form: RequestForm,
-): RequestFault | undefined {
-  return isCost(cost, Number.MAX_SAFE_INTEGER)
-    ? entriesFault(entries, bounds, form)
-    : costFault(form.cost, cost, Number.MAX_SAFE_INTEGER);
-}
-
-function entriesFault(
-  entries: readonly DescriptorEntry[],
   { maxEntries, maxText }: RequestBounds,
-  { minValue }: RequestForm,
-): RequestFault | undefined {
+  place: Place,
+  { cost: costName, minValue }: RequestForm = OWN_FORM,
+): void {
+  checkCost(cost, place, costName, Number.MAX_SAFE_INTEGER);
   const { length } = entries;
   if (length < 1 || length > maxEntries) {
-    return { place: "entries", rule: `must hold 1 to ${maxEntries} entries, not ${length}` };
+    refuseAt(place, "entries", `must hold 1 to ${maxEntries} entries, not ${length}`);
   }
   for (let index = 0; index < length; index++) {
     const [key, value] = entries[index]!;
     if (typeof key !== "string" || key.length < 1 || key.length > maxText) {
       const rule = `must have keys of 1 to ${maxText} characters, not ${formatValue(key)}`;
-      return { place: "entries", rule };
+      refuseAt(place, "entries", rule);
     }
     if (typeof value !== "string" || value.length < minValue) {
       const filled = minValue === 0 ? "text" : "text that is not empty";
-      const place = `entries.${key}`.slice(0, 200);
-      return { place, rule: `must be ${filled}, not ${formatValue(value)}` };
+      const name = `entries.${key}`.slice(0, 200);
+      refuseAt(place, name, `must be ${filled}, not ${formatValue(value)}`);
     }
   }
-  return undefined;
 }
 
-function isCost(cost: unknown, most: number): boolean {
-  return cost === undefined ||
-    (Number.isSafeInteger(cost) && cost as number >= 0 && cost as number <= most);
-}
-
-function costFault(place: string, cost: unknown, most: number): RequestFault {
+function checkCost(cost: unknown, place: Place, name: string, most: number): void {
+  if (cost === undefined) return;
+  if (Number.isSafeInteger(cost) && cost as number >= 0 && cost as number <= most) return;
   const range = most === Number.MAX_SAFE_INTEGER ? "of at least 0" : `from 0 to ${most}`;
-  return { place, rule: `must be an integer ${range}, not ${formatValue(cost)}` };
+  refuseAt(place, name, `must be an integer ${range}, not ${formatValue(cost)}`);
 }
