@@ -4,7 +4,7 @@
  */
 
 import { type KeyFigures, matchesSearch, MAX_KEYS, type RuleFigures } from "./figures_snapshot.ts";
-import { countOf, type KeySketch, keySketch } from "./key_sketch.ts";
+import { countOf, type KeyCount, type KeySketch, keySketch } from "./key_sketch.ts";
 
 const HALF_HOUR = 1_800_000;
 
@@ -61,32 +61,24 @@ export function keyFigures(
   });
 }
 
-interface CountedKey {
-  readonly hash: number;
-  readonly key: string;
-  readonly rule: RuleFigures;
-  readonly count: number;
-}
-
 function sumOf([now, before]: HalfHours, hash: number, rule: RuleFigures): number {
   return countOf(now, hash, rule) + countOf(before, hash, rule);
 }
 
 /** The keys with the largest counts, the largest first. */
-function largest(halfHours: HalfHours, search: string): readonly CountedKey[] {
+function largest(halfHours: HalfHours, search: string): readonly KeyCount[] {
   const [now] = halfHours;
-  const top: CountedKey[] = [];
-  for (const { hashes, rules, keys } of halfHours) {
-    for (let index = 0; index < keys.length; index++) {
-      const rule = rules[index];
-      if (rule === undefined) continue;
-      const [hash, key] = [hashes[index]!, keys[index]!];
-      if (hashes !== now.hashes && countOf(now, hash, rule) > 0) continue;
+  const top: KeyCount[] = [];
+  for (const sketch of halfHours) {
+    for (const counter of sketch.counters) {
+      if (counter === undefined) continue;
+      const { hash, rule, key } = counter;
+      if (sketch !== now && countOf(now, hash, rule) > 0) continue;
       const count = sumOf(halfHours, hash, rule);
       if (top.length === MAX_KEYS && count <= top[MAX_KEYS - 1]!.count) continue;
       if (!matchesSearch(search, rule.domain, rule.rule, key)) continue;
       const above = top.findLastIndex((each) => each.count >= count);
-      top.splice(above + 1, 0, { hash, key, rule, count });
+      top.splice(above + 1, 0, { ...counter, count });
       if (top.length > MAX_KEYS) top.pop();
     }
   }

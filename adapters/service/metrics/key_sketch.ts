@@ -16,15 +16,20 @@ const BUCKETS = 512;
 /** Only this many leading characters of a key are compared and stored. */
 const LONGEST_KEY = 256;
 
-/** Counters of keys, each with its rule. */
+/** The counter of a key of a rule. */
+export interface KeyCount {
+  readonly hash: number;
+  readonly rule: RuleFigures;
+  readonly key: string;
+  count: number;
+  /** Its value when its key took it over. */
+  readonly inherited: number;
+}
+
+/** Counters of keys. */
 export interface KeySketch {
   readonly seed: number;
-  readonly hashes: Int32Array;
-  readonly counts: Float64Array;
-  /** The value of each counter when its key took it over. */
-  readonly inherited: Float64Array;
-  readonly rules: (RuleFigures | undefined)[];
-  readonly keys: string[];
+  readonly counters: (KeyCount | undefined)[];
 }
 
 /**
@@ -33,20 +38,12 @@ export interface KeySketch {
  * @param seed Should be secret, so that nobody can choose which keys share a bucket.
  */
 export function keySketch(seed: number): KeySketch {
-  const size = WAYS * BUCKETS;
-  return {
-    seed,
-    hashes: new Int32Array(size),
-    counts: new Float64Array(size),
-    inherited: new Float64Array(size),
-    rules: new Array(size).fill(undefined),
-    keys: new Array(size).fill(""),
-  };
+  return { seed, counters: new Array(WAYS * BUCKETS).fill(undefined) };
 }
 
 /** Adds to the count of a key. */
 export function countKey(
-  { seed, hashes, counts, inherited, rules, keys }: KeySketch,
+  { seed, counters }: KeySketch,
   rule: RuleFigures,
   key: string,
   amount: number,
@@ -55,17 +52,16 @@ export function countKey(
   const start = bucketOf(hash);
   let least = start;
   for (let index = start; index < start + WAYS; index++) {
-    if (hashes[index] === hash && rules[index] === rule) {
-      counts[index]! += amount;
+    const counter = counters[index];
+    if (counter?.hash === hash && counter.rule === rule) {
+      counter.count += amount;
       return;
     }
-    if (counts[index]! < counts[least]!) least = index;
+    if ((counter?.count ?? 0) < (counters[least]?.count ?? 0)) least = index;
   }
-  hashes[least] = hash;
-  rules[least] = rule;
-  keys[least] = key.length <= LONGEST_KEY ? key : beginningOf(key);
-  inherited[least] = counts[least]!;
-  counts[least]! += amount;
+  const inherited = counters[least]?.count ?? 0;
+  const kept = key.length <= LONGEST_KEY ? key : beginningOf(key);
+  counters[least] = { hash, rule, key: kept, count: inherited + amount, inherited };
 }
 
 function bucketOf(hash: number): number {
@@ -88,14 +84,11 @@ function beginningOf(key: string): string {
 }
 
 /** The certain part of a key's count; the hash comes from another sketch with the same seed. */
-export function countOf(
-  { hashes, counts, inherited, rules }: KeySketch,
-  hash: number,
-  rule: RuleFigures,
-): number {
+export function countOf({ counters }: KeySketch, hash: number, rule: RuleFigures): number {
   const start = bucketOf(hash);
   for (let index = start; index < start + WAYS; index++) {
-    if (hashes[index] === hash && rules[index] === rule) return counts[index]! - inherited[index]!;
+    const counter = counters[index];
+    if (counter?.hash === hash && counter.rule === rule) return counter.count - counter.inherited;
   }
   return 0;
 }
