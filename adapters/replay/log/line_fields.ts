@@ -124,6 +124,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     : Math.max(least, ...forwarded.map(({ index }) => index + 1));
   const places = placesOf(layout);
   const beforeStatus = layout.literals[status] === '" ' ? status - 1 : -1;
+  const escape = hasQuotes ? QUOTE : BACKSLASH;
   const mayBeQuoted = !hasQuotes && !layout.directives && !layout.literals[0]!.startsWith('"');
   // Columns of numbers, because this is the innermost loop.
   const firsts = Int16Array.from(
@@ -163,13 +164,9 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
         if (next === SPACE) { while (at < to && bytes[at] === SPACE) at++; }
       }
       let end = at;
-      if (quoted[found] === 1 && bytes[at] === QUOTE) {
-        end = closingQuote(bytes, ++at, to, after, found === beforeStatus);
-        if (end === -1) return false;
-        starts[found] = at;
-        ends[found++] = end++;
-      } else if (hasQuotes && bytes[at] === QUOTE && at < to) {
-        end = doubledQuote(bytes, ++at, to, after);
+      const opens = quoted[found] === 1 || hasQuotes;
+      if (opens && bytes[at] === QUOTE && at < to) {
+        end = closingQuote(bytes, ++at, to, after, escape, found === beforeStatus);
         if (end === -1) return false;
         starts[found] = at;
         ends[found++] = end++;
@@ -290,33 +287,27 @@ function begin({ before, isQuoted }: Place, bytes: Buffer, from: number, to: num
   return !isQuoted || bytes[at] === QUOTE || bytes[at] === HYPHEN ? at : -1;
 }
 
-/** The end of a quoted column, where a backslash stands before a quote inside; -1 if it has none. */
+/**
+ * The end of a quoted column; -1 if it has none. The byte `escape` stands before a quote inside: a
+ * backslash, or another quote.
+ */
 function closingQuote(
   bytes: Buffer,
   from: number,
   to: number,
   after: number,
+  escape: number,
   isRequest: boolean,
 ): number {
   for (let at = from; at < to; at++) {
     const byte = bytes[at]!;
-    if (byte === BACKSLASH) at++;
+    if (byte === escape && (byte !== QUOTE || bytes[at + 1] === QUOTE)) at++;
     else if (byte === QUOTE) {
       // Old servers left quotes in URLs as they were: a request ends where a status follows.
       if (at + 1 === to) return isRequest ? -1 : at;
       if (bytes[at + 1] !== after && after !== -1) continue;
       if (!isRequest || isStatus(bytes, at + 2, to, after)) return at;
     }
-  }
-  return -1;
-}
-
-/** The end of a quoted column, where a quote inside is written twice; -1 if it has none. */
-function doubledQuote(bytes: Buffer, from: number, to: number, after: number): number {
-  for (let at = from; at < to; at++) {
-    if (bytes[at] !== QUOTE) continue;
-    if (bytes[at + 1] === QUOTE) at++;
-    else if (at + 1 === to || bytes[at + 1] === after) return at;
   }
   return -1;
 }

@@ -19,19 +19,15 @@ const NEWLINE = 10;
 /** Bytes of a block, at least; the form of a log is found in the first one. */
 const MIN_BLOCK_BYTES = 1 << 16;
 
-/** The compressed forms, by the bytes that they begin with. */
-const COMPRESSED: readonly {
-  readonly name: string;
-  readonly magic: readonly number[];
-  readonly open: () => Transform | undefined;
-}[] = [
-  { name: "gzip", magic: [0x1f, 0x8b], open: () => zlib.createGunzip() },
-  {
-    name: "zstd",
-    magic: [0x28, 0xb5, 0x2f, 0xfd],
-    // Node has it since 22.15.
-    open: () => (zlib as Partial<typeof zlib>).createZstdDecompress?.(),
-  },
+/** The compressed forms, by the bytes that they begin with, in hexadecimal. */
+const COMPRESSED: readonly (readonly [
+  name: string,
+  start: string,
+  open: () => Transform | undefined,
+])[] = [
+  ["gzip", "1f8b", () => zlib.createGunzip()],
+  // Node has it since 22.15.
+  ["zstd", "28b52ffd", () => (zlib as Partial<typeof zlib>).createZstdDecompress?.()],
 ];
 
 /**
@@ -108,26 +104,23 @@ async function* decompressed(
     yield start;
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
-  const form = COMPRESSED.find(({ magic }) => magic.every((byte, index) => start[index] === byte));
-  if (form === undefined) {
+  const bytes = Buffer.from(start).toString("hex", 0, 4);
+  const [form, , open] = COMPRESSED.find(([, magic]) => bytes.startsWith(magic)) ?? [];
+  if (open === undefined) {
     // A byte order mark is no part of the first line.
-    if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) start = start.subarray(3);
+    if (bytes.startsWith("efbbbf")) start = start.subarray(3);
     return yield* whole();
   }
-  const opened = form.open();
+  const opened = open();
   if (opened === undefined) {
-    const rule = `this runtime must support ${form.name}, as Node does since 22.15`;
-    throw new TypeError(errorMessage(`read ${name}`, rule, `${form.name} data`));
+    const rule = `this runtime must support ${form}, as Node does since 22.15`;
+    throw new TypeError(errorMessage(`read ${name}`, rule, `${form} data`));
   }
   try {
     yield* pipeline(Readable.from(whole()), opened, () => {}) as AsyncIterable<Uint8Array>;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `Cannot read ${name} because its ${form.name} data is cut off or damaged: ${reason}`,
-      {
-        cause,
-      },
-    );
+    const fault = `its ${form} data is cut off or damaged`;
+    throw new Error(`Cannot read ${name} because ${fault}: ${reason}`, { cause });
   }
 }

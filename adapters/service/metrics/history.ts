@@ -3,12 +3,7 @@
  * threads' counts, so that history costs a decision nothing. Its memory is bounded by the rules.
  */
 
-import {
-  type FiguresSnapshot,
-  NO_FIGURES,
-  ruleName,
-  type VerdictFigures,
-} from "./figures_snapshot.ts";
+import { type FiguresSnapshot, ruleName, type VerdictFigures } from "./figures_snapshot.ts";
 import { LATENCY_BUCKETS } from "./histogram.ts";
 
 const MINUTE = 60_000;
@@ -23,10 +18,10 @@ const OVERTAKEN = 30_000;
 /** Verdicts of each of the last 60 minutes; the current minute is last. */
 export type VerdictHistory = { readonly [Name in keyof VerdictFigures]: readonly number[] };
 
-/** Sums that only grow, and by how much each grew in each minute: row `minute % 60`. */
+/** Sums that only grow, and by how much they grew in minutes in which they did. */
 interface Series {
-  sums: readonly number[];
-  readonly rows: Uint32Array;
+  readonly sums: readonly number[];
+  readonly grown: Map<number, readonly number[]>;
 }
 
 /** Names that no rule can have, because a rule's name contains its domain. */
@@ -65,32 +60,47 @@ export interface History {
 /** Makes a history that begins now. */
 export function history(start: number): History {
   const all = new Map<string, Series>();
-  for (const [name, { length }] of sumsOf(NO_FIGURES)) all.set(name, seriesOf(length));
   let until = start;
+
+  /** The growth of a series in each of the last 60 minutes. */
+  function rows(name: string): readonly (readonly number[])[] {
+    const last = Math.floor(until / MINUTE);
+    const grown = all.get(name)?.grown;
+    return Array.from({ length: MINUTES }, (_, row) => grown?.get(last - MINUTES + 1 + row) ?? []);
+  }
+
+  function verdictsOf(name: string): VerdictHistory {
+    const of = (index: number) => rows(name).map((row) => row[index] ?? 0);
+    return { admitted: of(0), refused: of(1), shadowRefused: of(2), unavailable: of(3) };
+  }
 
   return {
     record(figures, now): void {
       if (now < until && until - now < OVERTAKEN) return;
       const next = sumsOf(figures);
-      const [minute, last] = [Math.floor(until / MINUTE), Math.floor(now / MINUTE)];
+      const last = Math.floor(now / MINUTE);
+      // The clock may have been set back.
+      const minute = Math.min(Math.floor(until / MINUTE), last);
       for (const name of all.keys()) if (!next.has(name)) all.delete(name);
       for (const [name, sums] of next) {
-        const series = all.get(name) ?? seriesOf(sums.length);
-        all.set(name, series);
-        take(series, sums, minute, last);
+        const { sums: before, grown } = all.get(name) ?? { sums: [], grown: new Map() };
+        // A sum that is smaller than before belongs to a rule that was removed and added again.
+        const growth = sums.map((sum, index) => Math.max(0, sum - (before[index] ?? 0)));
+        if (growth.some((sum) => sum > 0)) grown.set(minute, added(growth, grown.get(minute)));
+        for (const each of grown.keys()) if (each <= last - MINUTES) grown.delete(each);
+        all.set(name, { sums, grown });
       }
       until = now;
     },
     totals(): HistoryTotals {
-      const minute = Math.floor(until / MINUTE);
-      const rows = minutesTo(minute).map((each) => rowOf(all.get(LATENCY)!, each));
-      const hour = rows.reduce((sums, row) => sums.map((sum, bucket) => sum + row[bucket]!));
+      const latency = rows(LATENCY);
+      const hour = latency.reduce<readonly number[]>((sums, row) => added(row, sums), []);
       return {
-        from: (minute - MINUTES + 1) * MINUTE,
-        ...historyOf(all.get(DECISIONS)!, minute),
-        evictions: column(all.get(EVICTIONS)!, 0, minute),
-        p50: rows.map((row) => quantile(row, 0.5)),
-        p99: rows.map((row) => quantile(row, 0.99)),
+        from: (Math.floor(until / MINUTE) - MINUTES + 1) * MINUTE,
+        ...verdictsOf(DECISIONS),
+        evictions: rows(EVICTIONS).map(([evictions = 0]) => evictions),
+        p50: latency.map((row) => quantile(row, 0.5)),
+        p99: latency.map((row) => quantile(row, 0.99)),
         hour: { p50: quantile(hour, 0.5), p99: quantile(hour, 0.99) },
       };
     },
@@ -99,17 +109,13 @@ export function history(start: number): History {
         [];
       return { admitted, refused, shadowRefused, unavailable };
     },
-    minutes(name): VerdictHistory | undefined {
-      const series = all.get(name);
-      return series?.rows.some((count) => count > 0)
-        ? historyOf(series, Math.floor(until / MINUTE))
-        : undefined;
-    },
+    minutes: (name) => rows(name).some(({ length }) => length > 0) ? verdictsOf(name) : undefined,
   };
 }
 
-function seriesOf(width: number): Series {
-  return { sums: new Array<number>(width).fill(0), rows: new Uint32Array(MINUTES * width) };
+/** The sums of two rows, of which the second may be shorter. */
+function added(row: readonly number[], other: readonly number[] = []): readonly number[] {
+  return row.length === 0 ? other : row.map((count, index) => count + (other[index] ?? 0));
 }
 
 /** All sums by name; the sums of a rule cover all of its keys. */
@@ -131,40 +137,6 @@ function verdictSums(
   [others = 0, refusals = 0, shadows = 0, undecided = 0]: readonly number[] = [],
 ): readonly number[] {
   return [others + admitted, refusals + refused, shadows + shadowRefused, undecided + unavailable];
-}
-
-/**
- * Adds the new counts to the row of the minute, and empties the rows of the minutes after it. A sum
- * that is smaller than before belongs to a rule that was removed and added again.
- */
-function take(series: Series, next: readonly number[], minute: number, last: number): void {
-  const { sums, rows } = series;
-  const width = next.length;
-  next.forEach((sum, index) => {
-    rows[minute % MINUTES * width + index]! += Math.max(0, sum - sums[index]!);
-  });
-  series.sums = next;
-  for (let each = Math.max(minute + 1, last - MINUTES + 1); each <= last; each++) {
-    rows.fill(0, each % MINUTES * width, (each % MINUTES + 1) * width);
-  }
-}
-
-function minutesTo(last: number): readonly number[] {
-  return Array.from({ length: MINUTES }, (_, index) => last - MINUTES + 1 + index);
-}
-
-function rowOf({ sums, rows }: Series, minute: number): readonly number[] {
-  const row = minute % MINUTES * sums.length;
-  return [...rows.subarray(row, row + sums.length)];
-}
-
-function column({ sums, rows }: Series, index: number, last: number): readonly number[] {
-  return minutesTo(last).map((minute) => rows[minute % MINUTES * sums.length + index]!);
-}
-
-function historyOf(series: Series, last: number): VerdictHistory {
-  const of = (index: number) => column(series, index, last);
-  return { admitted: of(0), refused: of(1), shadowRefused: of(2), unavailable: of(3) };
 }
 
 /** A quantile in milliseconds, by a line through its bucket; `null` if there are no calls. */
