@@ -12,15 +12,15 @@ import type { Awaitable } from "../limits/limit_options.ts";
 export interface RuleCall {
   /** The method, in capitals. */
   readonly method: string;
-  /** The target as the client sent it, with or without its query. */
+  /** The target as the client sent it, with or without its query: servers read it in several ways. */
   readonly path: string;
   /** Further targets by which the server may choose a route, such as that of a rewrite. */
   readonly paths?: readonly string[] | undefined;
   /** Whether the server's routes match paths in any case; default no. */
   readonly ignoresCase?: boolean | undefined;
-  /** The client's address; `undefined` if it is not known. */
+  /** The client's address; for IPv6, only its network counts. `undefined` if it is not known. */
   readonly address: string | undefined;
-  /** How many bits of an IPv6 address count if the rules do not say. */
+  /** How many bits that network has if the rules do not say; default 64. */
   readonly ipv6Prefix?: number | undefined;
   /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
   header(name: string): string | null | undefined;

@@ -3,6 +3,7 @@
  */
 
 import { errorMessage } from "../../../core/application_support.ts";
+import { matchesWildcard, wildcardOf } from "../../../core/rules/rules.ts";
 import type { Condition, Field, PlacedCondition } from "./layout.ts";
 import { pathOf } from "./request_fields.ts";
 
@@ -45,30 +46,23 @@ export function lineTest(
   const names = [...new Set(conditions.map(({ name }) => name))];
   const tests = names.map((name) => {
     const own = conditions.filter((condition) => condition.name === name);
-    const patterns = (not: boolean) =>
-      own.filter(({ isNot }) => isNot === not).map(({ pattern }) => pattern.split("*"));
-    return { name, field: own[0]!.field, wanted: patterns(false), unwanted: patterns(true) };
+    const testsOf = (not: boolean) =>
+      own.filter(({ isNot }) => isNot === not).map(({ pattern }) => textTest(pattern));
+    return { name, field: own[0]!.field, wanted: testsOf(false), unwanted: testsOf(true) };
   });
   return () =>
     tests.every(({ name, field, wanted, unwanted }) => {
       const value = text(field) ?? "";
       const own = name === "path" ? pathOf(value) : value;
-      return (wanted.length === 0 || wanted.some((parts) => matches(own, parts))) &&
-        !unwanted.some((parts) => matches(own, parts));
+      return (wanted.length === 0 || wanted.some((test) => test(own))) &&
+        !unwanted.some((test) => test(own));
     });
 }
 
-/** Whether a text consists of these parts, in order, with any text between them. */
-function matches(text: string, parts: readonly string[]): boolean {
-  const [first = ""] = parts;
-  if (parts.length === 1) return text === first;
-  const last = parts.at(-1)!;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
+/** The test of a value, in which `*` stands for any text. */
+function textTest(pattern: string): (value: string) => boolean {
+  const wildcard = wildcardOf(pattern);
+  return wildcard === undefined
+    ? (value) => value === pattern
+    : (value) => matchesWildcard(wildcard, value);
 }

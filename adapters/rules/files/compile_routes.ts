@@ -3,7 +3,7 @@
  * limits of a request.
  */
 
-import { addressKey } from "../../http/http.ts";
+import { addressKey, type RuleCall } from "../../http/http.ts";
 import type { Descriptor, DescriptorEntry, RuleFault } from "../../../core/rules/rules.ts";
 import { type PathPattern, pathPattern } from "./path_pattern.ts";
 import { pathReadings } from "./path_readings.ts";
@@ -26,23 +26,8 @@ export interface RouteOptions {
   readonly descriptors: readonly Readonly<Record<string, string>>[];
 }
 
-/** The facts about an HTTP request. */
-export interface HttpCall {
-  /** The method, in capitals. */
-  readonly method: string;
-  /** The target as the client sent it, with or without its query: servers read it in several ways. */
-  readonly path: string;
-  /** Further targets by which the server may choose a route, such as that of a rewrite. */
-  readonly paths?: readonly string[] | undefined;
-  /** Whether the server's routes match paths in any case; default no. */
-  readonly ignoresCase?: boolean | undefined;
-  /** The client's address; for IPv6, only its network counts. `undefined` if it is not known. */
-  readonly address: string | undefined;
-  /** How many bits that network has if the rules do not say; default 64. */
-  readonly ipv6Prefix?: number | undefined;
-  /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
-  header(name: string): string | null | undefined;
-}
+/** The facts about an HTTP request: the same that the gate of HTTP adapters gives. */
+export type HttpCall = RuleCall;
 
 /**
  * From HTTP requests to descriptors; `undefined` for a path that can be read in so many ways that
