@@ -20,8 +20,8 @@ import {
   NOTHING_NAMED,
   type Shape,
 } from "./layout.ts";
-import { lineFields, pathsOf } from "./line_fields.ts";
-import { blockParser } from "./parse_block.ts";
+import { pathsOf } from "./line_fields.ts";
+import { blockParser, type LogRecord } from "./parse_block.ts";
 import { readPattern } from "./read_pattern.ts";
 import { noColumn, noLayout } from "./unreadable_log.ts";
 
@@ -72,64 +72,61 @@ export function findLayout(block: Uint8Array, options: LayoutOptions): Layout {
     throw noLayout(sample, shapesOf(sample, options), options, other?.format);
   }
   const layout = checkedLayout(found, options);
-  const [key] = layout.key;
-  const { key: named, host = named } = options;
-  const isEither = host === undefined && key?.name.toLowerCase() === EITHER_NAME;
-  const isServer = isEither && !hostIsClient(layout.columns) && !holdsAddresses(sample, layout);
-  return refined(sample, isServer ? { ...layout, key: [] } : layout, options);
+  const records: LogRecord["fields"][] = [];
+  const keep = ({ fields }: LogRecord) => String(records.push(fields));
+  blockParser({ key: keep })(sample, { ...layout, cost: [], where: [], request: undefined });
+  return refined(records, layout, options);
 }
 
-/** Whether the clients of some lines are addresses without a port: names and ports are servers'. */
-function holdsAddresses(sample: Buffer, layout: Layout): boolean {
-  const { keys } = blockParser()(sample, { ...layout, network: undefined });
-  return keys.every((name) => /^(?:[\d.]+|[\da-f.]*:[\da-f.]*:[\da-f:.]*)$/i.test(name));
-}
+/** An address without a port: names and ports are servers'. */
+const ALONE_REGEXP = /^(?:[\d.]+|[\da-f.]*:[\da-f.]*:[\da-f:.]*)$/i;
 
 /**
- * Completes a layout by what the readable lines of a sample show: whether times are whole seconds as
- * they are written, and which columns hold forwarded addresses.
+ * Completes a layout by what the first readable lines show: whether times are whole seconds as they
+ * are written, whether `host` is the client, and which columns hold forwarded addresses.
  */
-function refined(sample: Buffer, layout: Layout, options: LayoutOptions): Layout {
-  const { key, host, proxies } = options;
-  const { open, time, text, all } = lineFields(layout, true);
-  const records: Readonly<Record<string, string>>[] = [];
-  let isCoarse = true;
-  for (let from = 0, next = 0; from < sample.length; from = next) {
-    next = lineEnd(sample, from, 1);
-    let to = next;
-    while (to > from && (sample[to - 1] === 10 || sample[to - 1] === 13)) to--;
-    if (to - from > layout.maxLine || !open(sample, from, to) || time() < 0) continue;
-    records.push(all());
-    // A date and a time of day are two fields; for objects, the first field that is present counts.
-    const texts = layout.time.map(text).filter((text) => text);
-    const written = (layout.format === "json" ? texts[0] : texts.at(-1)) ?? "";
-    // A number of 12 or more digits counts milliseconds, or a smaller unit.
-    if (/^\d+$/.test(written) ? written.length > 11 : /[.,]/.test(written)) isCoarse = false;
-  }
-  isCoarse &&= records.length > 0;
-  const [first] = layout.key;
+function refined(
+  records: readonly LogRecord["fields"][],
+  found: Layout,
+  { key, host, proxies }: LayoutOptions,
+): Layout {
+  const isCoarse = records.length > 0 && records.every((fields) => isWholeSecond(fields, found));
   const valuesOf = (column: string) =>
     records.flatMap((record) => record[column] ?? [])
       .filter((value) => value !== "" && value !== "-");
+  const [first] = found.key;
   const own = first === undefined ? [] : valuesOf(first.name);
+  const isEither = (host ?? key) === undefined && first?.name.toLowerCase() === EITHER_NAME;
+  if (isEither && !hostIsClient(found.columns) && !own.every((name) => ALONE_REGEXP.test(name))) {
+    return { ...found, key: [], isCoarse };
+  }
+  const layout = { ...found, isCoarse };
   const isNamed = host !== undefined || (key !== undefined && networkOf(key) === undefined);
   const isAddress = isNamed
     ? own.length > 0 && own.every(isAddressList)
     : first?.part === "address";
-  if (!isAddress) return { ...layout, isCoarse };
+  if (!isAddress) return layout;
   const forwarded = layout.columns.filter((column) =>
     !isNamed && column !== first!.name && holdsForwarded(column, valuesOf(column), proxies)
   );
   const asAddress = (field: Field): Field => ({ ...field, part: "address" });
   return {
     ...layout,
-    isCoarse,
     key: layout.key.filter(({ name }) => !forwarded.includes(name)).map(asAddress),
     network: layout.network ?? IPV6_PREFIX,
     hasLists: forwarded.length > 0 ||
       own.some((value) => value.includes(",") && isAddressList(value)),
     forwarded: forwarded.map((name) => asAddress(fieldOf(layout.columns, name)!)),
   };
+}
+
+/** Whether a time is written without a part of a second. */
+function isWholeSecond(fields: LogRecord["fields"], { time, format }: Layout): boolean {
+  // A date and a time of day are two fields; for objects, the first field that is present counts.
+  const texts = time.map(({ name }) => fields[name]).filter((text) => text);
+  const written = (format === "json" ? texts[0] : texts.at(-1)) ?? "";
+  // A number of 12 or more digits counts milliseconds, or a smaller unit.
+  return /^\d+$/.test(written) ? written.length <= 11 : !/[.,]/.test(written);
 }
 
 /** Whether a column holds forwarded addresses: by its name, or because it holds lists of addresses. */
