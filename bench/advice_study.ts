@@ -7,7 +7,7 @@ import { advise } from "../adapters/replay/replay.ts";
 import { refusedBy } from "../adapters/replay/advise/choose_limits.ts";
 import { clientNeeds } from "../adapters/replay/advise/client_needs.ts";
 import { LOGS_IN, WRITES } from "../adapters/replay/log/request_fields.ts";
-import { requestsOf, subtrace, type Trace } from "../adapters/replay/log/trace.ts";
+import { markedTrace, requestsOf, type Trace } from "../adapters/replay/log/trace.ts";
 import { ATTACKS, type DrawnLog, drawnLog, type Role } from "./drawn_traffic.ts";
 
 /** The outcome of the advice for one log. */
@@ -35,7 +35,7 @@ export async function studyLog(seed: number, attackers?: number): Promise<LogOut
   const refused = new Set<number>();
   for (const { part, limits } of parts) {
     const bit = part === "logins" ? LOGS_IN : part === "writes" ? WRITES : 0;
-    const own = subtrace(trace, (_client, mark) => bit === 0 || (mark & bit) !== 0);
+    const own = bit === 0 ? trace : markedTrace(trace, bit);
     for (const client of refusedBy(limits, requestsOf(own, everybody(trace)))) refused.add(client);
   }
   const times = timesOf(drawn);

@@ -189,20 +189,19 @@ function steadily(from: number, to: number, pause: () => number, mark: () => num
 
 /** The trace that a log of these requests has. */
 function traceOf(requests: readonly Request[][], grain: number): Trace {
-  const rows = requests.flatMap((made, client) =>
-    made.map(({ at, mark }) => ({ at: START + Math.floor(at / grain) * grain, client, mark }))
-  ).sort((one, other) => one.at - other.at);
+  const rows = requests.flatMap((made) =>
+    made.map(({ at, mark }) => ({ at: START + Math.floor(at / grain) * grain, mark }))
+      .sort((one, other) => one.at - other.at)
+  );
+  const at = Float64Array.from(rows, ({ at }) => at);
   return {
     ...{ requests: rows.length, units: rows.length, untracked: 0, backSteps: 0, log: undefined },
-    ...{ start: rows[0]?.at ?? START, end: rows.at(-1)?.at ?? START },
+    ...{ start: at.toSorted()[0] ?? START, end: at.toSorted().at(-1) ?? START },
     clients: requests.map((_, client) => `client-${client}`),
     counts: requests.map(({ length }) => length),
-    rows: [{
-      at: Float64Array.from(rows, ({ at }) => at),
-      client: Uint32Array.from(rows, ({ client }) => client),
-      cost: undefined,
-      marks: Uint8Array.from(rows, ({ mark }) => mark),
-    }],
+    ...{ at, cost: undefined },
+    marks: Uint8Array.from(rows, ({ mark }) => mark),
+    order: Uint32Array.from(at.keys()),
   };
 }
 

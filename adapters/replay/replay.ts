@@ -37,7 +37,6 @@ export {
   type LogSource,
   type RequestsSeen,
   type Trace,
-  type TraceRows,
   type UnreadLine,
 } from "./log/trace.ts";
 export { type Candidate, replay, type ReplayOptions } from "./replay_log.ts";

@@ -43,7 +43,7 @@ export interface ReplayOptions {
  * `readTrace` spreads a log of whole seconds. A limit that is sensitive to the order within a
  * second is then also tried on requests that all come at the start of their second.
  *
- * The log is read once. Memory is some 20 bytes a request beyond the memory for clients; time is
+ * The log is read once. Memory is some 25 bytes a request beyond the memory for clients; time is
  * proportional to requests times candidates.
  *
  * @param source The log: a trace, entries, or a function that opens them.

@@ -8,7 +8,7 @@
 
 import type { Algorithm } from "../../mod.ts";
 import { type ClientDecider, clientDecider } from "./decide_client.ts";
-import type { ClientRequests, Trace } from "./log/trace.ts";
+import { type ClientRequests, eachClient, type Trace } from "./log/trace.ts";
 
 /** The decider of an algorithm with a limit. */
 export type DeciderOf = (limit: number) => ClientDecider;
@@ -51,10 +51,10 @@ export function smallestLimit(
 }
 
 /** The units of the busiest client: a limit of as many refuses nobody. */
-export function largestUse({ counts, rows }: Trace): number {
-  const units = Float64Array.from(counts);
-  for (const { client, cost } of rows) {
-    cost?.forEach((each, row) => units[client[row]!]! += each - 1);
-  }
-  return units.reduce((most, used) => Math.max(most, used), 1);
+export function largestUse(trace: Trace): number {
+  let most = 1;
+  eachClient(trace, (_client, { at, cost }) => {
+    most = Math.max(most, cost?.reduce((sum, units) => sum + units, 0) ?? at.length);
+  });
+  return most;
 }

@@ -6,7 +6,7 @@
 import { checkOptions, errorMessage, integerFrom } from "../../../core/application_support.ts";
 import { clientDecider } from "../decide_client.ts";
 import { LOGS_IN, WRITES } from "../log/request_fields.ts";
-import { type LogSource, requestsOf, subtrace, type Trace, traceOf } from "../log/trace.ts";
+import { type LogSource, markedTrace, requestsOf, type Trace, traceOf } from "../log/trace.ts";
 import type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advice.ts";
 import {
   type AdvisedLimit,
@@ -94,8 +94,7 @@ export async function advise(source: LogSource, options: AdviseOptions = {}): Pr
   const context = { grain: grainOf(trace), headroom, known };
   const nobody = new Uint8Array(clients.length);
   const all = advisePart("all", trace, nobody, context);
-  const marked = (bit: number) => subtrace(trace, (_client, mark) => (mark & bit) !== 0);
-  const [writes, logins] = [marked(WRITES), marked(LOGS_IN)];
+  const [writes, logins] = [markedTrace(trace, WRITES), markedTrace(trace, LOGS_IN)];
   const special = ([["writes", writes], ["logins", logins]] as const)
     .filter(([, { requests }]) => requests >= MIN_REQUESTS);
   return {
@@ -168,10 +167,10 @@ interface View {
 }
 
 /** 1,000 if all times were written in whole seconds, else 1. */
-function grainOf({ rows, log }: Trace): 1 | 1_000 {
+function grainOf({ at, log }: Trace): 1 | 1_000 {
   // Such times are spread over their seconds when a log is read.
   if ((log?.resolution ?? 1) > 1) return 1_000;
-  return rows.every(({ at }) => at.every((instant) => instant % 1_000 === 0)) ? 1_000 : 1;
+  return at.every((instant) => instant % 1_000 === 0) ? 1_000 : 1;
 }
 
 /** The ordinary clients that a limit may refuse at all: 1, else 0. */

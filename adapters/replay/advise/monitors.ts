@@ -11,26 +11,11 @@ import type { ClientNeeds } from "./client_needs.ts";
 const MAX_PATHS = 3;
 
 /** Says of each client whether it is a monitor: 1, else 0. */
-export function monitorsOf({ rows, clients }: Trace, { regular }: ClientNeeds): Uint8Array {
-  const monitors = regular.slice();
-  if (!regular.includes(1)) return monitors;
-  const [low, high] = [new Uint32Array(clients.length), new Uint32Array(clients.length)];
-  for (const { client, marks } of rows) {
-    marks?.forEach((mark, row) => {
-      const own = client[row]!;
-      if (monitors[own] === 0) return;
-      if ((mark & (LOGS_IN | WRITES)) !== 0) monitors[own] = 0;
-      const path = mark >>> 2;
-      (path < 32 ? low : high)[own]! |= 1 << (path & 31);
-    });
-  }
-  return monitors.map((is, client) =>
-    is === 1 && bits(low[client]!) + bits(high[client]!) <= MAX_PATHS ? 1 : 0
-  );
-}
-
-function bits(word: number): number {
-  let count = 0;
-  for (let rest = word; rest !== 0; rest &= rest - 1) count++;
-  return count;
+export function monitorsOf({ counts, marks }: Trace, { regular }: ClientNeeds): Uint8Array {
+  let to = 0;
+  return regular.map((is, client) => {
+    const own = marks?.subarray(to, to += counts[client]!) ?? [];
+    if (is === 0 || own.some((mark) => (mark & (LOGS_IN | WRITES)) !== 0)) return 0;
+    return new Set(own.map((mark) => mark >>> 2)).size <= MAX_PATHS ? 1 : 0;
+  });
 }

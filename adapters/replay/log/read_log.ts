@@ -23,6 +23,7 @@ import { bothSeen } from "./request_marks.ts";
 import { spreadSeconds } from "./spread_seconds.ts";
 import {
   addColumns,
+  builtTrace,
   type Columns,
   type LogEntry,
   type LogFacts,
@@ -153,7 +154,7 @@ export async function readTrace(
   } finally {
     await Promise.all(parsers.map((parser) => parser.close()));
   }
-  return trace;
+  return builtTrace(trace);
 }
 
 /** Spreads the requests of a log, which are the rows from a place on, over their seconds. */

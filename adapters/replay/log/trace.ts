@@ -1,6 +1,7 @@
 /*
  * The requests of a log as columns of numbers: 12 bytes each, 20 where costs differ. A log is read
- * once, from wherever it comes; every later question goes to its trace.
+ * once, from wherever it comes; every later question goes to its trace. Most questions are about
+ * clients, so the requests of a client stand together, in order of time.
  */
 
 import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/application_support.ts";
@@ -97,11 +98,17 @@ export interface Trace {
   readonly counts: readonly number[];
   /** Other facts about the log; `undefined` for entries that came from no log. */
   readonly log: LogFacts | undefined;
-  /** The requests, in the order in which they came. */
-  readonly rows: readonly TraceRows[];
+  /** When requests came, client by client: milliseconds since the Unix epoch. */
+  readonly at: Float64Array;
+  /** Their costs; `undefined` where all are 1. */
+  readonly cost: Float64Array | undefined;
+  /** The result of `markOf` for each; absent where nobody asked for it. */
+  readonly marks?: Uint8Array | undefined;
+  /** The place of each request in the order in which they came. */
+  readonly order: Uint32Array;
 }
 
-/** Some requests. */
+/** Some requests, in the order in which they came. */
 export interface TraceRows {
   /** Milliseconds since the Unix epoch. */
   readonly at: Float64Array;
@@ -125,9 +132,12 @@ export interface Columns extends TraceRows {
   readonly facts: LogFacts;
 }
 
+/** A column of a trace. */
+type Column = "at" | "cost" | "marks" | "order";
+
 /** A trace that grows. */
 export type TraceBuilder =
-  & { -readonly [Key in Exclude<keyof Trace, "clients" | "counts" | "rows">]: Trace[Key] }
+  & { -readonly [Key in Exclude<keyof Trace, "clients" | "counts" | Column>]: Trace[Key] }
   & {
     readonly clients: string[];
     readonly counts: number[];
@@ -208,46 +218,88 @@ function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): v
   });
 }
 
-/**
- * The requests of a trace that a test admits. Clients keep their indexes, and the span stays the
- * span of the whole trace.
- */
-export function subtrace(
-  trace: Trace,
-  includes: (client: number, mark: number) => boolean,
-): Trace {
-  const counts = new Array<number>(trace.clients.length).fill(0);
-  let requests = 0;
-  let units = 0;
-  const rows = trace.rows.map(({ at, client, cost, marks }): TraceRows => {
-    const wanted = new Uint32Array(client.length);
-    let count = 0;
-    for (let row = 0; row < client.length; row++) {
-      if (!includes(client[row]!, marks === undefined ? 0 : marks[row]!)) continue;
-      wanted[count++] = row;
-      counts[client[row]!]!++;
-      units += cost === undefined ? 1 : cost[row]!;
-    }
-    requests += count;
-    const kept = wanted.subarray(0, count);
-    return {
-      at: picked(at, kept, new Float64Array(count)),
-      client: picked(client, kept, new Uint32Array(count)),
-      cost: cost && picked(cost, kept, new Float64Array(count)),
-      marks: marks && picked(marks, kept, new Uint8Array(count)),
-    };
+/** The trace of what was read, client by client. */
+export function builtTrace({ ids: _ids, maxClients: _most, rows, ...facts }: TraceBuilder): Trace {
+  const { counts, backSteps } = facts;
+  const next = new Uint32Array(counts.length);
+  let length = 0;
+  counts.forEach((count, client) => {
+    next[client] = length;
+    length += count;
   });
-  return { ...trace, requests, units, counts, rows };
+  const at = new Float64Array(length);
+  const order = new Uint32Array(length);
+  const cost = rows.some(({ cost }) => cost !== undefined)
+    ? new Float64Array(length).fill(1)
+    : undefined;
+  const marks = rows.some(({ marks }) => marks !== undefined) ? new Uint8Array(length) : undefined;
+  let arrived = 0;
+  for (const part of rows) {
+    const { client } = part;
+    for (let row = 0; row < client.length; row++) {
+      const index = next[client[row]!]!++;
+      at[index] = part.at[row]!;
+      order[index] = arrived++;
+      if (part.cost !== undefined) cost![index] = part.cost[row]!;
+      if (part.marks !== undefined) marks![index] = part.marks[row]!;
+    }
+  }
+  if (backSteps > 0) {
+    const columns = [at, order, ...[cost, marks].filter((column) => column !== undefined)];
+    next.forEach((end, client) => putInOrder(columns, end - counts[client]!, end));
+  }
+  return { ...facts, at, cost, marks, order };
 }
 
-/** Copies some rows of a column; a loop is ten times as fast as `from` with a function. */
-function picked<Column extends Float64Array | Uint32Array | Uint8Array>(
-  column: Column,
+/** Puts one client's requests in order of time; requests of one instant keep their order. */
+function putInOrder(
+  columns: readonly (Float64Array | Uint32Array | Uint8Array)[],
+  from: number,
+  to: number,
+): void {
+  const at = columns[0]!.slice(from, to);
+  let ordered = 1;
+  while (ordered < at.length && at[ordered]! >= at[ordered - 1]!) ordered++;
+  if (ordered >= at.length) return;
+  const rows = Uint32Array.from(at.keys())
+    .sort((one, other) => at[one]! - at[other]! || one - other);
+  for (const column of columns) column.set(picked(column.slice(from, to), rows), from);
+}
+
+/**
+ * The requests of a trace whose marks have a bit. Clients keep their indexes, and the span stays the
+ * span of the whole trace.
+ */
+export function markedTrace(trace: Trace, bit: number): Trace {
+  const { at, cost, marks, order } = trace;
+  const rows = new Uint32Array(at.length);
+  let requests = 0;
+  let units = 0;
+  let row = 0;
+  const counts = trace.counts.map((count) => {
+    const before = requests;
+    for (const end = row + count; row < end; row++) {
+      if (marks === undefined || (marks[row]! & bit) === 0) continue;
+      rows[requests++] = row;
+      units += cost === undefined ? 1 : cost[row]!;
+    }
+    return requests - before;
+  });
+  const own = rows.subarray(0, requests);
+  return {
+    ...{ ...trace, requests, units, counts, at: picked(at, own), order: picked(order, own) },
+    ...{ cost: cost && picked(cost, own), marks: marks && picked(marks, own) },
+  };
+}
+
+/** Some rows of a column; a loop is ten times as fast as `from` with a function. */
+function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
+  column: Values,
   rows: Uint32Array,
-  into: Column,
-): Column {
-  for (let row = 0; row < rows.length; row++) into[row] = column[rows[row]!]!;
-  return into;
+): Values {
+  const values = column.slice(0, rows.length) as Values;
+  for (let row = 0; row < rows.length; row++) values[row] = column[rows[row]!]!;
+  return values;
 }
 
 function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
@@ -300,11 +352,11 @@ async function traceOfEntries(
     if (entries.push(entry) === 1 << 14) add();
   }
   add();
-  return trace;
+  return builtTrace(trace);
 }
 
 function isTrace(source: LogSource): source is Trace {
-  return typeof source === "object" && source !== null && "rows" in source;
+  return typeof source === "object" && source !== null && "order" in source;
 }
 
 function openSource(
@@ -325,55 +377,22 @@ export interface ClientRequests {
   readonly cost: Float64Array | undefined;
 }
 
-/** The most requests that are put in order at once. */
-const ROWS_AT_ONCE = 1 << 21;
-
 /**
- * Visits clients, one after the other, each with all of its requests. Memory is bounded by the
- * requests of the busiest client; where there are many requests, some clients at a time are taken
- * from the trace.
+ * Visits clients, one after the other, each with all of its requests.
  *
- * @param included Which clients are visited: 1, else 0; default all of them.
+ * @param included Which clients are visited, if they have requests: 1, else 0; default all of them.
  */
 export function eachClient(
-  { counts: all, rows, backSteps }: Trace,
+  { counts, at, cost }: Trace,
   visit: (client: number, requests: ClientRequests) => void,
   included?: Uint8Array,
 ): void {
-  const counts = Uint32Array.from(all);
-  if (included !== undefined) {
-    for (let client = 0; client < counts.length; client++) counts[client]! *= included[client]!;
-  }
-  const hasCost = rows.some(({ cost }) => cost !== undefined);
-  const offsets = new Uint32Array(counts.length);
-  for (let first = 0, last = 0; first < counts.length; first = last) {
-    let total = 0;
-    for (; last < counts.length; last++) {
-      const count = counts[last]!;
-      if (total > 0 && total + count > ROWS_AT_ONCE) break;
-      offsets[last] = total;
-      total += count;
-    }
-    const at = new Float64Array(total);
-    const cost = hasCost ? new Float64Array(total).fill(1) : undefined;
-    for (const part of rows) {
-      const { length } = part.client;
-      for (let row = 0; row < length; row++) {
-        const client = part.client[row]!;
-        if (client < first || client >= last || counts[client] === 0) continue;
-        const index = offsets[client]!++;
-        at[index] = part.at[row]!;
-        if (part.cost !== undefined) cost![index] = part.cost[row]!;
-      }
-    }
-    for (let client = first; client < last; client++) {
-      const to = offsets[client]!;
-      const from = to - counts[client]!;
-      if (included !== undefined && from === to) continue;
-      const requests = { at: at.subarray(from, to), cost: cost?.subarray(from, to) };
-      if (backSteps > 0) putInOrder(requests);
-      visit(client, requests);
-    }
+  let to = 0;
+  for (let client = 0; client < counts.length; client++) {
+    const from = to;
+    to += counts[client]!;
+    if (included !== undefined && (included[client] === 0 || from === to)) continue;
+    visit(client, { at: at.subarray(from, to), cost: cost?.subarray(from, to) });
   }
 }
 
@@ -393,35 +412,13 @@ export function requestsOf(
  * Visits all requests in order of time; requests of one instant in the order in which they came.
  */
 export function eachRequest(
-  trace: Trace,
+  { counts, at, cost, order }: Trace,
   visit: (client: number, at: number, cost: number) => void,
 ): void {
-  const { rows, backSteps } = trace;
-  const ends: number[] = [];
-  for (const { client } of rows) ends.push((ends.at(-1) ?? 0) + client.length);
-  const at = new Float64Array(ends.at(-1) ?? 0);
-  rows.forEach((part, index) => at.set(part.at, ends[index - 1] ?? 0));
-  const order = backSteps > 0 ? orderOf(at) : at.keys();
-  let part = 0;
-  for (const index of order) {
-    while (index >= ends[part]!) part++;
-    while (index < (ends[part - 1] ?? 0)) part--;
-    const row = index - (ends[part - 1] ?? 0);
-    const { client, cost } = rows[part]!;
-    visit(client[row]!, at[index]!, cost === undefined ? 1 : cost[row]!);
-  }
-}
-
-/** Puts requests in order of time; requests of one instant keep their order. */
-function putInOrder({ at, cost }: ClientRequests): void {
-  let ordered = 1;
-  while (ordered < at.length && at[ordered]! >= at[ordered - 1]!) ordered++;
-  if (ordered >= at.length) return;
-  cost?.set(Array.from(orderOf(at), (row) => cost[row]!));
-  at.sort();
-}
-
-/** The order of the rows by time; rows of one instant keep their order. */
-function orderOf(at: Float64Array): Uint32Array {
-  return Uint32Array.from(at.keys()).sort((one, other) => at[one]! - at[other]! || one - other);
+  const clients = new Uint32Array(at.length);
+  let to = 0;
+  counts.forEach((count, client) => clients.fill(client, to, to += count));
+  const rows = Uint32Array.from(at.keys())
+    .sort((one, other) => at[one]! - at[other]! || order[one]! - order[other]!);
+  for (const row of rows) visit(clients[row]!, at[row]!, cost === undefined ? 1 : cost[row]!);
 }

@@ -172,13 +172,11 @@ function sumOf(units: readonly number[]): number {
   return units.reduce((sum, count) => sum + count, 0);
 }
 
-/** The requests of a trace. */
-function entriesOf({ rows, clients }: Trace): readonly LogEntry[] {
-  return rows.flatMap(({ at, client, cost }) =>
-    Array.from(at, (instant, row): LogEntry => {
-      return { at: instant, key: clients[client[row]!]!, cost: cost?.[row] ?? 1 };
-    })
-  );
+/** The requests of a trace, in the order in which they came. */
+function entriesOf({ clients, counts, at, cost, order }: Trace): readonly LogEntry[] {
+  const keys = clients.flatMap((key, client) => Array<string>(counts[client]!).fill(key));
+  return [...at.keys()].sort((one, other) => order[one]! - order[other]!)
+    .map((row) => ({ at: at[row]!, key: keys[row]!, cost: cost?.[row] ?? 1 }));
 }
 
 /** Requires a replay of a log to agree with a naive count, in every respect. */

@@ -20,8 +20,7 @@ async function needsOf(instants: readonly number[], grain = 0, cost = 1): Promis
   const ends = [0, 2 * HOUR].map((at): LogEntry => ({ at: START + at, key: "b", cost: 1 }));
   const trace = await traceOf("count needs", [...entries, ...ends], 10);
   // A log without costs has no column of them.
-  const rows = cost === 1 ? trace.rows.map((part) => ({ ...part, cost: undefined })) : trace.rows;
-  return clientNeeds({ ...trace, rows }, grain);
+  return clientNeeds(cost === 1 ? { ...trace, cost: undefined } : trace, grain);
 }
 
 /** So many instants, one distance apart. */

@@ -7,8 +7,7 @@ import type { Trace } from "../../../../adapters/replay/log/trace.ts";
 
 /** Whether a client that comes at equal distances is a monitor, by the marks of its requests. */
 function isMonitor(marks: readonly number[]): boolean {
-  const rows = [{ client: new Uint32Array(marks.length), marks: Uint32Array.from(marks) }];
-  const trace = { rows, clients: ["m"] } as unknown as Trace;
+  const trace = { counts: [marks.length], marks: Uint8Array.from(marks) } as unknown as Trace;
   const regular = Uint8Array.of(1);
   return monitorsOf(trace, { regular } as Parameters<typeof monitorsOf>[1])[0] === 1;
 }

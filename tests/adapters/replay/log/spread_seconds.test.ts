@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { readTrace, replay } from "../../../../adapters/replay/replay.ts";
+import { readTrace, replay, type Trace } from "../../../../adapters/replay/replay.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
 
 const START = Date.UTC(2026, 10, 20, 10);
@@ -49,8 +49,7 @@ describe("a log of whole seconds", () => {
       const client = index >= 40 && index < 50 ? "192.0.2.1" : `10.0.0.${index}`;
       return `${client} - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1`;
     });
-    const { rows } = await readTrace(lines.join("\n"));
-    const times = rows.flatMap(({ at }) => [...at]);
+    const times = arrivals(await readTrace(lines.join("\n")));
     assert.deepEqual(times.slice(40, 50).map((at) => at - START), [
       ...[400, 410, 420, 430, 440, 450, 460, 470, 480, 490],
     ]);
@@ -60,15 +59,20 @@ describe("a log of whole seconds", () => {
     const line = (second: number, client: string) => `2026-11-20 10:00:0${second},${client}\n`;
     const log = "time,client\n" + line(1, "a") + line(2, "b") + line(1, "c") + line(2, "d");
     const named = (name: string) => ({ name, log });
-    const { rows } = await readTrace([named("one"), named("two")]);
-    const times = rows.flatMap(({ at }) => [...at]).map((at) => at - START);
+    const trace = await readTrace([named("one"), named("two")]);
+    const times = arrivals(trace).map((at) => at - START);
     assert.deepEqual(times, [1_000, 2_000, 1_500, 2_500, 1_000, 2_000, 1_500, 2_500]);
   });
 
   test("with a time of milliseconds in it stays as it is", async () => {
     const log = "time,client\n1700000000,a\n1700000000,b\n1700000000.250,c\n";
-    const { rows, log: facts } = await readTrace(log);
-    assert.deepEqual(rows.flatMap(({ at }) => [...at]).map((at) => at % 1_000), [0, 0, 250]);
-    assert.equal(facts?.resolution, 1);
+    const trace = await readTrace(log);
+    assert.deepEqual(arrivals(trace).map((at) => at % 1_000), [0, 0, 250]);
+    assert.equal(trace.log?.resolution, 1);
   });
 });
+
+/** The times of requests, in the order in which they came. */
+function arrivals({ at, order }: Trace): readonly number[] {
+  return [...at.keys()].sort((one, other) => order[one]! - order[other]!).map((row) => at[row]!);
+}
