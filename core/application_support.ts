@@ -25,5 +25,6 @@ export {
 export { durationText, type Period, periodText, readPeriod } from "./options/period.ts";
 export { readReason } from "./options/read_reason.ts";
 export { suggestOption } from "./options/suggest_option.ts";
+export { matchesWildcard, wildcardOf } from "./rules/wildcard.ts";
 export { withTimeout } from "./with_timeout.ts";
 export { workerProgram } from "./worker_program.ts";

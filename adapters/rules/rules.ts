@@ -85,6 +85,7 @@ export {
   type RedisSubscriber,
 } from "./sources/redis_source.ts";
 export { checkSource, type RuleSource } from "./sources/rule_source.ts";
+export type { RuleCall } from "../http/http.ts";
 export { explainMatch, explainReplaced, explainVerdict } from "./engine/explain_rules.ts";
 export { ENVOY_UNITS, envoyLimit } from "./files/envoy_format.ts";
 export { algorithmOf, OVERRIDE } from "../../core/rules/rules.ts";

@@ -2,8 +2,7 @@
  * Selects requests of a log by conditions such as `path=/api/*` or `status=401`.
  */
 
-import { errorMessage } from "../../../core/application_support.ts";
-import { matchesWildcard, wildcardOf } from "../../../core/rules/rules.ts";
+import { errorMessage, matchesWildcard, wildcardOf } from "../../../core/application_support.ts";
 import type { Condition, Field, PlacedCondition } from "./layout.ts";
 import { pathOf } from "./request_fields.ts";
 

@@ -291,7 +291,8 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   ...faultsIn("adapters/replay/advise/monitors.ts", [
     "tests/adapters/replay/advise/monitors.test.ts",
   ], {
-    "Two pages of a monitor are taken for one": "(path < {~~32~>64~~} ? low : high)",
+    "Four pages of a monitor are taken for two":
+      "new Set(own.map((mark) => mark {~~>>> 2~>>>> 6~~})).size",
     "A monitor may write": "(mark & {~~(LOGS_IN | WRITES)~>LOGS_IN~~}) !== 0",
   }),
 ];
