@@ -113,29 +113,44 @@ export function matchRules<Bound>(
   cost: number,
   boundOf: BoundOf<Bound>,
 ): readonly AppliedRule<Bound>[] {
+  if (descriptors.length === 1) {
+    const applied = matchRule(domain, descriptors[0]!, 0, cost, boundOf);
+    return applied === undefined ? [] : [applied];
+  }
   // An array that grows takes room for many more.
   const found = new Array<AppliedRule<Bound>>(descriptors.length);
   let count = 0;
   let isReplaced = false;
   for (let index = 0; index < descriptors.length; index++) {
     const descriptor = descriptors[index]!;
-    const { entries, cost: own = cost, limit } = descriptor;
-    const match = limit === undefined
-      ? matchDescriptor(domain, entries)
-      : { rule: overrideOf(domain.name), key: keyOfEntries(entries) };
-    if (match === undefined) continue;
-    const { rule, key } = match;
-    if (rule.replaces.length > 0) isReplaced = true;
-    const twin = twinOf(found, count, match, limit);
-    if (twin === -1) {
-      const bound = boundOf(rule, limit);
-      found[count++] = { rule, key, cost: own, descriptors: placeOf(index), limit, bound };
-    } else if (!isReadAgain(descriptor, found[twin]!, descriptors)) {
-      found[twin] = merged(found[twin]!, own, index);
+    const applied = matchRule(domain, descriptor, index, cost, boundOf);
+    if (applied === undefined) continue;
+    if (applied.rule.replaces.length > 0) isReplaced = true;
+    const twin = twinOf(found, count, applied);
+    if (twin === -1) found[count++] = applied;
+    else if (!isReadAgain(descriptor, found[twin]!, descriptors)) {
+      found[twin] = merged(found[twin]!, applied);
     }
   }
   if (count < found.length) found.length = count;
   return isReplaced ? withoutReplaced(found) : found;
+}
+
+/** The rule that holds for one descriptor of a request, at its place there. */
+function matchRule<Bound>(
+  domain: Domain,
+  { entries, cost: own, limit }: Descriptor,
+  index: number,
+  cost: number,
+  boundOf: BoundOf<Bound>,
+): AppliedRule<Bound> | undefined {
+  const match = limit === undefined
+    ? matchDescriptor(domain, entries)
+    : { rule: overrideOf(domain.name), key: keyOfEntries(entries) };
+  if (match === undefined) return undefined;
+  const { rule, key } = match;
+  const bound = boundOf(rule, limit);
+  return { rule, key, cost: own ?? cost, descriptors: placeOf(index), limit, bound };
 }
 
 const PLACES: readonly (readonly number[])[] = Array.from({ length: 8 }, (_, index) => [index]);
@@ -156,16 +171,16 @@ function withoutReplaced<Bound>(
 function twinOf(
   found: readonly AppliedRule<unknown>[],
   count: number,
-  { rule, key }: Match,
-  limit: Descriptor["limit"],
+  applied: AppliedRule<unknown>,
 ): number {
   for (let index = 0; index < count; index++) {
-    const other = found[index]!;
-    const isTwin = other.key === key && other.rule.label === rule.label &&
-      idOf(other.limit) === idOf(limit);
-    if (isTwin) return index;
+    if (sameCounter(found[index]!, applied)) return index;
   }
   return -1;
+}
+
+function sameCounter(one: AppliedRule<unknown>, other: AppliedRule<unknown>): boolean {
+  return one.key === other.key && one.rule.label === other.rule.label && idOf(one) === idOf(other);
 }
 
 /** The name that stands in place of a rule's label for a limit that comes with a descriptor. */
@@ -194,7 +209,7 @@ function keyOfEntries(entries: readonly DescriptorEntry[]): string {
 }
 
 /** The text that two limits of requests have in common if they decide alike. */
-function idOf(limit: Descriptor["limit"]): string | undefined {
+function idOf({ limit }: AppliedRule<unknown>): string | undefined {
   return typeof limit === "object" ? `${limit.id} ${sizesOf(limit)}` : limit;
 }
 
@@ -209,13 +224,12 @@ function isReadAgain(
 }
 
 function merged<Bound>(
-  rule: AppliedRule<Bound>,
-  cost: number,
-  index: number,
+  one: AppliedRule<Bound>,
+  other: AppliedRule<Bound>,
 ): AppliedRule<Bound> {
   return {
-    ...rule,
-    cost: Math.min(rule.cost + cost, Number.MAX_SAFE_INTEGER),
-    descriptors: [...rule.descriptors, index],
+    ...one,
+    cost: Math.min(one.cost + other.cost, Number.MAX_SAFE_INTEGER),
+    descriptors: [...one.descriptors, ...other.descriptors],
   };
 }
