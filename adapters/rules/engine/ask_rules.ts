@@ -2,9 +2,9 @@
  * Asks the rules in force for a request, to take units or to look: each rule by itself, or all or
  * none of them.
  *
- * Most requests are one call of the store. Others are several, one after another: rules in quota mode
- * refuse only if all of them refuse, so each is asked by itself; shadows are asked last, and separately.
- * If one of these calls fails, what the others took goes back.
+ * Most requests are one call of the store. A shadow never refuses, and a quota refuses only together
+ * with the other quotas. If such a rule refuses, the store has taken nothing, and the other rules are
+ * asked again without it.
  */
 
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
@@ -21,7 +21,7 @@ import {
 import { type Ask, type AskFor, askToLook, decisionIn } from "../../../core/together/ask.ts";
 import { mergedTwins } from "../../../core/together/merged_twins.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
-import { giveBack, orGiveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
+import { giveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
 import type { BoundLimit, RuleStore } from "./bound_limits.ts";
 import type { RuleInForce } from "./bound_rules.ts";
 import type { RuleWay } from "./rule_ways.ts";
@@ -56,33 +56,19 @@ export function askRules(
     const verdict = askOne(on, rules[0]!, way);
     if (verdict !== undefined) return verdict;
   }
-  // A store of several parts may have to give back what one part took.
-  if (isPlain && mode !== "each" && on.store.slotOf === undefined && areAllAlike(rules)) {
-    const verdicts = askTogether({ on, askFor: way.plainly, taken: undefined }, rules);
-    return Array.isArray(verdicts)
-      ? verdictOf(verdicts)
-      : (verdicts as PromiseLike<readonly RuleVerdict[]>).then(verdictOf);
-  }
-  return askInTurn({ on, askFor: way.askFor(), taken: taken ?? [] }, mode, rules, way);
-}
-
-// A function of its own, because a function that makes a closure pays for it at every call.
-function askInTurn(
-  asking: Asking & { readonly taken: Taken[] },
-  mode: ChargeMode,
-  rules: readonly RuleInForce[],
-  way: RuleWay,
-): MaybePromise<Verdict> {
-  const verdicts = orGiveBack(
-    asking.taken,
-    () =>
-      mode === "each"
-        ? askEach(asking, rules)
-        : areAllAlike(rules)
-        ? askTogether(asking, rules)
-        : askByKind(asking, rules, way),
-  );
-  return andThen(verdicts, verdictOf);
+  // Of several calls, or a store of several parts, one may have to give back what another took.
+  const isOneCall = isPlain && mode !== "each" && on.store.slotOf === undefined;
+  const asking: Asking = isOneCall
+    ? { on, askFor: way.plainly, taken: undefined }
+    : { on, askFor: way.askFor(), taken: taken ?? [] };
+  const verdicts = mode === "each"
+    ? askEach(asking, rules)
+    : way.refuses && !areAllAlike(rules)
+    ? askByKind(asking, rules)
+    : askTogether(asking, rules);
+  return Array.isArray(verdicts)
+    ? verdictOf(verdicts)
+    : (verdicts as PromiseLike<readonly RuleVerdict[]>).then(verdictOf);
 }
 
 /** Whether all rules are enforced and have limits, which is the usual case. */
@@ -116,65 +102,30 @@ async function verdictOfOne(rule: RuleInForce, decision: Promise<Decision>): Pro
   return verdictOf([ruleVerdictOf(rule, await decision)]);
 }
 
-/** Asks rules of several kinds: shadows last. They report the decision that they would have made. */
-function askByKind(asking: Asking, rules: readonly RuleInForce[], way: RuleWay): Verdicts {
-  const shadows = rules.filter(({ rule }) => rule.shadow);
-  const enforced = rules.filter(({ rule }) => !rule.shadow);
-  return andThen(askEnforced(asking, enforced, way), (verdicts) => {
-    const isAdmitted = verdictOf(verdicts).allowed;
-    return andThen(
-      askEach(isAdmitted ? asking : looking(asking), shadows),
-      (more) => inOrder(rules, [...verdicts, ...more]),
-    );
-  });
-}
-
-/** The same rules, looked at. */
-function looking(asking: Asking): Asking {
-  return { ...asking, askFor: askToLook };
-}
-
-/** Asks enforced rules, all or none. If there are several quotas, at least one must admit. */
-function askEnforced(asking: Asking, rules: readonly RuleInForce[], way: RuleWay): Verdicts {
-  if (!way.refuses) return askTogether(asking, rules);
-  let [quotas, isBlocked, isQuotaBlocked] = [0, false, false];
-  for (const { cost, rule, bound } of rules) {
-    if (rule.quota) quotas++;
-    if (bound.kind !== "blocked" || cost <= 0) continue;
-    if (rule.quota) isQuotaBlocked = true;
-    else isBlocked = true;
-  }
-  // A single quota refuses like any other rule.
-  const refuses = isBlocked || (quotas === 1 && isQuotaBlocked);
-  if (refuses || quotas < 2) return askTogether(refuses ? looking(asking) : asking, rules);
-  const isQuota = ({ rule }: RuleInForce) => rule.quota;
-  return askQuotas(asking, rules.filter((rule) => !isQuota(rule)), rules.filter(isQuota));
-}
-
-/**
- * Quotas refuse only if all of them refuse, so each quota is asked by itself. The other rules are
- * charged all or none, and only if at least one quota admits. They are looked at first. If they
- * nevertheless refuse after a quota was charged, the quota gets its units back.
- */
-function askQuotas(
-  asking: Asking,
-  others: readonly RuleInForce[],
-  quotas: readonly RuleInForce[],
-): Verdicts {
-  const isAllowed = ({ allowed }: RuleVerdict) => allowed;
-  return andThen(askTogether(looking(asking), others), (looked) => {
-    const isFree = looked.every(isAllowed);
-    return andThen(askEach(isFree ? asking : looking(asking), quotas), (verdicts): Verdicts => {
-      if (!isFree || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
-      return andThen(askTogether(asking, others), (given): Verdicts => {
-        const all = [...given, ...verdicts];
-        return given.every(isAllowed) ? all : andThen(giveBack(asking.taken!), () => all);
-      });
+/** Asks rules of several kinds, and asks again without those that do not refuse the request. */
+function askByKind(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
+  const isBlocked = !verdictOf(rules.map((rule) => ruleVerdictOf(rule, undefined))).allowed;
+  if (isBlocked) return askTogether({ ...asking, askFor: askToLook }, rules);
+  return andThen(askTogether(asking, rules), (verdicts) => {
+    const left = rules.filter((_, index) => !isPassedOver(verdicts[index]!));
+    const isRefused = !verdictOf(verdicts.filter(({ rule }) => rule.quota)).allowed;
+    if (isRefused || left.length === rules.length) return verdicts;
+    return andThen(askByKind(asking, left), (given) => {
+      const rest = given.values();
+      return verdicts.map((each) => isPassedOver(each) ? each : rest.next().value!);
     });
   });
 }
 
-/** Asks the limits of several rules, each rule by itself. All calls have ended when it answers. */
+/** Whether a limit refuses, of a rule that does not refuse a request by itself. */
+function isPassedOver({ rule, decision, limits }: RuleVerdict): boolean {
+  return (rule.shadow || rule.quota) && limits.length > 0 && decision?.allowed === false;
+}
+
+/**
+ * Asks the limits of several rules, each rule by itself. All calls have ended when it answers. If one
+ * fails, what the others took goes back.
+ */
 function askEach(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
   const failures: unknown[] = [];
   const verdicts = rules.map((rule) =>
@@ -184,8 +135,10 @@ function askEach(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
     })
   );
   return andThen(allOf(verdicts), (all) => {
-    if (failures.length > 0) throw failures[0];
-    return all.flat();
+    if (failures.length === 0) return all.flat();
+    return andThen(giveBack(asking.taken!), () => {
+      throw failures[0];
+    });
   });
 }
 
@@ -294,16 +247,6 @@ function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: RuleWay)
     const { rule, bound } = rules[index]!;
     if (bound.permits) throw permitsNeeded(rule.label);
   }
-}
-
-/** Verdicts in the order of their rules. */
-function inOrder(
-  rules: readonly RuleInForce[],
-  verdicts: readonly RuleVerdict[],
-): readonly RuleVerdict[] {
-  return rules.map((each) =>
-    verdicts.find(({ rule, key }) => rule === each.rule && key === each.key)!
-  );
 }
 
 function ruleVerdictOf(
