@@ -58,3 +58,11 @@ export function askBackably(id: number, verb: typeof takeBackable = takeBackable
 export function decisionIn({ bound: { verb } }: Operation, answer: unknown): Decision {
   return verb.decisionOf(answer);
 }
+
+/** The decisions in the answers to asks, in order. */
+export function decisionsIn(
+  asks: readonly Operation[],
+  answers: readonly unknown[],
+): readonly Decision[] {
+  return asks.map((ask, index) => decisionIn(ask, answers[index]));
+}

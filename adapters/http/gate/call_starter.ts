@@ -29,7 +29,7 @@ export function callStarter(
   report: Report,
   notice: Report,
 ): (call: Asked) => Awaitable<GateVerdict> {
-  const verdictOn = verdictMaker(options, decider, report);
+  const verdictOn = verdictMaker(options, report);
   const onDecision = options.onDecision &&
     guarded(options.onDecision, (error, _decision, request) => report(error, request));
 
@@ -70,7 +70,7 @@ export function callStarter(
     try {
       if (decision.delay === 0 || call.shadowed) return verdictOn(call, decided);
     } catch (error) {
-      decider.releaseOf?.(decided)?.();
+      decided.release?.();
       throw error;
     }
     return waitForTurn(call, decided, signal);
@@ -89,13 +89,11 @@ export function callStarter(
     known: AbortSignal | undefined,
   ): Promise<GateVerdict> {
     const { request, info, delays } = call;
-    const giveBack = delays ? decider.refundOf(decided) : undefined;
+    const { clock, decision, giveBack, release } = decided;
     const signal = known ?? source.signal(request, info);
-    if (await sleep(decider.clockOf(decided), decided.decision.delay, signal)) {
-      return verdictOn(call, decided, giveBack);
-    }
-    decider.releaseOf?.(decided)?.();
-    await giveBack?.();
+    if (await sleep(clock, decision.delay, signal)) return verdictOn(call, decided);
+    release?.();
+    if (delays) await giveBack?.();
     return refuse(GONE);
   }
 

@@ -1,6 +1,6 @@
 /*
- * Decides about requests: limits, or rules. The gate asks for the charges of a request, takes the
- * units, and may give them back; the decider knows how.
+ * Decides about requests: limits, or rules. The gate asks for the charges of a request, and takes the
+ * units. The decision says how to give them back.
  */
 
 import type { Clock } from "../../../core/clock.ts";
@@ -38,6 +38,8 @@ export interface Asked {
    * leaves.
    */
   readonly delays: boolean;
+  /** The keys that the request takes units of; rules have none that can be told. */
+  readonly calls: readonly Charge[];
 }
 
 /** The decision about a request. */
@@ -52,41 +54,34 @@ export interface Decided {
   readonly lefts: readonly (Decision | undefined)[];
   /** The answer to a refused client, if it does not follow from the policies. */
   readonly refusal: Refusal | undefined;
+  /** The clock of the limits that decided, which measures a delay; `undefined` if they have none. */
+  readonly clock: Clock | undefined;
+  /** Gives units back as far as they still count; `undefined` if there is nothing to be given back. */
+  readonly giveBack: (() => unknown) | undefined;
+  /**
+   * Releases the permits of the request. It may be called several times. `undefined` if the request
+   * holds none.
+   */
+  readonly release: (() => void) | undefined;
 }
 
 /**
  * Limits, or rules, as the gate uses them.
  *
  * @typeParam Call The charges of a request.
- * @typeParam Answer The decision about a request.
  */
-export interface Decider<Call extends Asked, Answer extends Decided> {
+export interface Decider<Call extends Asked> {
   /** The charges of a request; `undefined` if it is not limited. */
   ask(request: unknown, info: unknown, shadowed: boolean): Awaitable<Call | undefined>;
   /**
    * Decides, and takes the units. `undefined` if the request is not limited after all, a refusal if
    * nothing can be decided about it.
    */
-  take(call: Call): Answer | Refusal | undefined | PromiseLike<Answer | Refusal | undefined>;
-  /** The keys that a call takes units of; rules have none that can be told. */
-  chargesOf(call: Call): readonly Charge[];
-  /**
-   * The clock of the limits that decided, which waits for the length of a delay; `undefined` if they have
-   * none of their own.
-   */
-  clockOf(decided: Answer): Clock | undefined;
-  /**
-   * Finds the function that gives units back as far as they still count; to be called once.
-   * `undefined` if there is nothing to be given back.
-   */
-  refundOf(decided: Answer): (() => unknown) | undefined;
-  /**
-   * Finds the function that releases the permits of a call, which may be called several times;
-   * `undefined` if the call holds no permits.
-   */
-  releaseOf?(decided: Answer): (() => void) | undefined;
+  take(call: Call): Taking | PromiseLike<Taking>;
 }
+
+type Taking = Decided | Refusal | undefined;
 
 /** A decider of either kind. */
 // deno-lint-ignore no-explicit-any
-export type AnyDecider = Decider<any, Decided>;
+export type AnyDecider = Decider<any>;

@@ -101,7 +101,7 @@ function gateOf(
   function begin(call: Asked | undefined): Awaitable<GateVerdict> {
     if (call === undefined) return UNLIMITED;
     if (call.refusal === undefined) {
-      if (twice.looks > 0) twice.look(call.request, decider.chargesOf(call));
+      if (twice.looks > 0) twice.look(call.request, call.calls);
       return start(call);
     }
     return call.shadowed ? UNLIMITED : refuse(call.refusal);

@@ -7,7 +7,7 @@ import { guarded } from "../../../core/guarded.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { type HeaderField, readHeaderForms, retryAfterField } from "../fields/header_writer.ts";
-import type { AnyDecider, Asked, Decided } from "./decider.ts";
+import type { Asked, Decided } from "./decider.ts";
 import type { Awaitable, GateOptions, Outcome } from "./rate_limit_options.ts";
 import { refundRule, settlement } from "./refunds.ts";
 import { changedRefusal, quotaExceeded, type Refusal, UNAVAILABLE } from "./refusal.ts";
@@ -64,7 +64,6 @@ export function refuse(refusal: Refusal): GateVerdict {
  */
 export function verdictMaker(
   options: Options,
-  { clockOf, refundOf, releaseOf }: AnyDecider,
   report: (error: unknown, request: unknown) => void,
 ) {
   const { exposeHeaders = false, jitter = 0, random = Math.random, respond } = options;
@@ -86,7 +85,7 @@ export function verdictMaker(
   }
 
   function nowOf(decided: Decided): number {
-    return (clock ?? clockOf(decided) ?? Date.now)();
+    return (clock ?? decided.clock ?? Date.now)();
   }
 
   function addRetryAfter(headers: HeaderField[], { retryAfter }: Decision): void {
@@ -114,12 +113,9 @@ export function verdictMaker(
   /** Settles an admitted request at its end; `undefined` if there is nothing to give back. */
   function settleOf(
     { request, info }: Asked,
-    decided: Decided,
-    given: (() => unknown) | undefined,
-    refund: NonNullable<ReturnType<typeof refundRule>>,
+    { decision, giveBack }: Decided,
   ): GateVerdict["settle"] {
-    const giveBack = given ?? refundOf(decided);
-    if (giveBack === undefined) return undefined;
+    if (refund === undefined || giveBack === undefined || !decision.allowed) return undefined;
     return settlement(
       giveBack,
       (outcome) => refund(outcome, request, info),
@@ -127,34 +123,22 @@ export function verdictMaker(
     );
   }
 
-  /**
-   * The verdict that follows from a decision.
-   *
-   * @param giveBack Gives the units back, if they were taken in a way that allows it.
-   */
-  return function verdictOn(
-    call: Asked,
-    decided: Decided,
-    giveBack?: () => unknown,
-  ): Awaitable<GateVerdict> {
-    const { decision } = decided;
-    const settle = refund === undefined || !decision.allowed
-      ? undefined
-      : settleOf(call, decided, giveBack, refund);
-    const release = releaseOf?.(decided);
+  /** The verdict that follows from a decision. */
+  return function verdictOn(call: Asked, decided: Decided): Awaitable<GateVerdict> {
+    const { decision, release } = decided;
+    const settle = settleOf(call, decided);
     if (call.shadowed) return { decision, headers: [], refusal: undefined, settle, release };
     const headers = limitFields(call, decided);
     if (decision.allowed) return { decision, headers, refusal: undefined, settle, release };
-    return refusedBy(call, decided, headers, release);
+    return refusedBy(call, decided, headers);
   };
 
   function refusedBy(
     call: Asked,
     decided: Decided,
     headers: HeaderField[],
-    release: GateVerdict["release"],
   ): Awaitable<GateVerdict> {
-    const { decision } = decided;
+    const { decision, release } = decided;
     headers.push(NO_STORE);
     const usual = refusalBy(decided);
     const refused = (shared: Refusal): GateVerdict => (

@@ -5,9 +5,7 @@
 import type { Decision } from "../../../core/decision.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { LimiterInternals } from "../../../core/limiter/limiter_internals.ts";
-import type { Permit } from "../../../core/limiter/permit.ts";
 import type { Ask } from "../../../core/together/ask.ts";
-import type { Taken } from "../../../core/together/taken.ts";
 import type { Asked, Decided } from "../gate/decider.ts";
 import type { Refusal } from "../gate/refusal.ts";
 import type { LimitPlan } from "./limit_plan.ts";
@@ -30,34 +28,25 @@ export interface LimitsAsked extends Asked {
   calls: readonly LimitCall[];
 }
 
-/** The decision of a request's limits, and all that they gave. */
-export interface LimitsDecided extends Decided {
-  readonly asked: LimitsAsked;
-  /** The units that can be given back. */
-  readonly units: Taken[];
-  /** The permits that the request holds. */
-  readonly permits: readonly Permit[];
-}
-
 /**
  * The decision of all limits together.
  *
  * @param decisions The decision of each limit, in order. After a refusal, those of the others are looks.
  */
 export function decidedBy(
-  asked: LimitsAsked,
+  { plan: { policies, capacity, simple }, calls }: LimitsAsked,
   decisions: readonly Decision[],
-  units: Taken[],
-  permits: readonly Permit[],
-): LimitsDecided {
-  const { plan: { policies, capacity, simple }, calls } = asked;
+  giveBack: Decided["giveBack"],
+  release: Decided["release"],
+): Decided {
   const isSeveral = decisions.length > 1;
   const decision = isSeveral ? combineDecisions(decisions, capacity) : decisions[0]!;
   const lefts = simple && decision.source === undefined
     ? decisions
     : flatDecisions(calls, decisions);
-  const { key } = calls[isSeveral && !decision.allowed ? firstRefusal(decisions) : 0]!;
-  return { decision, key, policies, lefts, refusal: undefined, asked, units, permits };
+  const { key, counter: { clock } } =
+    calls[isSeveral && !decision.allowed ? firstRefusal(decisions) : 0]!;
+  return { decision, key, policies, lefts, refusal: undefined, clock, giveBack, release };
 }
 
 function firstRefusal(decisions: readonly Decision[]): number {

@@ -5,7 +5,6 @@
 
 import { type Period, readLongestWait } from "../../../core/options/period.ts";
 import { mergedTwins } from "../../../core/together/merged_twins.ts";
-import { giveBack } from "../../../core/together/taken.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Decider } from "../gate/decider.ts";
@@ -18,7 +17,7 @@ import {
 } from "./limit_call_reader.ts";
 import { type GivenLimit, type GivenLimits, limitsOf } from "./limit_options.ts";
 import { emptyPlan, nextPlan } from "./limit_plan.ts";
-import { type LimitsAsked, type LimitsDecided, NO_CALLS } from "./limits_asked.ts";
+import { type LimitsAsked, NO_CALLS } from "./limits_asked.ts";
 import { takeFromLimits } from "./take_from_limits.ts";
 
 /** The options of a gate's limits. */
@@ -41,7 +40,7 @@ export function requestLimits(
   options: RequestLimitsOptions,
   source: LimitsSource,
   notice: ReaderContext["notice"],
-): Decider<LimitsAsked, LimitsDecided> {
+): Decider<LimitsAsked> {
   const { unknownAddress, missingKey, maxDelay: longest = Infinity } = options;
   const maxDelay = readLongestWait(action, "maxDelay", longest);
   const refunds = options.refund !== undefined;
@@ -104,12 +103,6 @@ export function requestLimits(
       return reading === undefined ? planned(asked) : plannedLater(asked, reading);
     },
     take: (asked) => takeFromLimits(asked, maxDelay),
-    chargesOf: ({ calls }) => calls,
-    clockOf: ({ asked: { calls } }) => calls[0]!.counter.clock,
-    releaseOf({ permits }) {
-      return permits.length === 0 ? undefined : () => permits.forEach((permit) => permit.release());
-    },
-    refundOf: ({ units }) => units.length === 0 ? undefined : () => giveBack(units),
   };
 }
 

@@ -22,11 +22,6 @@ interface RulesAsked extends Asked {
   readonly more: readonly Readonly<Record<string, string>>[];
 }
 
-/** The decision of rules. */
-interface RulesDecided extends Decided {
-  readonly rules: RulesDecision;
-}
-
 /** The most combinations of policies whose plans are kept. */
 const MAX_PLANS = 1_000;
 
@@ -40,7 +35,7 @@ export function rulesDecider(
   options: GateOptions,
   source: RequestSource<unknown, unknown>,
   notice: (error: unknown, request: unknown) => void,
-): Decider<RulesAsked, RulesDecided> {
+): Decider<RulesAsked> {
   const { rules, descriptors, ipv6Prefix } = options;
   checkRules(action, options, source);
   // Rules may have a prefix length of their own, so they are given the whole address.
@@ -58,13 +53,23 @@ export function rulesDecider(
 
   function decided(
     rules: RulesDecision | "unreadable" | undefined,
-  ): RulesDecided | Refusal | undefined {
+  ): Decided | Refusal | undefined {
     if (rules === undefined) return undefined;
     if (rules === "unreadable") return BAD_KEY;
     const { decision, key, lefts, violated } = rules;
-    const plan = planOf(rules);
     const refusal = decision.allowed ? undefined : refusalOf(decision, violated);
-    return { decision, key, policies: plan, lefts, refusal, rules };
+    const giveBack = decision.source === "policy" ? undefined : rules.refund();
+    const { clock } = options.rules!;
+    return {
+      decision,
+      key,
+      policies: planOf(rules),
+      lefts,
+      refusal,
+      clock,
+      giveBack,
+      release: undefined,
+    };
   }
 
   return {
@@ -85,18 +90,13 @@ export function rulesDecider(
       const refusal = fault === "admit" ? undefined : fault;
       const more = refusal === undefined ? descriptors?.(request, info) ?? [] : [];
       const asked = (more: RulesAsked["more"]): RulesAsked => (
-        { request, info, shadowed, refusal, delays: false, call, more }
+        { request, info, shadowed, refusal, delays: false, calls: [], call, more }
       );
       return isPromise(more) ? answerInTime("descriptors", more).then(asked) : asked(more);
     },
     take({ call, more }) {
       const answer = rules!.decide(call, more, options.refund !== undefined);
       return isPromise(answer) ? answer.then(decided) : decided(answer);
-    },
-    chargesOf: () => [],
-    clockOf: () => rules!.clock,
-    refundOf({ rules, decision }) {
-      return decision.source === "policy" ? undefined : rules.refund();
     },
   };
 }

@@ -7,11 +7,12 @@ import type { Permit } from "../../../core/limiter/permit.ts";
 import type { AskedPermit } from "../../../core/limiter/permit_desk.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { checkCost, checkText } from "../../../core/options/checks.ts";
-import { type Ask, askToLook } from "../../../core/together/ask.ts";
+import { type Ask, askToLook, decisionsIn } from "../../../core/together/ask.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
-import { type Taken, takenBy } from "../../../core/together/taken.ts";
+import { giveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
 import { takeBackable } from "../../../core/verbs/take_backable.ts";
-import { decidedBy, type LimitCall, type LimitsAsked, type LimitsDecided } from "./limits_asked.ts";
+import type { Decided } from "../gate/decider.ts";
+import { decidedBy, type LimitCall, type LimitsAsked } from "./limits_asked.ts";
 
 /** An ask for something that is given back: units, or a permit. */
 interface HoldingAsk extends Ask {
@@ -27,7 +28,7 @@ interface HoldingAsk extends Ask {
 export function takeFromLimits(
   asked: LimitsAsked,
   longest: number,
-): LimitsDecided | Promise<LimitsDecided> {
+): Decided | Promise<Decided> {
   const { plan: { delays, holds, keeps }, calls, shadowed } = asked;
   const isHolding = keeps || holds || (delays && !shadowed);
   const first = calls[0]!;
@@ -45,14 +46,14 @@ export function takeFromLimits(
 function consumeAlone(
   asked: LimitsAsked,
   call: LimitCall,
-): LimitsDecided | Promise<LimitsDecided> {
+): Decided | Promise<Decided> {
   checkCall(call);
   const { counter, bound, key, argument } = call;
   const decision = bound.call(key, argument, counter.now()) as Decision;
   // A decision has no `then`, and looking for one costs more.
   if (decision.allowed === undefined) return decidedLater(asked, undefined, inList(decision));
   counter.report(decision, key, argument);
-  return decidedBy(asked, [decision], NOTHING, NOTHING);
+  return decidedBy(asked, [decision], undefined, undefined);
 }
 
 async function inList<Value>(value: PromiseLike<Value> | Value): Promise<readonly Value[]> {
@@ -64,7 +65,7 @@ async function decidedLater(
   asked: LimitsAsked,
   holding: readonly HoldingAsk[] | undefined,
   answers: PromiseLike<readonly unknown[]>,
-): Promise<LimitsDecided> {
+): Promise<Decided> {
   return decided(asked, holding, await answers);
 }
 
@@ -83,18 +84,16 @@ function holdingAsks(
   });
 }
 
-const NOTHING: never[] = [];
-
-/** @param holding The ask, if it may have to be given back. */
+/** @param holding The asks, if they may have to be given back. */
 function decided(
   asked: LimitsAsked,
   holding: readonly HoldingAsk[] | undefined,
   answers: readonly unknown[],
-): LimitsDecided {
+): Decided {
   const { calls } = asked;
   const decisions = holding === undefined
     ? answers as readonly Decision[]
-    : holding.map(({ bound: { verb } }, index) => verb.decisionOf(answers[index]) as Decision);
+    : decisionsIn(holding, answers);
   let isAllowed = true;
   for (let index = 0; index < calls.length; index++) {
     const { counter, key, argument } = calls[index]!;
@@ -102,14 +101,31 @@ function decided(
     if (!decision.allowed) isAllowed = false;
     counter.report(decision, key, argument);
   }
-  if (holding === undefined || !isAllowed) return decidedBy(asked, decisions, NOTHING, NOTHING);
+  return holding !== undefined && isAllowed
+    ? held(asked, holding, answers, decisions)
+    : decidedBy(asked, decisions, undefined, undefined);
+}
+
+/** The decision of limits that have given something to hold. */
+function held(
+  asked: LimitsAsked,
+  holding: readonly HoldingAsk[],
+  answers: readonly unknown[],
+  decisions: readonly Decision[],
+): Decided {
   const units: Taken[] = [];
   const permits: Permit[] = [];
   holding.forEach((ask, index) => {
-    if (ask.permit !== undefined) permits.push(ask.permit.open(decisions[index]!));
-    else units.push(takenBy(ask, answers[index]));
+    if (ask.permit !== undefined) return void permits.push(ask.permit.open(decisions[index]!));
+    const taken = takenBy(ask, answers[index]);
+    if (taken.undo !== undefined) units.push(taken);
   });
-  return decidedBy(asked, decisions, units.filter(({ undo }) => undo !== undefined), permits);
+  return decidedBy(
+    asked,
+    decisions,
+    units.length === 0 ? undefined : () => giveBack(units),
+    permits.length === 0 ? undefined : () => permits.forEach((permit) => permit.release()),
+  );
 }
 
 function checkCall({ key, argument: units }: LimitCall): void {

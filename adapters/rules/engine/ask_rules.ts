@@ -18,7 +18,7 @@ import {
   type Verdict,
   verdictOf,
 } from "../../../core/rules/rules.ts";
-import { type Ask, type AskFor, askToLook, decisionIn } from "../../../core/together/ask.ts";
+import { type Ask, type AskFor, askToLook, decisionsIn } from "../../../core/together/ask.ts";
 import { mergedTwins } from "../../../core/together/merged_twins.ts";
 import { takeAll } from "../../../core/together/take_all.ts";
 import { giveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
@@ -212,7 +212,7 @@ function decisionsTaken(
   answers: readonly unknown[],
   taken: Taken[],
 ): readonly Decision[] {
-  const decisions = asks.map((ask, index) => decisionIn(ask, answers[index]));
+  const decisions = decisionsIn(asks, answers);
   if (decisions.every(({ allowed }) => allowed)) {
     taken.push(...asks.map((ask, index) => takenBy(ask, answers[index])));
   }
