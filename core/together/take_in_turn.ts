@@ -4,10 +4,10 @@
  * the others are answered by a look.
  */
 
-import { allOf, andThen, type MaybePromise } from "../maybe_promise.ts";
+import { allOf, andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { peek } from "../verbs/peek.ts";
 import { type Ask, decisionIn } from "./ask.ts";
-import { giveBack, orGiveBack, type Taken, takenBy } from "./taken.ts";
+import { giveBack, type Taken, takenBy } from "./taken.ts";
 
 /** Asks that are answered together. */
 export interface Step {
@@ -40,7 +40,11 @@ export function takeInTurn(
     });
   }
 
-  return andThen(orGiveBack(taken, () => takeFrom(0)), (isTaken) => {
+  const isTaken = orElse(() => takeFrom(0), (error) =>
+    andThen(giveBack(taken), () => {
+      throw error;
+    }));
+  return andThen(isTaken, (isTaken) => {
     if (isTaken) return answers;
     const asks = steps.flatMap((step) => step.asks);
     return andThen(giveBack(taken), () => answerRest(asks, answers, now));

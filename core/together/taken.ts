@@ -3,7 +3,7 @@
  * has ended.
  */
 
-import { allOf, andThen, type MaybePromise, orElse } from "../maybe_promise.ts";
+import { allOf, orElse } from "../maybe_promise.ts";
 import type { Ask } from "./ask.ts";
 import { type Undo, undoOf } from "./undo.ts";
 
@@ -24,26 +24,13 @@ export function takenBy(ask: Ask, answer: unknown): Taken {
 /**
  * Gives back all that is taken, and empties the list. It never fails: units that cannot be given back
  * stay charged, because a limit must not admit too much.
+ *
+ * @returns A promise if the store answers by promises.
  */
-export function giveBack(taken: Taken[]): MaybePromise<unknown> {
+export function giveBack(taken: Taken[]): unknown {
   return allOf(
     taken.splice(0).map(({ undo }) => undo === undefined ? undefined : orElse(undo, nothing)),
   );
-}
-
-/**
- * The answer of a request that takes several times. If it fails, what it has taken goes back.
- *
- * @param taken The units and permits so far.
- */
-export function orGiveBack<Answer>(
-  taken: Taken[],
-  request: () => MaybePromise<Answer>,
-): MaybePromise<Answer> {
-  return orElse(request, (error) =>
-    andThen(giveBack(taken), () => {
-      throw error;
-    }));
 }
 
 function nothing(): undefined {}

@@ -27,6 +27,8 @@ import type { RuleInForce } from "./bound_rules.ts";
 import type { RuleWay } from "./rule_ways.ts";
 import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
 
+/** A verdict: at once if the store and the lookups answer at once. */
+export type VerdictAnswer = MaybePromise<Verdict>;
 type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 
 /** A request that may ask the store several times. */
@@ -48,7 +50,7 @@ export function askRules(
   rules: readonly RuleInForce[],
   way: RuleWay,
   taken: Taken[] | undefined,
-): MaybePromise<Verdict> {
+): VerdictAnswer {
   if (rules.length === 0) return NO_RULE_VERDICT;
   requireNoPermits(rules, way);
   const isPlain = taken === undefined && way.verb !== undefined;
@@ -88,7 +90,7 @@ function askOne(
   on: RuleStore,
   rule: RuleInForce,
   { verb }: RuleWay,
-): MaybePromise<Verdict> | undefined {
+): VerdictAnswer | undefined {
   const { limits, permits } = rule.bound;
   if (verb === undefined || limits.length !== 1 || permits) return undefined;
   const answer = limits[0]!.family.bind(verb).call(rule.key, rule.cost, on.now());

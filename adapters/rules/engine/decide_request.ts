@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { allOf, andThen } from "../../../core/maybe_promise.ts";
 import {
   type Domain,
   matchRules,
@@ -17,7 +17,7 @@ import type { Taken } from "../../../core/together/taken.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import type { BoundRules, RuleInForce } from "./bound_rules.ts";
-import { askRules } from "./ask_rules.ts";
+import { askRules, type VerdictAnswer } from "./ask_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 import { RULE_WAYS, type RuleAction, type RuleWay } from "./rule_ways.ts";
@@ -38,7 +38,7 @@ export function decideRequest(
   decider: RuleDecider,
   request: RuleRequest,
   action: RuleAction,
-): MaybePromise<Verdict> {
+): VerdictAnswer {
   checkRuleRequest(request);
   const charges = action === "consume" && request.charge === true;
   const verdict = verdictOn(decider, request, RULE_WAYS[charges ? "charge" : action]);
@@ -56,7 +56,7 @@ export function verdictOn(
   { domain: name, descriptors, cost = 1 }: RuleRequest,
   way: RuleWay,
   taken?: Taken[],
-): MaybePromise<Verdict> {
+): VerdictAnswer {
   const { on, bound, keys } = decider;
   const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
@@ -65,13 +65,13 @@ export function verdictOn(
   const inForce = withLookups(keys, domain, rules);
   return Array.isArray(inForce)
     ? askRules(on, domain.charge, inForce, way, taken)
-    : askLater(on, domain, inForce as Promise<readonly RuleInForce[]>, way, taken);
+    : askLater(on, domain, inForce as PromiseLike<readonly RuleInForce[]>, way, taken);
 }
 
 async function askLater(
   on: RuleStore,
   { charge }: Domain,
-  inForce: Promise<readonly RuleInForce[]>,
+  inForce: PromiseLike<readonly RuleInForce[]>,
   way: RuleWay,
   taken: Taken[] | undefined,
 ): Promise<Verdict> {
@@ -95,7 +95,7 @@ function withLookups(
   keys: KeyLimitsCache,
   domain: Domain,
   rules: readonly RuleInForce[],
-): MaybePromise<readonly RuleInForce[]> {
+): readonly RuleInForce[] | PromiseLike<readonly RuleInForce[]> {
   return allOf(rules.map((each) => {
     const { rule, key, limit, bound } = each;
     if (limit !== undefined || rule.lookup === undefined) return each;

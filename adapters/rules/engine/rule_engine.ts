@@ -12,7 +12,7 @@ import { readClock } from "../../../core/read_clock.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { failingOn, failOn } from "../../../core/limiter/fail_on.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
-import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { andThen } from "../../../core/maybe_promise.ts";
 import type { Rule, Verdict } from "../../../core/rules/rules.ts";
 import type { Answered, Store, StoreMode, SyncStore } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
@@ -20,6 +20,7 @@ import { warnOfProcesses } from "../../../stores/memory/warn_of_processes.ts";
 import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 
+import type { VerdictAnswer } from "./ask_rules.ts";
 import type { RuleStore } from "./bound_limits.ts";
 import { bindRules } from "./bound_rules.ts";
 import { blockRequest, decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
@@ -204,10 +205,10 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   };
   const shadow = shadowing();
   const shown = decider.shadow
-    ? (verdict: MaybePromise<Verdict>) => andThen(verdict, shadow)
-    : (verdict: MaybePromise<Verdict>) => verdict;
+    ? (verdict: VerdictAnswer) => andThen(verdict, shadow)
+    : (verdict: VerdictAnswer) => verdict;
 
-  function reported(verdict: MaybePromise<Verdict>, request: RuleRequest): MaybePromise<Verdict> {
+  function reported(verdict: VerdictAnswer, request: RuleRequest): VerdictAnswer {
     return andThen(shown(verdict), (known) => {
       report?.(known, request);
       return known;
@@ -297,7 +298,7 @@ function shadowing(): (verdict: Verdict) => Verdict {
 }
 
 /** A verdict, or a native promise of it, whatever kind of promise the store returns. */
-function atOnceOrLater(verdict: MaybePromise<Verdict>): Verdict | Promise<Verdict> {
+function atOnceOrLater(verdict: VerdictAnswer): Verdict | Promise<Verdict> {
   // A verdict has no `then`, and looking for one costs more.
   return (verdict as Verdict).rules === undefined
     ? Promise.resolve(verdict as PromiseLike<Verdict>)
