@@ -58,7 +58,7 @@ export function askRules(
     const verdict = askOne(on, rules[0]!, way);
     if (verdict !== undefined) return verdict;
   }
-  // Of several calls, or a store of several parts, one may have to give back what another took.
+  // A call may have to give back what another one took, or one part of a store what another part took.
   const isOneCall = isPlain && mode !== "each" && on.store.slotOf === undefined;
   const asking: Asking = isOneCall
     ? { on, askFor: way.plainly, taken: undefined }

@@ -86,6 +86,12 @@ export const HELD_FAULTS: readonly Fault[] = [
     "A limit takes over from the one that it stands in the place of, which has moved":
       "{~~there !== undefined && ids.has(there.algorithm.id)~>false~~} ? undefined : there",
   }),
+  ...faultsIn("adapters/rules/engine/ask_rules.ts", [
+    "tests/adapters/rules/engine/engine_model.test.ts",
+  ], {
+    "Where a shadow refuses, the other rules charge nothing":
+      "if ({~~isRefused || left.length === rules.length~>true~~}) return verdicts;",
+  }),
   ...faultsIn("core/together/merged_twins.ts", [RULE_ENGINE], {
     "A counter that stands twice has the higher of its limits":
       "otherOlder.length\n    : capacity {~~<~>>~~} otherCapacity;",

@@ -196,7 +196,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A permit that was held before is released with a refused call":
       "isOwn(operation){~~ && !isHeld(operation)~>~~};",
   }),
-  ...faultsIn("core/together/taken.ts", ["tests/stores/layered/leased_permits.test.ts"], {
+  ...faultsIn("core/together/take_in_turn.ts", ["tests/stores/layered/leased_permits.test.ts"], {
     "Calls at once of which one fails keep the permits of the others":
       "andThen({~~giveBack(taken)~>undefined~~}, () => {\n      throw error;",
   }),
