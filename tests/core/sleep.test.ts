@@ -16,6 +16,21 @@ describe("sleep", () => {
     assert.equal(await sleep(undefined, 1, new AbortController().signal), true);
   });
 
+  test("leaves nothing on a signal that outlives it", async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const counting = Object.assign(Object.create(signal), {
+      addEventListener: () => listeners++,
+      removeEventListener: () => listeners--,
+    });
+    const clock = virtualClock(0);
+    const asleep = sleep(clock, 1, counting);
+    assert.equal(listeners, 1);
+    await clock.pass(1);
+    assert.equal(await asleep, true);
+    assert.equal(listeners, 0);
+  });
+
   test("ends by an abort, and leaves no timer", async () => {
     const clock = virtualClock(1_764_000_000_000);
     const controller = new AbortController();

@@ -108,6 +108,17 @@ for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore }
       }, layer());
     });
 
+    test("a permit that arrives with the interrupt is given back", async () => {
+      await withLimiter(function* (limiter) {
+        const waiting = yield* Effect.forkChild(
+          withPermit(Effect.never, { ...work, maxWait: Duration.infinity }),
+          { startImmediately: true },
+        );
+        yield* Fiber.interrupt(waiting);
+        assert.equal(yield* held(limiter), 0);
+      }, layer());
+    });
+
     test("a permit is renewed, and the effect ends with PermitLost after maxHold", async () => {
       await withLimiter(function* (limiter) {
         let interrupted = false;
