@@ -5,7 +5,6 @@
 
 import { hold } from "../../mod.ts";
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import process from "node:process";
 import { describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -16,6 +15,7 @@ import { jobsOn, LANES, LIMIT, TTL } from "../support/permits/jobs.ts";
 import { openResource, type Resource } from "../support/permits/resource.ts";
 import { PLACES } from "../support/places.ts";
 import { drawn, isLong, upTo } from "../support/seed.ts";
+import { ended, startFile } from "../support/start_file.ts";
 
 /** Permits that each lane of a holder has, one after the other. */
 const HOLDS = isLong() ? 250 : 4;
@@ -31,16 +31,13 @@ interface Holder {
 }
 
 function startProcess(task: HolderTask): Holder {
-  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const child = spawn(process.execPath, [...before, HOLDER.pathname, JSON.stringify(task)], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
+  const child = startFile("permits/holder", [JSON.stringify(task)]);
+  const ends = ended(child);
   return {
-    ended,
+    ended: ends,
     die() {
       process.kill(child.pid!, "SIGKILL");
-      return ended;
+      return ends;
     },
   };
 }

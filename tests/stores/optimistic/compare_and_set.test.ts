@@ -8,7 +8,7 @@ import { type CompareAndSet, type DriverCell, DriverError } from "../../../store
 import { compareAndSetStore } from "../../../stores/optimistic/compare_and_set.ts";
 import { mapDriver } from "../../support/drivers/map_driver.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { startFile } from "../../support/sqlite/start_file.ts";
+import { startFile } from "../../support/start_file.ts";
 
 describe("a store on a driver that compares and sets", () => {
   let driver = mapDriver();
@@ -214,7 +214,7 @@ test("a probe makes a further attempt beside one that gets no answer", async () 
 });
 
 test("a store whose calls are answered keeps no process alive", async () => {
-  const [status] = await once(startFile("../drivers/one_call", []), "close");
+  const [status] = await once(startFile("drivers/one_call", []), "close");
   assert.equal(status, 0);
 });
 

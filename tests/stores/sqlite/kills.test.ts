@@ -8,7 +8,7 @@ import { openPath } from "../../../stores/sqlite/database.ts";
 import { sqliteStore } from "../../../stores/sqlite/sqlite_store.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { slow } from "../../support/sqlite/contest.ts";
-import { ended, startFile } from "../../support/sqlite/start_file.ts";
+import { ended, startFile } from "../../support/start_file.ts";
 
 test(
   "processes that are killed have charged all that they answered, and no more than they tried",
@@ -18,7 +18,7 @@ test(
       const limit = 1_000_000;
       const perChild = [0, 0, 0];
       const children = perChild.map((_, place) => {
-        const child = startFile("casualty", [path, String(limit)]);
+        const child = startFile("sqlite/casualty", [path, String(limit)]);
         child.stdout!.on("data", (bytes: Uint8Array) => {
           perChild[place]! += bytes.length;
           // Each of them somewhere in the middle of a call.
@@ -58,7 +58,7 @@ test(
       const api = limiter(slow(2), options);
       for (let call = 0; call < 2; call++) api.consume("used up");
 
-      const holder = startFile("lock_holder", [path]);
+      const holder = startFile("sqlite/lock_holder", [path]);
       try {
         await new Promise((resolve) => holder.stdout!.once("data", resolve));
         process.kill(holder.pid!, "SIGSTOP");

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import process from "node:process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { type AsyncLimiter, reserve } from "../../../mod.ts";
 import { openStore, type Place } from "../open_store.ts";
 import { isLong } from "../seed.ts";
+import { ended, startFile } from "../start_file.ts";
 import { type Claimed, LIMIT, type Round, type RoundReport, settledLimiters } from "./settler.ts";
 
 const SETTLER = new URL("./settler.ts", import.meta.url);
@@ -24,21 +22,19 @@ interface Settler {
 }
 
 function startProcess(place: Place): Settler {
-  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const args = [...before, fileURLToPath(SETTLER), JSON.stringify(place)];
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ended = new Promise((resolve) => child.on("close", resolve));
+  const child = startFile("receipts/settler", [JSON.stringify(place)]);
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const ends = ended(child);
   return {
     async settle(round) {
-      child.stdin.write(`${JSON.stringify(round)}\n`);
+      child.stdin!.write(`${JSON.stringify(round)}\n`);
       const { value, done } = await lines.next();
       assert.ok(done !== true, "a settler ended early");
       return JSON.parse(value) as RoundReport;
     },
     end() {
-      child.stdin.end();
-      return ended;
+      child.stdin!.end();
+      return ends;
     },
   };
 }

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import process from "node:process";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
+import { reportOf } from "../../../.ci/report_of.mjs";
 import { openStore, type Place } from "../open_store.ts";
 import { isLong } from "../seed.ts";
 import { type Admitted, deployed, deployedLimiters, type Deployment } from "./deployed.ts";
@@ -15,11 +12,8 @@ const LIMITS = [20, 40, 20] as const;
 const LARGEST = Math.max(...LIMITS);
 const KEYS = isLong() ? 20 : 2;
 
-async function inProcess(deployment: Deployment): Promise<Admitted> {
-  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const args = [...before, fileURLToPath(DEPLOYED), JSON.stringify(deployment)];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  return JSON.parse(await text(child.stdout)) as Admitted;
+function inProcess(deployment: Deployment): Promise<Admitted> {
+  return reportOf(DEPLOYED, [JSON.stringify(deployment)]);
 }
 
 async function inThread(deployment: Deployment): Promise<Admitted> {

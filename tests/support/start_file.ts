@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 
-import { rootPath } from "../tree.ts";
+import { rootPath } from "./tree.ts";
 
-/** Starts a file of this folder in another process of the runtime at hand. */
+/** Starts a file of tests/support in another process of the runtime at hand. */
 export function startFile(name: string, args: readonly string[]): ChildProcess {
   const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const file = `${rootPath}tests/support/sqlite/${name}.ts`;
-  return spawn(process.execPath, [...before, file, ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
+  return spawn(process.execPath, [...before, `${rootPath}tests/support/${name}.ts`, ...args], {
+    stdio: ["pipe", "pipe", "inherit"],
   });
 }
 
