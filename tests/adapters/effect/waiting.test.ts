@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Clock, Duration, Effect, Exit, Fiber, Scheduler } from "effect";
 import { TestClock } from "effect/testing";
-import fc from "fast-check";
 
 import {
   layerStore,
@@ -11,18 +10,9 @@ import {
   type RateLimitError,
   withLimit,
 } from "../../../adapters/effect/effect.ts";
-import {
-  all,
-  fixedWindow,
-  gcra,
-  leakyQueue,
-  limiter,
-  memoryStore,
-  slidingLog,
-} from "../../../mod.ts";
+import { all, fixedWindow, gcra, leakyQueue, limiter, memoryStore } from "../../../mod.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { promised } from "../../support/promised_store.ts";
-import { fcOptions } from "../../support/seed.ts";
 import { inTestTime, withLimiter } from "./support/in_test_time.ts";
 
 const slow = limit("slow", gcra({ limit: 1, period: "10s", burst: 1 }));
@@ -46,28 +36,6 @@ const turns = (happened: () => boolean, most = 1_000) =>
   });
 
 describe("acquire", () => {
-  for (const [whose, limited] of [["units", slow], ["places in a queue", queue]] as const) {
-    test(`waits for ${whose} on the TestClock, in order, one adjustment for all`, async () => {
-      const ends = await withLimiter(function* (limiter) {
-        const take = () => Effect.forkChild(timed(limiter.acquire(limited, "a")));
-        const fibers = yield* Effect.forEach([1, 2, 3, 4], take);
-        yield* TestClock.adjust("1 hour");
-        return yield* Fiber.joinAll(fibers);
-      });
-      assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000, 30_000]);
-    });
-  }
-
-  test("fails at once where the queue is too long", async () => {
-    const { at, exit } = await withLimiter(function* (limiter) {
-      yield* limiter.consume(slow, "a");
-      return yield* timed(Effect.flip(limiter.acquire(slow, "a", { maxWait: "9999 millis" })));
-    });
-    assert.equal(at, 0);
-    assert.ok(Exit.isSuccess(exit) && exit.value.reason._tag === "RateLimited");
-    assert.deepEqual(exit.value.reason.retryAfter, Duration.seconds(10));
-  });
-
   test("has given everything back when an interrupt is over, also where the store answers later", async () => {
     const memory = memoryStore();
     const { store, held } = promised(memory);
@@ -93,40 +61,6 @@ describe("acquire", () => {
       yield* Fiber.join(interrupting);
       assert.equal(balance(), 1);
     }, layerStore(store));
-  });
-
-  test("leaves the state of the callers who stayed, whichever caller is interrupted, and whenever", async () => {
-    const log = limit("log", slidingLog({ limit: 2, period: "1s" }));
-    const caller = fc.record({
-      at: fc.nat({ max: 3_000 }),
-      patience: fc.option(fc.nat({ max: 3_000 }), { nil: undefined }),
-    });
-    const property = fc.asyncProperty(fc.array(caller, { maxLength: 12 }), async (callers) => {
-      const { remaining, admitted } = await withLimiter(function* (limiter) {
-        const fibers = yield* Effect.forEach(callers, ({ at, patience }) => {
-          const waiting = limiter.acquire(log, "a");
-          const patient = patience === undefined
-            ? Effect.asSome(waiting)
-            : Effect.timeoutOption(waiting, patience);
-          return Effect.forkChild(timed(Effect.delay(patient, at)));
-        });
-        yield* TestClock.adjust("1 minute");
-        const ends = yield* Fiber.joinAll(fibers);
-        const admitted = ends.flatMap(({ at, exit }) =>
-          Exit.isSuccess(exit) && exit.value._tag === "Some" ? [at] : []
-        );
-        return { remaining: (yield* limiter.peek(log, "a", 0)).remaining, admitted };
-      });
-      assert.equal(remaining, 2);
-      admitted.sort((a, b) => a - b);
-      admitted.forEach((at, index) => {
-        const second = admitted[index + 2];
-        assert.ok(second === undefined || second - at >= 1_000, `${at} and ${second}`);
-      });
-      const patient = callers.filter(({ patience }) => patience === undefined);
-      assert.ok(admitted.length >= patient.length);
-    });
-    await fc.assert(property, fcOptions({ numRuns: 40 }));
   });
 });
 
