@@ -25,7 +25,7 @@ import { giveBack, type Taken, takenBy } from "../../../core/together/taken.ts";
 import type { BoundLimit, RuleStore } from "./bound_limits.ts";
 import type { RuleInForce } from "./bound_rules.ts";
 import type { RuleWay } from "./rule_ways.ts";
-import { permitsNeeded, tooManyLimits } from "./rule_request.ts";
+import { permitsNeeded, reservableNeeded, tooManyLimits } from "./rule_request.ts";
 
 /** A verdict: at once if the store and the lookups answer at once. */
 export type VerdictAnswer = MaybePromise<Verdict>;
@@ -52,7 +52,7 @@ export function askRules(
   taken: Taken[] | undefined,
 ): VerdictAnswer {
   if (rules.length === 0) return NO_RULE_VERDICT;
-  requireNoPermits(rules, way);
+  requireWay(rules, way);
   const isPlain = taken === undefined && way.verb !== undefined;
   if (isPlain && rules.length === 1) {
     const verdict = askOne(on, rules[0]!, way);
@@ -242,12 +242,12 @@ function verdictsOf(
   return verdicts;
 }
 
-/** Throws if a call would take permits that it cannot give back. */
-function requireNoPermits(rules: readonly RuleInForce[], { onPermits }: RuleWay): void {
-  if (onPermits) return;
+/** Throws if a call would take what it could not give back, or could not settle later. */
+function requireWay(rules: readonly RuleInForce[], { onPermits, reserves }: RuleWay): void {
   for (let index = 0; index < rules.length; index++) {
-    const { rule, bound } = rules[index]!;
-    if (bound.permits) throw permitsNeeded(rule.label);
+    const { rule, bound: { permits, unreservable } } = rules[index]!;
+    if (permits && !onPermits) throw permitsNeeded(rule.label);
+    if (reserves && unreservable !== undefined) throw reservableNeeded(rule, unreservable.id);
   }
 }
 

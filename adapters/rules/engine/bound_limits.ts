@@ -51,6 +51,8 @@ export interface BoundVerdict {
   readonly capacity: number;
   /** Whether a limit has permits. Then only `hold` and `reserve` take units. */
   readonly permits: boolean;
+  /** The first limit whose units cannot be settled later. */
+  readonly unreservable: Algorithm | undefined;
 }
 
 /** The most versions of a limit that are remembered. */
@@ -66,6 +68,9 @@ export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): Bou
     algorithms,
     capacity: limits.length === 0 ? 0 : capacity,
     permits: algorithms.some(holdsPermits),
+    unreservable: algorithms.find((each) =>
+      !holdsPermits(each) && each.internals?.receipts === undefined
+    ),
   };
 }
 

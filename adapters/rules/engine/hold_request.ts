@@ -4,7 +4,6 @@
  * counters are taken together or not at all, and given back together.
  */
 
-import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import { permitTimes } from "../../../core/limiter/open_permit.ts";
 import { newPermitId } from "../../../core/limiter/permit_ids.ts";
 import { receiptFor } from "../../../core/receipts/receipt.ts";
@@ -13,7 +12,7 @@ import { keyFamily } from "../../../core/stored_key.ts";
 import { giveBack, type Taken } from "../../../core/together/taken.ts";
 import { hold } from "../../../core/verbs/hold.ts";
 import { reserve, type Reserved } from "../../../core/verbs/take_backable.ts";
-import { type RuleDecider, rulesOf, verdictOn } from "./decide_request.ts";
+import { type RuleDecider, verdictOn } from "./decide_request.ts";
 import type { RuleHold, RulePermit, RuleReservation } from "./rule_receipt.ts";
 import { checkRuleRequest, malformedRequest, type RuleRequest } from "./rule_request.ts";
 import { CONSUME_BACKABLY, holding } from "./rule_ways.ts";
@@ -44,23 +43,9 @@ export async function reserveRequest(
   decider: RuleDecider,
   request: RuleRequest,
 ): Promise<RuleReservation> {
-  checkRuleRequest(request);
-  await requireReservable(decider, request);
   const { verdict, permit, taken } = await takeRequest(decider, request, newPermitId(), true);
   const receipt = permit && { ...permit, parts: taken.flatMap(receiptsOf) };
   return { verdict, receipt };
-}
-
-/** Requires that all limits of a request can be settled later, before anything is taken. */
-async function requireReservable(decider: RuleDecider, request: RuleRequest): Promise<void> {
-  for (const { rule, bound } of await rulesOf(decider, request)) {
-    for (const { algorithm } of bound.limits) {
-      if (holdsPermits(algorithm) || algorithm.internals?.receipts !== undefined) continue;
-      const named = rule.name ?? rule.label;
-      const needed = `the limits of rule ${named} must have reservable: true`;
-      throw malformedRequest("reserve", needed, algorithm.id);
-    }
-  }
 }
 
 /** Consumes the units of a request, which may be given back when it has ended. */

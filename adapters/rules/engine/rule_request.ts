@@ -3,7 +3,7 @@
  */
 
 import { checkCost, errorMessage, typeError } from "../../../core/options/checks.ts";
-import type { Descriptor } from "../../../core/rules/rules.ts";
+import type { Descriptor, Rule } from "../../../core/rules/rules.ts";
 
 /** A request to a rule engine. */
 export interface RuleRequest {
@@ -96,6 +96,12 @@ export function permitsNeeded(rule: string): TypeError {
 /** Whether an error is of a call that should have been `hold` or `reserve`. */
 export function isPermitsNeeded(error: unknown): error is TypeError {
   return error instanceof TypeError && error.name === PERMITS_NEEDED;
+}
+
+/** The error of a reservation on a limit that cannot be settled later. */
+export function reservableNeeded({ name, label }: Rule, id: string): TypeError {
+  const needed = `the limits of rule ${name ?? label} must have reservable: true`;
+  return malformedRequest("reserve", needed, id);
 }
 
 /** The error of a request whose rules have more limits together than the store charges at once. */

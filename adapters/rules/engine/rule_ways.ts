@@ -24,6 +24,8 @@ export interface RuleWay {
   readonly refuses: boolean;
   /** Whether it can also take permits. */
   readonly onPermits: boolean;
+  /** Whether the units are settled later, from anywhere. */
+  readonly reserves: boolean;
 }
 
 /** The use of a request's units. */
@@ -48,10 +50,12 @@ export const CONSUME_BACKABLY: RuleWay = { ...RULE_WAYS.consume, verb: undefined
  */
 export function holding(id: number, reserves: boolean): RuleWay {
   const ask = askBackably(id, reserves ? reserve : takeBackable);
-  return { verb: undefined, plainly: ask, askFor: () => ask, refuses: true, onPermits: true };
+  const askFor = () => ask;
+  return { verb: undefined, plainly: ask, askFor, refuses: true, onPermits: true, reserves };
 }
 
 function byVerb(verb: DecisionVerb): RuleWay {
   const ask = askBy(verb);
-  return { verb, plainly: ask, askFor: () => ask, refuses: false, onPermits: false };
+  const askFor = () => ask;
+  return { verb, plainly: ask, askFor, refuses: false, onPermits: false, reserves: false };
 }

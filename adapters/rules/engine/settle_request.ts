@@ -40,24 +40,19 @@ export function settleRequest(
   checkHolding("settle", receipt);
   const { cost, descriptors } = receipt;
   if (typeof actual === "number") {
-    checkUsed(actual);
-    return settled(decider, receipt, descriptors, actual);
+    givenAs(() => checkCost("settle", actual, 0));
+    return settled(decider, receipt, descriptors.map(({ cost: own = actual }) => own));
   }
   if (!Array.isArray(actual) || actual.length !== descriptors.length) {
     const rule = `actual must be a number, or a list of ${descriptors.length}, one a descriptor`;
     throw malformedRequest("settle", rule, actual);
   }
-  const costing = descriptors.map((descriptor, index) => {
-    const own: number | undefined = actual[index];
-    if (own === undefined) return descriptor;
-    checkUsed(own);
-    return { ...descriptor, cost: own };
+  const used = descriptors.map(({ cost: own = cost }, index) => {
+    const given: number | undefined = actual[index];
+    return given === undefined ? own : given;
   });
-  return settled(decider, receipt, costing, cost);
-}
-
-function checkUsed(actual: number): void {
-  givenAs(() => checkCost("settle", actual, 0));
+  givenAs(() => used.forEach((units) => checkCost("settle", units, 0)));
+  return settled(decider, receipt, used);
 }
 
 /** Gives back all units of a receipt, and releases permits. */
@@ -67,9 +62,7 @@ export function releaseRequest(
 ): Promise<RuleSettlement> {
   checkHolding("release", held);
   const receipt: RuleReceipt = isReceipt(held) ? held : { ...held, parts: [] };
-  // Descriptors with a cost of their own get that cost back, too.
-  const free = held.descriptors.map((descriptor) => ({ ...descriptor, cost: 0 }));
-  return settled(decider, receipt, free, 0);
+  return settled(decider, receipt, held.descriptors.map(() => 0));
 }
 
 /** Renews permits; answers whether all of them are held. */
@@ -84,41 +77,32 @@ export async function renewRequest(decider: RuleDecider, held: RulePermit): Prom
   return (await Promise.all(renewed)).every(Boolean);
 }
 
+/** @param used The units of each descriptor that were used. */
 async function settled(
   decider: RuleDecider,
   receipt: RuleReceipt,
-  descriptors: readonly Descriptor[],
-  actual: number,
+  used: readonly number[],
 ): Promise<RuleSettlement> {
   const left = [...receipt.parts];
-  const counters = await countersOf(decider, receipt, descriptors, actual);
-  const outcomes = counters.map((counter) => {
-    if (isPermit(counter)) return released(receipt, counter);
-    const place = left.findIndex((part) => isOf(part, counter));
-    if (place === -1) return undefined;
+  const costing = receipt.descriptors.map((each, index) => ({ ...each, cost: used[index]! }));
+  const counters = await countersOf(decider, receipt, costing, 0);
+  const outcomes = counters.map(async (each): Promise<readonly SettledCounter[]> => {
+    const { rule, key, cost, counter } = each;
+    if (isPermit(each)) {
+      const { id } = receipt;
+      const decision = await counter.call(release, key, { id, cost });
+      return [{ rule, key, ...releasedPermit(decision) }];
+    }
+    const place = left.findIndex((part) => isOf(part, each));
+    if (place === -1) return [];
     const [part] = left.splice(place, 1) as [Receipt];
-    return settledCounter(counter, part);
+    const argument = { receipt: part, used: cost };
+    return [{ rule, key, ...await counter.call(settlingVerb(part, cost), key, argument) }];
   });
-  const found = (await Promise.all(outcomes)).flatMap((outcome) => outcome ?? []);
+  const found = (await Promise.all(outcomes)).flat();
   const settlement = settlementOf(found);
   const isLost = found.length === 0 && receipt.parts.length > 0;
   return isLost ? { ...settlement, outcome: "unknown" } : settlement;
-}
-
-async function settledCounter(
-  { rule, key, cost, counter }: Counter,
-  receipt: Receipt,
-): Promise<SettledCounter> {
-  const settlement = await counter.call(settlingVerb(receipt, cost), key, { receipt, used: cost });
-  return { rule, key, ...settlement };
-}
-
-/** Releases a permit. */
-async function released(
-  { id }: RulePermit,
-  { rule, key, cost, counter }: Counter,
-): Promise<SettledCounter> {
-  return { rule, key, ...releasedPermit(await counter.call(release, key, { id, cost })) };
 }
 
 /** The counters of a request, each with the cost of its rule. */
