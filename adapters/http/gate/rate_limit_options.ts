@@ -99,7 +99,7 @@ export interface DelayOptions {
    * The longest time that a request waits for its start if a limiter of `leakyQueue` delays it:
    * milliseconds of at least 0, or text such as `"1s"`; default `Infinity`, so that the queue is
    * the bound. A request that would start later is refused and takes no place; `Retry-After` says
-   * when it would find a place in time. Not for limiters that were not made by `limiter(...)`.
+   * when it would find a place in time.
    */
   readonly maxDelay?: Period | undefined;
 }
