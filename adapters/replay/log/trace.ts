@@ -185,37 +185,19 @@ export function addColumns(trace: TraceBuilder, clients: ParserClients, columns:
 function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): void {
   const { counts } = trace;
   let { start, end, units, untracked, backSteps } = trace;
-  let kept = 0;
   for (let row = 0; row < at.length; row++) {
     const instant = at[row]!;
     if (instant < end) backSteps++;
     else end = instant;
     if (instant < start) start = instant;
-    if (cost !== undefined) units += cost[row]!;
+    units += cost === undefined ? 1 : cost[row]!;
     const id = client[row]!;
-    if (id === UNTRACKED) {
-      untracked++;
-      continue;
-    }
-    counts[id]!++;
-    client[kept] = id;
-    if (kept !== row) {
-      at[kept] = instant;
-      if (cost !== undefined) cost[kept] = cost[row]!;
-      if (marks !== undefined) marks[kept] = marks[row]!;
-    }
-    kept++;
+    if (id === UNTRACKED) untracked++;
+    else counts[id]!++;
   }
-  if (cost === undefined) units += at.length;
-  trace.requests += at.length;
-  Object.assign(trace, { start, end, units, untracked, backSteps });
-  if (kept === 0) return;
-  trace.rows.push({
-    at: at.subarray(0, kept),
-    client: client.subarray(0, kept),
-    cost: cost?.subarray(0, kept),
-    marks: marks?.subarray(0, kept),
-  });
+  const requests = trace.requests + at.length;
+  Object.assign(trace, { requests, start, end, units, untracked, backSteps });
+  if (at.length > 0) trace.rows.push({ at, client, cost, marks });
 }
 
 /** The trace of what was read, client by client. */
@@ -237,6 +219,7 @@ export function builtTrace({ ids: _ids, maxClients: _most, rows, ...facts }: Tra
   for (const part of rows) {
     const { client } = part;
     for (let row = 0; row < client.length; row++) {
+      if (client[row] === UNTRACKED) continue;
       const index = next[client[row]!]!++;
       at[index] = part.at[row]!;
       order[index] = arrived++;

@@ -125,15 +125,13 @@ export async function readDocuments(
 ): Promise<ReadRules> {
   checkGiven(documents, options);
   const texts = documents.flatMap((document) => "text" in document ? document.text : []);
-  const needsYaml = texts.some((text) => readJson(text, false) === undefined);
   // Text that begins as JSON does is more likely JSON with a fault than YAML.
   const mayBeJson = texts.every((text) => /^\s*[{[]/.test(text));
-  const load = () => mayBeJson ? yamlReader().catch(() => undefined) : yamlReader();
-  const read = readRules(documents, needsYaml ? await load() : undefined, options);
-  if (needsYaml || texts.length === 0 || read.problems.length === 0) return read;
+  const read = mayBeJson ? readRules(documents, undefined, options) : undefined;
+  if (read !== undefined && (texts.length === 0 || read.problems.length === 0)) return read;
   // Only the parser of YAML knows positions in a text of JSON.
-  const yaml = await yamlReader().catch(() => undefined);
-  return yaml === undefined ? read : readRules(documents, yaml, options);
+  const yaml = await (read === undefined ? yamlReader() : yamlReader().catch(() => undefined));
+  return read !== undefined && yaml === undefined ? read : readRules(documents, yaml, options);
 }
 
 function checkGiven(documents: readonly RuleDocument[], options: ReadRulesOptions): void {
