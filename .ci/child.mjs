@@ -16,6 +16,12 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 }
 whenOrphaned(endAll);
 
+/**
+ * How much more memory than it uses a program in Go may fill before it collects, in percent. The compiler
+ * takes a sixth less processor time with it, and 8 % more memory.
+ */
+const GOGC = "300";
+
 /** How long, in milliseconds, a process may outlive the command that started it. */
 const GRACE = 2_000;
 
@@ -43,7 +49,7 @@ export async function child(command, args, { env = {}, cwd = root, onOutput } = 
   const begun = performance.now();
   const started = spawn(command, args, {
     cwd,
-    env: { ...process.env, NO_COLOR: "1", ...env },
+    env: { GOGC, ...process.env, NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     // A group of its own, which can be killed as a whole.
     detached: true,
