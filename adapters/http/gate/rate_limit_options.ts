@@ -6,9 +6,9 @@
 import type { Clock } from "../../../core/clock.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
-  checkChoice,
   checkFunction,
   checkMilliseconds,
+  oneOf,
   type OptionCheck,
   type OptionNames,
   typeError,
@@ -258,10 +258,6 @@ export const GATE_OPTIONS: OptionNames<AllOptions> = {
   onFailure: checkFunction,
   random: checkFunction,
 };
-
-function oneOf(...choices: readonly string[]): OptionCheck {
-  return (action, option, value) => checkChoice(action, option, value, choices);
-}
 
 function ofType(what: string, ...types: readonly string[]): OptionCheck {
   return (action, option, value) => {

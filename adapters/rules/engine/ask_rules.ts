@@ -52,12 +52,12 @@ export function askRules(
   taken: Taken[] | undefined,
 ): VerdictAnswer {
   if (rules.length === 0) return NO_RULE_VERDICT;
-  requireWay(rules, way);
-  const isPlain = taken === undefined && way.verb !== undefined;
-  if (isPlain && rules.length === 1) {
+  if (taken === undefined && rules.length === 1) {
     const verdict = askOne(on, rules[0]!, way);
     if (verdict !== undefined) return verdict;
   }
+  requireWay(rules, way);
+  const isPlain = taken === undefined && way.verb !== undefined;
   // A call may have to give back what another one took, or one part of a store what another part took.
   const isOneCall = isPlain && mode !== "each" && on.store.slotOf === undefined;
   const asking: Asking = isOneCall
