@@ -60,9 +60,11 @@ export function askRules(
   const isPlain = taken === undefined && way.verb !== undefined;
   // A call may have to give back what another one took, or one part of a store what another part took.
   const isOneCall = isPlain && mode !== "each" && on.store.slotOf === undefined;
-  const asking: Asking = isOneCall
-    ? { on, askFor: way.plainly, taken: undefined }
-    : { on, askFor: way.askFor(), taken: taken ?? [] };
+  const asking: Asking = {
+    on,
+    askFor: isOneCall ? way.plainly : way.askFor(),
+    taken: isOneCall ? undefined : taken ?? [],
+  };
   const verdicts = mode === "each"
     ? askEach(asking, rules)
     : way.refuses && !areAllAlike(rules)
