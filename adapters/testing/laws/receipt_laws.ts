@@ -176,8 +176,10 @@ function played(
       if (used < units && isGiven) one.costs[index] = used;
     });
     if (used > units) {
-      // A debt has a bound. A charge that reaches it takes less than its cost.
-      const costs = lines.map((line) => roomIn(line, before, now) - roomIn(line, next, now));
+      // A debt has a bound. Beyond it, a charge takes nothing.
+      const costs = lines.map(({ own: { codec }, stateIn }) =>
+        codec.encode(stateIn(before)) === codec.encode(stateIn(next)) ? 0 : used - units
+      );
       if (costs.some((cost) => cost > 0)) {
         taken.push({ ...UNSETTLED, now, isCharge: true, costs });
       }
