@@ -37,17 +37,20 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
     async holds({ store, keys: [old, tested], now }, { mode, share, lane }) {
       if (old === undefined || tested === undefined) return;
       const [before, { capacity }] = [old.algorithm.capacity, tested.algorithm];
-      const used = Math.floor(before * share / 100);
-      await runOn(store, old, used, now);
+      const earlier = Math.floor(before * share / 100);
+      await runOn(store, old, earlier, now);
       const older = [{ algorithm: old.algorithm, mode }];
       const { prefix, algorithm, key } = tested;
       const family = (store as StoreBase).open({ prefix, algorithm, older });
       const run = (cost: number, dry: boolean) =>
         runOn(store, { key, family }, cost, now, { dry, lane });
+      const seen = leftAfter(mode, earlier, old.algorithm, tested.algorithm);
+      expectSame((await run(1, true)).allowed, seen >= 1, "a dry run's allowed:");
+      // A dry run takes nothing over: processes with the older options still use the older key.
+      const used = Math.min(earlier + 1, before);
+      await runOn(store, old, used - earlier, now);
       const left = leftAfter(mode, used, old.algorithm, tested.algorithm);
       const untouched = inWords(await runOn(store, old, 0, now));
-      expectSame((await run(1, true)).allowed, left >= 1, "a dry run's allowed:");
-      expectSame(inWords(await runOn(store, old, 0, now)), untouched, "the older key after it:");
       // A refusal takes over, too: otherwise the next call would convert the older state again.
       await run(capacity + 1, false);
       expectSame(

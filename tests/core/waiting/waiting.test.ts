@@ -306,6 +306,19 @@ test("a caller whose delay is over waits no longer, so maxWaiting has room again
   }
 });
 
+test("a key whose queue was empty meanwhile hears of units that come back", async () => {
+  const clock = virtualClock(1_000_000);
+  const api = limiter(gcra({ limit: 1, period: "1h", burst: 1 }), { clock });
+  api.consume("key");
+  for (let turn = 0; turn < 2; turn++) {
+    const waiting = outcome(acquire(api, "key"));
+    await clock.pass(0);
+    api.refund("key");
+    await clock.pass(0);
+    assert.deepEqual(await settledOf([waiting]), ["admitted"]);
+  }
+});
+
 test("refused at maxWaiting where units are left, one is never sent back at once", async () => {
   const clock = virtualClock(1_000_000);
   const api = limiter(gcra({ limit: 1, period: "1h", burst: 3 }), { clock, maxWaiting: 1 });

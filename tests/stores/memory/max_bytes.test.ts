@@ -62,6 +62,21 @@ function scheduleOf(seed: number) {
   }));
 }
 
+test("a state that grew counts for as many bytes as one that is read at once", () => {
+  for (const algorithm of ALGORITHMS) {
+    let now = 0;
+    const options = { prefix: "a", clock: () => now };
+    const grown = memoryStore();
+    const api = limiter(algorithm, { ...options, store: grown });
+    for (; now < 10; now++) api.consume("key");
+    const read = memoryStore();
+    const same = limiter(algorithm, { ...options, store: read });
+    restore(read, dump(grown), { now });
+    assert.deepEqual(same.peek("key", 0), api.peek("key", 0));
+    assert.equal(grown.statistics().bytes, read.statistics().bytes, algorithm.id);
+  }
+});
+
 for (const onFull of ["evict", "throw"] as const) {
   test(`no calls make a store hold more than maxBytes: ${onFull}`, () => {
     fc.assert(
