@@ -82,7 +82,8 @@ test("a lease uses none of its units on a blocked key, and asks again after the 
   const store = lease(memoryStore(), { units: 4, ttl: "1h" });
   const algorithm = blockable(gcra({ limit: 100, period: "1h", burst: 100 }));
   const api = limiter(algorithm, { store, prefix: "leased", clock: () => 0 });
-  assert.equal(api.consume("ada").allowed, true);
+  // The block of the second call has a unit left.
+  for (let calls = 0; calls < 2; calls++) assert.equal(api.consume("ada").allowed, true);
   block(api, "ada", "1m");
   assert.equal(api.consume("ada").allowed, false);
   unblock(api, "ada");

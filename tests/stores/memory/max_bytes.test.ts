@@ -167,13 +167,18 @@ test("a snapshot fills a store to maxBytes, and its bytes are given back", () =>
     const spec = { prefix: "a", clock: () => 0 };
     const from = limiter(algorithm, { ...spec, store: memoryStore() });
     for (let key = 0; key < 300; key++) from.consume(`${key}`, 1 + key % 3);
-    for (const opensFirst of [true, false]) {
-      const store = memoryStore({ maxBytes: 20_000, onFull: "throw" });
+    for (
+      const [onFull, opensFirst] of [["throw", true], ["throw", false], ["evict", false]] as const
+    ) {
+      const store = memoryStore({ maxBytes: 20_000, onFull });
       const early = opensFirst ? limiter(algorithm, { ...spec, store }) : undefined;
       const { restored, full } = restore(store, dump(from.store), { now: 0 });
       assert.ok(restored > 20 && full > 20 && restored + full === 300, `${restored} and ${full}`);
       assert.ok(store.statistics().bytes <= 20_000);
-      (early ?? limiter(algorithm, { ...spec, store })).resetPrefix();
+      const api = early ?? limiter(algorithm, { ...spec, store });
+      // A limiter that opens later reads states from their text, which may be shorter.
+      if (onFull === "evict") assert.ok(store.statistics().bytes <= 20_000, algorithm.id);
+      api.resetPrefix();
       const { keys, bytes } = store.statistics();
       assert.deepEqual([keys, bytes], [0, 0]);
     }

@@ -299,7 +299,8 @@ function changedLimits(storeOf: () => SyncStore): void {
     consume({ ...asking(USER), cost: 9 });
     change(user(hour));
     change(user(hour, minute));
-    assert.equal(consume(asking(USER)).allowed, true);
+    const { decision } = consume(asking(USER)).rules[0]!;
+    assert.deepEqual(decision?.parts?.map(({ remaining }) => remaining), [49, 0]);
     assert.equal(consume(asking(USER)).allowed, false);
   });
 
