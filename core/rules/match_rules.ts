@@ -167,7 +167,7 @@ function withoutReplaced<Bound>(
   return found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
 }
 
-/** The place of the rule with the same counter; -1 if there is none. */
+/** The place of the rule with the same counter; -1 if no other rule has it. */
 function twinOf(
   found: readonly AppliedRule<unknown>[],
   count: number,

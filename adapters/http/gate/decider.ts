@@ -38,7 +38,7 @@ export interface Asked {
    * leaves.
    */
   readonly delays: boolean;
-  /** The keys that the request takes units of; rules have none that can be told. */
+  /** The keys that the request takes units of; unknown for rules. */
   readonly calls: readonly Charge[];
 }
 
