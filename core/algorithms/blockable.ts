@@ -192,7 +192,7 @@ function returnsUnder<State>(
     marks: returns.marks,
     ticks: returns.ticks,
     mark: (after) => returns.mark(coveredBy(after)),
-    use: (state, now) => returns.use(coveredBy(state), now),
+    use: (state, now, lag) => returns.use(coveredBy(state), now, lag),
     giveBack(state, now, ...given) {
       if (!isBlocked(state)) return returns.giveBack(state, now, ...given);
       const back = returns.giveBack(state.covered, now, ...given);

@@ -149,6 +149,21 @@ function withOpen({ id, issued }: OpenState, inner: unknown, open: OpenReceipts)
   return openState(inner, id, issued, open);
 }
 
+/** The receipts after a call that found a state. */
+function afterCall(
+  returns: Returns,
+  open: OpenReceipts,
+  found: unknown,
+  now: number,
+): OpenReceipts {
+  const lags = returns.ticks.length;
+  let next = open;
+  for (let lag = 0; lag < lags; lag++) {
+    next = afterUse(next, widthOf(lags), lag, returns.use(found, now, lag));
+  }
+  return next;
+}
+
 /** Calls see the state inside. Receipts whose time is over go with the next change. */
 function reservableReducer(algorithm: Algorithm, returns: Returns): SplitReducer<unknown> {
   const { take, decide, charge } = splitReducer(algorithm);
@@ -158,7 +173,7 @@ function reservableReducer(algorithm: Algorithm, returns: Returns): SplitReducer
     const { inner, open } = held;
     if (next === inner) return held;
     if (now >= endOf(open, width)) return next;
-    return withOpen(held, next, afterUse(open, width, returns.use(inner, now)));
+    return withOpen(held, next, afterCall(returns, open, inner, now));
   }
 
   return Object.freeze({
@@ -230,7 +245,7 @@ function receiptsIn(algorithm: Algorithm, returns: Returns, within: number): Rec
         const next = charge(inner, now, charged);
         const rest = withoutReceipt(open, width, at, number, [], []);
         // A debt has a bound. A charge that takes nothing is no later call.
-        const left = next === inner ? rest : afterUse(rest, width, returns.use(inner, now));
+        const left = next === inner ? rest : afterCall(returns, rest, inner, now);
         const after = left.length === 0 ? closed(next, now) : withOpen(held, next, left);
         return { next: after, outcome: "settled", returned: 0, charged };
       },

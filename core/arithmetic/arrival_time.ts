@@ -93,7 +93,7 @@ function arrivalReturns<Instant>(
     marks: size,
     ticks: [interval],
     mark,
-    use: (tat, now) => [ahead(tat, now)],
+    use: (tat, now) => ahead(tat, now),
     giveBack(tat, now, units, left, since, lags, at = 0) {
       const wanted = Math.min(units, mostUse) * interval;
       const isNewest = lags === undefined

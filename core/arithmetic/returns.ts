@@ -29,8 +29,8 @@ export interface Returns<State = unknown> {
   readonly ticks: readonly number[];
   /** The numbers that find the units of the call that left a state. */
   mark(after: State): readonly number[];
-  /** The use that a call at `now` finds, in ticks, for each lag. */
-  use(state: State, now: number): readonly number[];
+  /** The use that a call at `now` finds, in ticks, for one of the lags. */
+  use(state: State, now: number, lag: number): number;
   /**
    * Gives back units of a call, each unit once.
    *
@@ -71,7 +71,7 @@ export function byPlace<State>({ newest, held, without }: Places<State>): Return
     ticks: NONE,
     // A call that took nothing may leave a key without a place.
     mark: (after) => [Math.max(0, newest(after))],
-    use: () => NONE,
+    use: () => 0,
     giveBack(state, now, units, [place = -1]) {
       const returned = Math.min(units, held(state, now, place));
       const next = returned > 0 ? without(state, now, returned, place) : state;
@@ -95,7 +95,12 @@ export function inEachPart(
     marks: markStarts.at(-1)!,
     ticks: parts.flatMap((part) => part?.ticks ?? NONE),
     mark: (after) => parts.flatMap((part, index) => part?.mark(after[index]) ?? NONE),
-    use: (states, now) => parts.flatMap((part, index) => part?.use(states[index], now) ?? NONE),
+    use(states, now, lag) {
+      // The last part that begins at this lag or before it: a part without lags begins where the next does.
+      let index = parts.length - 1;
+      while (lagStarts[index]! > lag) index--;
+      return parts[index]!.use(states[index], now, lag - lagStarts[index]!);
+    },
     giveBack(states, now, units, mark, since, lags, at = 0) {
       let returned = 0;
       const wanted: number[] = [];

@@ -52,26 +52,27 @@ export function firstReceipt(width: number): OpenReceipts {
   return [0, 1, ...Array.from({ length: width - 2 }, () => NO_CALL_SINCE)];
 }
 
-/** The receipts after a call that found so much use. */
+/**
+ * The receipts after a call that found so much use of one rate.
+ *
+ * @param lag The index of that rate's lag.
+ */
 export function afterUse(
   open: OpenReceipts,
   width: number,
-  use: readonly number[],
+  lag: number,
+  use: number,
 ): OpenReceipts {
   let at = open.length - width;
-  if (at < 0 || !isAbove(open, at, use)) return open;
+  if (!(open[at + HEAD + lag]! > use)) return open;
   const next = open.slice();
-  for (; at >= 0 && isAbove(next, at, use); at -= width) {
-    for (let lag = 0; lag < use.length; lag++) {
-      next[at + HEAD + lag] = Math.min(next[at + HEAD + lag]!, use[lag]!);
-    }
+  for (; at >= 0 && next[at + HEAD + lag]! > use; at -= width) {
+    next[at + HEAD + lag] = use;
     joinNext(next, width, at);
   }
+  // Its lag may have been as low before.
+  joinNext(next, width, at);
   return next;
-}
-
-function isAbove(open: OpenReceipts, at: number, use: readonly number[]): boolean {
-  return use.some((ticks, lag) => open[at + HEAD + lag]! > ticks);
 }
 
 /** The receipts with one more, whose call has just been made; those that have ended are left out. */

@@ -3,7 +3,7 @@
  *
  *   in place   on a known key whose state is an arrival time: the units are taken, given back or looked
  *              at where the number lies
- *   known      on any other known key
+ *   known      on any other known key; a state that is no number has a form of its own
  *   any        on a key that the store may not hold, and whatever the other forms do not do
  *
  * Nearly all calls have the first form. An engine inlines it whole into a limiter's `consume`, whatever
@@ -196,31 +196,39 @@ function callOf<Argument, Answer>(
   function callKnown(key: string, argument: Argument, at: number | undefined): Answer {
     const slot = own.table.slots.get(key);
     if (slot === undefined) return other(key, argument, at);
-    const now = at === undefined ? processTime() : at;
     const number = slots.cells[2 * slot]!;
-    let answer: Answer;
-    // The same twice: an engine keeps a number in a register, and inlines what a line calls, if that
-    // is all that the line sees.
-    if (number < Infinity) {
-      const next = nextOf(number, now, argument);
-      answer = answerOf(number, next, now, argument);
-      if (next !== number) {
-        if (typeof next === "number" && next < Infinity && next !== initial) {
-          slots.cells[2 * slot] = next;
-          putInstant(slots, slot, freshInstant(now, decisionOf(answer), capacities));
-        } else keepAny(slot, key, next, answer, now);
-      }
-    } else {
-      const state = slots.states[slot];
-      const next = nextOf(state, now, argument);
-      answer = answerOf(state, next, now, argument);
-      if (next !== state) {
-        // A state of as many bytes takes its place.
-        if (typeof next === "object" && next !== initial && isAsLarge(own.table, next, state)) {
-          slots.states[slot] = next;
-          putInstant(slots, slot, freshAfter(own, next, decisionOf(answer), now));
-        } else keepAny(slot, key, next, answer, now);
-      }
+    if (number === Infinity) return callObject(slot, key, argument, at);
+    const now = at === undefined ? processTime() : at;
+    const next = nextOf(number, now, argument);
+    const answer = answerOf(number, next, now, argument);
+    if (next !== number) {
+      if (typeof next === "number" && next < Infinity && next !== initial) {
+        slots.cells[2 * slot] = next;
+        putInstant(slots, slot, freshInstant(now, decisionOf(answer), capacities));
+      } else keepAny(slot, key, next, answer, now);
+    }
+    if (--slots.rest < 0) move(now);
+    return answer;
+  }
+
+  // The same for a state that is no number: an engine keeps a number in a register, and inlines what a
+  // line calls, if that is all that the line sees.
+  function callObject(
+    slot: number,
+    key: string,
+    argument: Argument,
+    at: number | undefined,
+  ): Answer {
+    const now = at === undefined ? processTime() : at;
+    const state = slots.states[slot];
+    const next = nextOf(state, now, argument);
+    const answer = answerOf(state, next, now, argument);
+    if (next !== state) {
+      // A state of as many bytes takes its place.
+      if (typeof next === "object" && next !== initial && isAsLarge(own.table, next, state)) {
+        slots.states[slot] = next;
+        putInstant(slots, slot, freshAfter(own, next, decisionOf(answer), now));
+      } else keepAny(slot, key, next, answer, now);
     }
     if (--slots.rest < 0) move(now);
     return answer;
@@ -229,15 +237,26 @@ function callOf<Argument, Answer>(
   // Such keys are kept for longer than until they are fresh.
   if (keys.older.length > 0) return callAny;
   const rate = algorithm.internals?.arrival;
-  const inPlace = rate && callInPlace(slots, own, rate, verb, other as unknown as UnitsCall);
+  const others = { any: other, object: callObject.bind(undefined) } as unknown as OtherCalls;
+  const inPlace = rate && callInPlace(slots, own, rate, verb, others);
   return inPlace as unknown as typeof callAny | undefined ?? callKnown;
 }
 
 type UnitsCall = Call<number, Decision>;
 
+/** Calls that are not made in place: on any key, and on one whose state is no number. */
+interface OtherCalls {
+  readonly any: UnitsCall;
+  readonly object: (
+    slot: number,
+    key: string,
+    units: number,
+    at: number | undefined,
+  ) => Decision;
+}
+
 /**
- * A verb of units on known keys whose states are arrival times; any other call goes to `other`.
- * `undefined` for another verb.
+ * A verb of units on known keys whose states are arrival times. `undefined` for another verb.
  *
  * The functions are alike, and not one function of a parameter: each has call sites of its own, so that
  * an engine inlines what they call.
@@ -247,7 +266,7 @@ function callInPlace(
   own: Place,
   rate: ArrivalRate,
   verb: unknown,
-  other: UnitsCall,
+  { any: other, object: onObject }: OtherCalls,
 ): UnitsCall | undefined {
   const move = sweep.bind(undefined, slots) as (now: number) => void;
 
@@ -255,10 +274,9 @@ function callInPlace(
     const slot = own.table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at);
     const { cells } = slots;
+    if (cells[2 * slot] === Infinity) return onObject(slot, key, cost, at);
     const now = at === undefined ? processTime() : at;
     const decision = takeInPlace(rate, cells, 2 * slot, now, cost);
-    // A state that is no number is refused.
-    if (!decision.allowed && cells[2 * slot] === Infinity) return other(key, cost, now);
     if (--slots.rest < 0) move(now);
     return decision;
   }
@@ -267,7 +285,7 @@ function callInPlace(
     const slot = own.table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at);
     const tat = slots.cells[2 * slot]!;
-    if (tat === Infinity) return other(key, cost, at);
+    if (tat === Infinity) return onObject(slot, key, cost, at);
     const now = at === undefined ? processTime() : at;
     if (--slots.rest < 0) move(now);
     return lookAt(rate, tat, now, cost);
@@ -277,7 +295,7 @@ function callInPlace(
     const slot = own.table.slots.get(key);
     if (slot === undefined || cost <= 0) return other(key, cost, at);
     const { cells } = slots;
-    if (cells[2 * slot] === Infinity) return other(key, cost, at);
+    if (cells[2 * slot] === Infinity) return onObject(slot, key, cost, at);
     const now = at === undefined ? processTime() : at;
     const decision = chargeInPlace(rate, cells, 2 * slot, now, cost);
     if (--slots.rest < 0) move(now);
@@ -288,7 +306,7 @@ function callInPlace(
     const slot = own.table.slots.get(key);
     if (slot === undefined || units <= 0) return other(key, units, at);
     const { cells } = slots;
-    if (cells[2 * slot] === Infinity) return other(key, units, at);
+    if (cells[2 * slot] === Infinity) return onObject(slot, key, units, at);
     const now = at === undefined ? processTime() : at;
     const decision = giveBackInPlace(rate, cells, 2 * slot, now, units);
     // A key without use is dropped.

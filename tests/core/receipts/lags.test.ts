@@ -6,7 +6,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { MOST_RUNS, runOf, widthOf, withReceipt } from "../../../core/receipts/open_receipts.ts";
+import { NO_CALL_SINCE } from "../../../core/arithmetic/returns.ts";
+import {
+  afterUse,
+  MOST_RUNS,
+  runOf,
+  widthOf,
+  withReceipt,
+} from "../../../core/receipts/open_receipts.ts";
 import { gcra, limiter, type Receipt, reservable, reserve, settle } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -34,7 +41,7 @@ test("a rate is the fold of what its calls cost by now, settled in any order, at
     pick: fc.nat(),
   });
   fc.assert(
-    fc.property(fc.array(act, { minLength: 3, maxLength: 30 }), (acts) => {
+    fc.property(fc.array(act, { minLength: 20, maxLength: 30 }), (acts) => {
       let now = START;
       const api = limiter(algorithm, { clock: () => now, prefix: "fold" });
       const calls: Call[] = [];
@@ -72,12 +79,29 @@ describe("a key with open receipts", () => {
     assert.equal(api.store.statistics().keys, 0);
   });
 
+  test("takes use beyond a receipt as a later call", () => {
+    let now = START;
+    const api = limiter(algorithm, { clock: () => now, prefix: "beyond" });
+    const [first, second] = [20, 1].map((cost) => reserve(api, "key", cost).receipt!);
+    now += 10;
+    settle(api, "key", second!, 6);
+    // The five units beyond found 11 in use. The calls now cost 0 and 1, which has drained, and 5.
+    assert.equal(settle(api, "key", first!, 0).returned, 11);
+    assert.equal(api.peek("key", 0).remaining, BURST - 5);
+  });
+
   test("gives nothing back without a receipt", () => {
     const { receipts } = algorithm.internals!;
     const [, taken] = algorithm.step(algorithm.initial, START, 9);
     const held = receipts!.issue(taken, START, 1);
     assert.equal(algorithm.step(held, START, -9)[1], held);
     assert.equal(algorithm.charge(held, START, -9)[1], held);
+  });
+
+  test("keeps receipts that have met the same use in one run", () => {
+    const end = START + 1_000;
+    const open = [0, 1, end, 3, 1, 2, end, 5, 2, 3, end, NO_CALL_SINCE];
+    assert.deepEqual(afterUse(open, widthOf(1), 0, 5), [0, 1, end, 3, 1, 3, end, 5]);
   });
 
   test("joins the two neighbours whose lags are nearest, with the lower lag, if it has too many runs", () => {

@@ -17,9 +17,9 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_family.ts", ["tests/stores/memory/mixed_states.test.ts"], {
     "A state that is no number is an arrival time without use":
-      "if ({~~!decision.allowed && cells[2 * slot] === Infinity~>false~~}) return other(key, cost, now);",
+      "if ({~~cells[2 * slot] === Infinity~>false~~}) return onObject(slot, key, cost, at);\n    const now = at === undefined ? processTime() : at;\n    const decision = takeInPlace",
     "A state that is no number is charged where no number lies":
-      "if ({~~cells[2 * slot] === Infinity~>false~~}) return other(key, cost, at);",
+      "if ({~~cells[2 * slot] === Infinity~>false~~}) return onObject(slot, key, cost, at);\n    const now = at === undefined ? processTime() : at;\n    const decision = chargeInPlace",
     "A number takes the place of a state, which stays": [
       'if (typeof next === "number" && next < Infinity && next !== initial) {',
       "if (next !== initial) {",
@@ -71,7 +71,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "Receipts whose lags differ are one run":
       "if ({~~open[lag] !== open[lag + width]~>false~~}) return;",
     "A call lowers the lag of the last run only":
-      "for (; at >= 0 && isAbove(next, at, use); at -= {~~width~>next.length~~}) {",
+      "for (; at >= 0 && next[at + HEAD + lag]! > use; at -= {~~width~>next.length~~}) {",
     "Earlier receipts do not learn of a settlement":
       "own === NO_CALL_SINCE || {~~!isEarlier~>true~~} ? own",
     "An earlier receipt gives back more than calls after the settled one leave":
@@ -88,9 +88,9 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
       "at === -1 || now {~~>=~>>~~} until || marks",
     "A list of receipts is taken for another": "isOpenState(held) && {~~held.id === id~>true~~};",
     "Use beyond a receipt lowers no lag":
-      "next === inner ? rest : {~~afterUse(rest, width, returns.use(inner, now))~>rest~~};",
+      "next === inner ? rest : {~~afterCall(returns, rest, inner, now)~>rest~~};",
     "A call beside open receipts lowers no lag":
-      "withOpen(held, next, {~~afterUse(open, width, returns.use(inner, now))~>open~~});",
+      "withOpen(held, next, {~~afterCall(returns, open, inner, now)~>open~~});",
     "A refund beside open receipts gives back the units of others":
       "return {~~cost < 0 ? state : ~>~~}after(state, take(state.inner, now, cost), now);",
     "A settled key without use is kept": "return isFresh ? {~~algorithm.initial~>state~~} : state;",
