@@ -10,10 +10,9 @@ import { detachState } from "../algorithms/detach_state.ts";
 import { requireNoPermits } from "../algorithms/holds_permits.ts";
 import { splitReducer } from "../algorithms/split_reducer.ts";
 import type { Decision } from "../decision.ts";
-import type { Mark } from "../receipts/receipt.ts";
 import type { Verb } from "../store.ts";
 import { givingBack } from "./settle.ts";
-import { takeBackable } from "./take_backable.ts";
+import { type Reserved, takeBackable } from "./take_backable.ts";
 
 /** The request of an attempt. */
 export interface AttemptArgument {
@@ -40,7 +39,7 @@ export interface Sight {
   /** The instant of the attempt. */
   readonly at: number;
   /** Finds the units of this call again; `undefined` if it took none, or they cannot be given back. */
-  readonly mark: Mark | undefined;
+  readonly mark: Reserved["mark"];
 }
 
 /** The answer to an attempt. */

@@ -14,7 +14,7 @@ import type { Operation, Store, StoreBase } from "../../core/store.ts";
 import { block } from "../../core/verbs/block.ts";
 import { consume } from "../../core/verbs/consume.ts";
 import { peek } from "../../core/verbs/peek.ts";
-import { refund } from "../../core/verbs/refund.ts";
+import { isRefundable, refund } from "../../core/verbs/refund.ts";
 import { takeUpTo } from "../../core/verbs/take_up_to.ts";
 import { wrapStore } from "../../core/wrap_store.ts";
 import { blockEnds } from "./block_ends.ts";
@@ -127,8 +127,8 @@ export function lease(store: Store, options: LeaseOptions): Store {
     },
     call({ family, verb, call }) {
       const { algorithm } = family.spec;
-      // Units of a reservable key go back by receipts alone, so the key is asked for each call.
-      if (hasShares(algorithm) || algorithm.internals?.receipts !== undefined) return call;
+      // A lease gives back what it did not use. Where it cannot, the key is asked for each call.
+      if (hasShares(algorithm) || !isRefundable(algorithm)) return call;
       const isLook = (verb as unknown) === peek;
       if ((verb as unknown) === block) {
         // Forget the lease on the key, because a blocked key must not use its units.
