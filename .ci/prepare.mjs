@@ -1,17 +1,16 @@
 // `npm run prepare` builds dist/ by the compiler alone, without checking types. npm and pnpm run it
 // in a clone, and for a project that installs the package from a git address; Bun does if that
 // project trusts the package. npm and pnpm install the development dependencies before; Bun does not.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
 import { build } from "./build.mjs";
 import { child } from "./child.mjs";
-import { root } from "./install.mjs";
+import { root, versionOf } from "./install.mjs";
 
-// install.mjs sets this: what it installs for builds dist/ itself if it needs that.
-if (process.env["TIDEGATE_PREPARE"] !== "0") await prepare();
+await prepare();
 
 async function prepare() {
   const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
@@ -23,8 +22,7 @@ async function prepare() {
 
 /** Installs the compiler of package-lock.json in a folder of its own. */
 async function compiler() {
-  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-  const wanted = `typescript@${packages["node_modules/typescript"].version}`;
+  const wanted = `typescript@${versionOf("typescript")}`;
   const folder = mkdtempSync(join(tmpdir(), "tidegate-compiler-"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
   const isBun = process.env["npm_config_user_agent"]?.startsWith("bun/");
