@@ -3,7 +3,9 @@ import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
 } from "../../../stores/redis/commit/compare_and_set.ts";
-import { countsOf, takeSteps, type Write } from "./run_steps.ts";
+import { countsOf, takeSteps } from "./run_steps.ts";
+import type { Formula } from "../../../core/algorithm.ts";
+import { emptyCell, encodeCell, isReplaced, loadCell } from "../../../stores/stepping/cell.ts";
 import { TAKE } from "../../../stores/redis/script/words.ts";
 import {
   STATE_TRANSITIONS,
@@ -189,27 +191,34 @@ export function session(state: ServerState): Session {
     const time = carryOut("TIME", []) as readonly string[];
     const keys = rest.slice(0, Number(count));
     if (keys.length === 0) return time;
-    const [given = "", ...words] = rest.slice(keys.length);
+    const [given = "", first = "", times, ...formula] = rest.slice(keys.length);
     const now = Number(given) < 0
       ? Math.floor(Number(time[0]) * 1_000 + Number(time[1]) / 1_000)
       : Number(given);
-    const texts = keys.map((key) => keyspace.get(key));
-    const held = texts.map((text) => text ?? false);
-    const write: Write = (index, text, lifetime) => {
-      if (text === undefined) keyspace.delete(keys[index]!);
-      else if (lifetime === "") keyspace.replace(keys[index]!, text);
-      else keyspace.set(keys[index]!, text, Number(lifetime));
-    };
-    const [first = "", times, name = "", ...numbers] = words;
+    const cells = keys.map((key, index) => {
+      const cell = emptyCell(key, index);
+      loadCell(cell, keyspace.get(key), undefined);
+      return cell;
+    });
     if (times === undefined) {
       const [formulas, ...steps] = JSON.parse(first);
-      takeSteps(formulas, steps, keys.length, held, now, write, Number(given) < 0);
+      takeSteps(formulas, steps, cells, now);
     } else {
-      const each = countsOf(times).flatMap((count, key) => [TAKE, key, 0, Number(first), count]);
-      const formula = [name, ...numbers.map(Number)];
-      takeSteps([formula], each, keys.length, held, now, write, Number(given) < 0);
+      const steps = countsOf(times).flatMap((count, key) => [TAKE, key, 0, Number(first), count]);
+      takeSteps(
+        [formula.map((word, index) => index === 0 ? word : Number(word)) as Formula],
+        steps,
+        cells,
+        now,
+      );
     }
-    return [...time, texts.map((text) => text ?? null)];
+    for (const cell of cells) {
+      encodeCell(cell, now);
+      if (!isReplaced(cell)) continue;
+      if (cell.next === undefined) keyspace.delete(cell.name);
+      else keyspace.set(cell.name, cell.next, cell.lifetime);
+    }
+    return [...time, cells.map(({ held }) => held ?? null)];
   }
 
   /** Does the work of one script: see stores/redis/commit/compare_and_set.ts. */

@@ -437,7 +437,7 @@ describe("a value that is no state of ours", () => {
 
 describe("keys", () => {
   test("are text that a person can read", () =>
-    withFake({}, async ({ fake, store, limiter: api }) => {
+    withFake({ commit: "cas" }, async ({ fake, store, limiter: api }) => {
       await api.consume("user:42");
       const daily = fixedWindow({ limit: 5, period: "1d" });
       await limiter(daily, { store, prefix: "a{b}" }).consume("c}d%");
