@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { memoryStore, type Store } from "../../mod.ts";
 import { sharedStore } from "../../stores/shared/shared_store.ts";
 import { deployedLimiters, useUp } from "../support/rolling/deployed.ts";
-import { deployedTogether, expectShared } from "../support/rolling/deployed_together.ts";
+import { deployedTogether, expectShared, LIMITS } from "../support/rolling/deployed_together.ts";
 import { PLACES } from "../support/places.ts";
 import { drawn } from "../support/seed.ts";
 
@@ -23,7 +23,7 @@ describe("two limits on the same keys admit no more than the larger one", () => 
   for (const [name, make] of Object.entries(stores)) {
     test(name, async () => {
       const store = make();
-      const each = [20, 40, 20].map((limit) => useUp(deployedLimiters(store, limit), ["a", "b"]));
+      const each = LIMITS.map((limit) => useUp(deployedLimiters(store, limit), ["a", "b"]));
       expectShared(await Promise.all(each));
       await store.close();
     });

@@ -2,9 +2,8 @@
  * Random calls of every verb, put to several stores at once: each must answer as the bare reducers do.
  *
  * Calls come in rounds, each at one instant and on keys that differ, so that a store may combine them
- * in batches. Plain verbs are compared with a fold of the reducers, which may be those of another
- * build. Verbs that no reducer has (receipts and blocks) are compared with the memory store, and
- * permits with ids in a list, on keys of their own.
+ * in batches. Plain verbs are compared with a fold of the reducers. Verbs that no reducer has (receipts
+ * and blocks) are compared with the memory store, and permits with ids in a list, on keys of their own.
  *
  * A store that is too small forgets keys. Its calls then come one by one. Whenever it has counted an
  * eviction, a look at every key tells which one it was, and the reference forgets that one as well: so
@@ -19,11 +18,9 @@ import {
   type AsyncLimiter,
   balance,
   block,
-  blockable,
   consumeAll,
   consumeUpTo,
   type Decision,
-  gcra,
   type Limiter,
   limiter,
   memoryStore,
@@ -38,12 +35,10 @@ import {
 } from "../../mod.ts";
 import { permitKeys } from "./equal_permits.ts";
 
-/** An algorithm, and the reducer to compare its decisions with. */
+/** An algorithm, with whose reducer its decisions are compared. */
 export interface Policy {
   readonly name: string;
   readonly algorithm: Algorithm;
-  /** The algorithm itself, or the same algorithm of another build. */
-  readonly reducer: Algorithm;
 }
 
 type Api = Limiter | AsyncLimiter;
@@ -103,7 +98,7 @@ export async function equalCalls(
     api: on(policy.algorithm, store, policy.name),
     states: new Map<string, unknown>(),
   }));
-  const pairs = [...policies, ...WITH_RECEIPTS].map(({ name, algorithm }) => {
+  const pairs = policies.map(({ name, algorithm }) => {
     const held = reservable(algorithm, { within: WITHIN });
     const reference = on(held, memoryStore(), `held ${name}`);
     const api = on(held, store, `held ${name}`);
@@ -173,11 +168,6 @@ export async function equalCalls(
   return counts;
 }
 
-/** Algorithms that the reducers of another build need not have. */
-const WITH_RECEIPTS = [
-  { name: "blockable", algorithm: blockable(gcra({ limit: 20, period: "1m", burst: 20 })) },
-];
-
 interface Plain extends Policy {
   readonly api: Api;
   readonly states: Map<string, unknown>;
@@ -185,13 +175,13 @@ interface Plain extends Policy {
 
 /** One call of a plain verb, on the store and by the reducer. */
 async function plainCall(
-  { api, reducer, states }: Plain,
+  { api, algorithm, states }: Plain,
   verb: (typeof VERBS)[number],
   key: string,
   cost: number,
   now: number,
 ): Promise<void> {
-  const state = states.has(key) ? states.get(key) : reducer.initial;
+  const state = states.has(key) ? states.get(key) : algorithm.initial;
   if (verb === "reset") {
     states.delete(key);
     await api.reset(key);
@@ -200,23 +190,23 @@ async function plainCall(
   if (verb === "consumeUpTo") {
     const most = 4 * cost;
     let free = most;
-    while (free > 1 && !reducer.step(state, now, free)[0].allowed) free--;
-    const [decision, next] = reducer.step(state, now, free);
+    while (free > 1 && !algorithm.step(state, now, free)[0].allowed) free--;
+    const [decision, next] = algorithm.step(state, now, free);
     states.set(key, next);
     const expected = { decision, taken: decision.allowed ? free : 0 };
     const answer = await consumeUpTo(api, key, most);
-    return assert.deepEqual(answer, expected, `${verb} of ${most}, ${reducer.id}, at ${now}`);
+    return assert.deepEqual(answer, expected, `${verb} of ${most}, ${algorithm.id}, at ${now}`);
   }
   const [expected, next] = verb === "charge"
-    ? reducer.charge(state, now, cost)
-    : reducer.step(state, now, verb === "refund" ? -cost : cost);
+    ? algorithm.charge(state, now, cost)
+    : algorithm.step(state, now, verb === "refund" ? -cost : cost);
   const waits = expected.delay > 0 || (!expected.allowed && expected.retryAfter < 2 * MOST_WAIT);
   const own = verb === "acquire" && waits ? "consume" : verb;
   if (own !== "peek") states.set(key, next);
   const answer = own === "acquire" ? await acquired(api, key, cost) : await api[own](key, cost);
   // Its refusal is made when the caller gives up, and says how long to wait from then.
   if (own === "acquire" && !expected.allowed) return assert.equal(answer.allowed, false);
-  assert.deepEqual(answer, expected, `${own} of ${cost} for ${key}, ${reducer.id}, at ${now}`);
+  assert.deepEqual(answer, expected, `${own} of ${cost} for ${key}, ${algorithm.id}, at ${now}`);
 }
 
 /**
@@ -240,17 +230,17 @@ interface Part {
 
 /** Several at once, all or nothing. */
 async function together(parts: readonly Part[], now: number): Promise<void> {
-  const stepped = parts.map(({ of: { reducer, states }, key, cost, charges }) => {
-    const state = states.has(key) ? states.get(key) : reducer.initial;
+  const stepped = parts.map(({ of: { algorithm, states }, key, cost, charges }) => {
+    const state = states.has(key) ? states.get(key) : algorithm.initial;
     const [decision, next] = charges
-      ? reducer.charge(state, now, cost)
-      : reducer.step(state, now, cost);
+      ? algorithm.charge(state, now, cost)
+      : algorithm.step(state, now, cost);
     return { state, decision, next };
   });
   const admitted = stepped.every(({ decision }) => decision.allowed);
   const expected = stepped.map(({ state, decision }, index) => {
     if (admitted || !decision.allowed) return decision;
-    return parts[index]!.of.reducer.step(state, now, 0)[0];
+    return parts[index]!.of.algorithm.step(state, now, 0)[0];
   });
   if (admitted) {
     stepped.forEach(({ next }, index) => parts[index]!.of.states.set(parts[index]!.key, next));
@@ -277,7 +267,7 @@ async function heldCall(pair: Pair, random: Random): Promise<void> {
   const key = `held ${whole(random, HELD_KEYS)}`;
   const cost = units(random);
   const isLast = random() < 0.5;
-  const kind = whole(random, name === "blockable" ? 8 : 6);
+  const kind = whole(random, name.startsWith("blockable") ? 8 : 6);
   if (kind === 5) {
     const [expected, answer] = await both<unknown>((api) =>
       isLast ? consumeUpTo(api, key, 4 * cost) : api.charge(key, cost)
@@ -312,10 +302,10 @@ async function heldCall(pair: Pair, random: Random): Promise<void> {
 }
 
 /** Forgets the plain keys in use that the store answers for as for new ones; how many. */
-async function forgetPlain({ api, reducer, states }: Plain, now: number): Promise<number> {
+async function forgetPlain({ api, algorithm, states }: Plain, now: number): Promise<number> {
   let lost = 0;
   for (const [key, state] of states) {
-    const expected = reducer.step(state, now, 0)[0];
+    const expected = algorithm.step(state, now, 0)[0];
     if (expected.resetAfter === 0 || isSame(await api.peek(key, 0), expected, key)) continue;
     states.delete(key);
     lost++;

@@ -83,7 +83,7 @@ describe("postgresStore on PGlite", () => {
   after(() => database.close());
 
   for (const law of storeLaws(() => storeOf(), { reuse: true })) {
-    test(law.name, async () => await law.run(fcOptions({ numRuns: 15 })));
+    test(law.name, async () => await law.run(fcOptions({ numRuns: 5 })));
   }
 
   for (const algorithm of [BLOCKABLE[0]!, BLOCKABLE.at(-1)!]) {

@@ -17,6 +17,7 @@ import {
   type RedisStoreOptions,
 } from "../../../stores/redis/redis_store.ts";
 import { freePort } from "../../support/redis/free_port.ts";
+import { newClient } from "../../support/redis/new_client.ts";
 import { tell, until } from "../../support/redis/redis_cluster.ts";
 import { type RedisProcess, startRedis } from "../../support/redis/redis_process.ts";
 import { needs } from "../../support/program.ts";
@@ -53,7 +54,7 @@ describe("a client with wrong settings", redisServer, () => {
 
   type Make = (url: string, tls?: boolean) => RedisClient;
   const CLIENTS: readonly [string, Make][] = [
-    ["node-redis", (url) => createClient({ url })],
+    ["node-redis", (url) => newClient(url)],
     ["ioredis", (url, tls) => new IoRedis(url, tls ? { ...lazy, tls: {} } : lazy)],
     ["iovalkey", (url, tls) => new IoValkey(url, tls ? { ...lazy, tls: {} } : lazy)],
   ];

@@ -56,11 +56,11 @@ describe("threads on one shared store", () => {
     async () => {
       for (const onFull of ["throw", "evict"] as const) {
         const own = sharedStore({ capacity: 2_000, maxBytes: 0, onFull });
-        const { run, stop } = await startWorkers(own, 2);
-        const errors = await run<number>(2, (thread) => {
+        await workers.attach(2, own);
+        const errors = await workers.run<number>(2, (thread) => {
           return { kind: "fill", limit: 3, keys: 1_000, name: `${thread}` };
         });
-        await stop();
+        await workers.attach(2, store);
         assert.deepEqual(errors, [0, 0]);
         expectFilled(own);
       }
@@ -69,8 +69,8 @@ describe("threads on one shared store", () => {
 
   test("a store that grows while threads fill it holds all that it says", async () => {
     const own = sharedStore({ capacity: 100, maxCapacity: 2_000, maxBytes: 0, onFull: "throw" });
-    const { run, stop } = await startWorkers(own, 2);
-    const filled = run(2, (thread) => {
+    await workers.attach(2, own);
+    const filled = workers.run(2, (thread) => {
       return { kind: "fill", limit: 3, keys: 1_000, name: `${thread}` };
     });
     for (let capacity = 200; capacity <= 2_000; capacity += 200) {
@@ -78,7 +78,7 @@ describe("threads on one shared store", () => {
       while (own.statistics().keys < capacity) await new Promise((resolve) => setTimeout(resolve));
     }
     await filled;
-    await stop();
+    await workers.attach(2, store);
     expectFilled(own);
   });
 

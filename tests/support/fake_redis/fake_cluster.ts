@@ -28,7 +28,8 @@ export async function withFakeCluster(
 
   function give(node: FakeRedis, from: number, to: number): void {
     owners.fill(node, from, to + 1);
-    for (const { state } of nodes) state.slots = rangesOf(owners);
+    const ranges = rangesOf(owners);
+    for (const { state } of nodes) state.slots = ranges;
   }
 
   for (const [index, node] of nodes.entries()) {

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 /** A reply of the fake server: an `Error` is an error reply, `undefined` and `null` are no value. */
 export type Reply = string | number | null | undefined | Error | readonly Reply[] | ReplyMap;
 
@@ -27,14 +29,14 @@ export function commandReader(take: (command: string[]) => void): (data: Uint8Ar
       if (length === undefined) return undefined;
       const end = length[1] + Number(length[0].slice(1));
       if (buffer.length < end + 2) return undefined;
-      command.push(utf8(buffer.slice(length[1], end)));
+      command.push(Buffer.from(buffer.slice(length[1], end), "latin1").toString());
       at = end + 2;
     }
     return [command, at];
   }
 
   return (data) => {
-    for (const byte of data) buffer += String.fromCharCode(byte);
+    buffer += Buffer.from(data).toString("latin1");
     for (let read = readOne(); read !== undefined; read = readOne()) {
       buffer = buffer.slice(read[1]);
       take(read[0]);
@@ -48,7 +50,7 @@ export function encodeReply(reply: Reply, protocol: 2 | 3): string {
   if (typeof reply === "number") return `:${reply}\r\n`;
   if (typeof reply === "string") {
     if (/^[A-Z]+$/.test(reply)) return `+${reply}\r\n`;
-    return `$${new TextEncoder().encode(reply).length}\r\n${reply}\r\n`;
+    return `$${Buffer.byteLength(reply)}\r\n${reply}\r\n`;
   }
   if (reply instanceof Error) return `-${reply.message}\r\n`;
   if ("pairs" in reply) {
@@ -57,8 +59,4 @@ export function encodeReply(reply: Reply, protocol: 2 | 3): string {
     return `${header}\r\n${body.join("")}`;
   }
   return `*${reply.length}\r\n${reply.map((one) => encodeReply(one, protocol)).join("")}`;
-}
-
-function utf8(bytes: string): string {
-  return new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }

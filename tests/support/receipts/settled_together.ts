@@ -10,7 +10,7 @@ import { type Claimed, LIMIT, type Round, type RoundReport, settledLimiters } fr
 
 const SETTLER = new URL("./settler.ts", import.meta.url);
 /** The settlers of a place. */
-const SETTLERS = 3;
+const SETTLERS = isLong() ? 3 : 2;
 /** Receipts of each limiter in a round. */
 const RECEIPTS = 20;
 /** Rounds of four limiters: 20,000 receipts at length. */
@@ -57,8 +57,8 @@ function startThread(place: Place): Settler {
 }
 
 /**
- * Lets three settlers settle the same receipts at once, and each of them twice. Each receipt must be
- * settled by one of these six calls, and the keys must hold what was used.
+ * Lets settlers settle the same receipts at once, and each of them twice. Each receipt must be
+ * settled by one of these calls, and the keys must hold what was used.
  */
 export async function settledTogether(place: Place): Promise<void> {
   const { store, close } = await openStore(place);

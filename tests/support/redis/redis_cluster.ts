@@ -125,7 +125,7 @@ export async function until(isSo: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 60_000;
   while (performance.now() < end) {
     if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error("The cluster did not come up within 60 seconds");
 }

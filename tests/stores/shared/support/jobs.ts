@@ -7,6 +7,9 @@ import {
 import { policy } from "../../../support/policies.ts";
 import { consumeKeys, limiterOn, NOW } from "./limiter_on.ts";
 
+/** How often a worker looks for the others before it sleeps. */
+const LOOKS = 20_000;
+
 /** A key under a policy. */
 interface OnKey {
   readonly policy: string;
@@ -16,6 +19,8 @@ interface OnKey {
 
 /** A worker's task. */
 export type Job =
+  /** Closes the store and uses another one. */
+  | { readonly kind: "attach"; readonly handle: SharedStoreHandle }
   /** Takes from one key until it is refused a hundred times; answers how many it got. */
   | ({ readonly kind: "hammer" } & OnKey)
   /** Takes from keys `k0`, `k1`, ... by Zipf's law. Answers the units that it got of each. */
@@ -77,7 +82,7 @@ function randomOf(seed: number): (bound: number) => number {
 
 /** Does one job after the other, as messages say. */
 export function worker({ handle, shared, counts }: Work) {
-  const store = attachSharedStore(handle);
+  let store = attachSharedStore(handle);
   const flags = new Int32Array(shared);
   const got = new Int32Array(counts);
   let readAt = NOW;
@@ -87,14 +92,23 @@ export function worker({ handle, shared, counts }: Work) {
     return limiterOn(store, policy(name, limit), clock);
   }
 
-  /** Waits until all workers of a round are here. */
+  /**
+   * Waits until all workers of a round are here. It looks for a while, so that they begin at one
+   * moment, and then sleeps, because on a busy machine another worker may not run for long.
+   */
   function startTogether(): void {
-    Atomics.sub(flags, 0, 1);
-    while (Atomics.load(flags, 0) > 0);
+    if (Atomics.sub(flags, 0, 1) === 1) Atomics.notify(flags, 0);
+    for (let looks = 0, left; (left = Atomics.load(flags, 0)) > 0; looks++) {
+      if (looks > LOOKS) Atomics.wait(flags, 0, left, 1);
+    }
   }
 
   return (job: Job): unknown => {
     switch (job.kind) {
+      case "attach":
+        store.close();
+        store = attachSharedStore(job.handle);
+        return undefined;
       case "hammer": {
         const { consume } = limiterOf(job.policy, job.limit);
         startTogether();

@@ -12,6 +12,8 @@ export interface WorkerPool {
   readonly counts: Int32Array;
   /** Gives the first `size` workers one job each, to begin together. Returns their answers. */
   run<Answer>(size: number, job: (index: number) => Job): Promise<Answer[]>;
+  /** Has the first `size` workers use another store from now on. */
+  attach(size: number, store: SharedStore): Promise<void>;
   /** Starts one more worker; resolves once it is ready. */
   start(): Promise<Worker>;
   stop(): Promise<void>;
@@ -31,18 +33,23 @@ export async function startWorkers(store: SharedStore, size: number): Promise<Wo
   }
 
   const workers = await Promise.all(Array.from({ length: size }, start));
+  async function run<Answer>(count: number, job: (index: number) => Job): Promise<Answer[]> {
+    Atomics.store(flags, 0, count);
+    const answers = workers.slice(0, count).map((worker, index) => {
+      const answer = answerOf(worker);
+      worker.postMessage(job(index));
+      return answer as Promise<Answer>;
+    });
+    return await Promise.all(answers);
+  }
+
   return {
     flags,
     counts: new Int32Array(counts),
     start,
-    async run<Answer>(count: number, job: (index: number) => Job) {
-      Atomics.store(flags, 0, count);
-      const answers = workers.slice(0, count).map((worker, index) => {
-        const answer = answerOf(worker);
-        worker.postMessage(job(index));
-        return answer as Promise<Answer>;
-      });
-      return await Promise.all(answers);
+    run,
+    async attach(count, { handle }) {
+      await run(count, () => ({ kind: "attach", handle }));
     },
     async stop() {
       await Promise.all(workers.map((worker) => worker.terminate()));
