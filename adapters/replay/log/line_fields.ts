@@ -52,6 +52,12 @@ interface Place {
   readonly before: Uint8Array;
   /** Whether quotes stand around it. A hyphen may stand in place of an empty column. */
   readonly isQuoted: boolean;
+  /** The first byte before it; `NONE` if there is none, `OTHER` if there are more than two. */
+  readonly first: number;
+  /** The second one. */
+  readonly next: number;
+  /** Whether it may be in quotes. */
+  readonly opens: boolean;
   /** The byte after it; -1 at the end of the line. */
   readonly after: number;
   /** The byte after that one; `NONE` if any may follow, `OTHER` if more has to be looked at. */
@@ -67,7 +73,7 @@ interface Place {
 /** The columns of the named forms that may hold spaces. */
 const LOOSE: readonly string[] = ["user", "queues", "syslog"];
 
-function placesOf({ format, columns, literals }: Layout): readonly Place[] {
+function placesOf({ format, columns, literals, hasQuotes }: Layout): readonly Place[] {
   const isQuoted = columns.map((_, index) =>
     literals[index]!.replace(index > 0 ? /^"/ : "", "").endsWith('"') &&
     literals[index + 1]!.startsWith('"')
@@ -80,6 +86,7 @@ function placesOf({ format, columns, literals }: Layout): readonly Place[] {
   });
   return columns.map((column, index): Place => {
     const name = columnName(column);
+    const before = texts[index]!;
     const next = texts[index + 1]!;
     const after = next[0] ?? (isQuoted[index + 1] ? QUOTE : -1);
     const isSpaced = after === SPACE && !isQuoted[index];
@@ -87,8 +94,11 @@ function placesOf({ format, columns, literals }: Layout): readonly Place[] {
     const isList = isSpaced && (isAddressName(name) || name === "vhost");
     const isAlone = next.length <= 1 && !isQuoted[index + 1];
     return {
-      before: texts[index]!,
+      before,
+      first: before.length > 2 ? OTHER : before[0] ?? NONE,
+      next: before[1] ?? NONE,
       isQuoted: isQuoted[index]!,
+      opens: isQuoted[index]! || isList || hasQuotes,
       after,
       second: skips > 0 || next.length > 2 ? OTHER : isAlone ? NONE : next[1] ?? QUOTE,
       skips,
@@ -126,15 +136,6 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const beforeStatus = layout.literals[status] === '" ' ? status - 1 : -1;
   const escape = hasQuotes ? QUOTE : BACKSLASH;
   const mayBeQuoted = !hasQuotes && !layout.directives && !layout.literals[0]!.startsWith('"');
-  // Columns of numbers, because this is the innermost loop.
-  const firsts = Int16Array.from(
-    places,
-    ({ before }) => before.length > 2 ? OTHER : before[0] ?? NONE,
-  );
-  const nexts = Int16Array.from(places, ({ before }) => before[1] ?? NONE);
-  const afters = Int16Array.from(places, ({ after }) => after);
-  const seconds = Int16Array.from(places, ({ second }) => second);
-  const quoted = Uint8Array.from(places, ({ isQuoted, isList }) => isQuoted || isList ? 1 : 0);
   const starts = new Int32Array(most);
   const ends = new Int32Array(most);
   let found = 0;
@@ -144,15 +145,16 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     line = bytes;
     // Some tools put quotes around the whole line, and not only around a list of addresses.
     const isWhole = mayBeQuoted && bytes[from] === QUOTE &&
-      bytes[bytes.indexOf(QUOTE, from + 1) + 1] !== afters[0];
+      bytes[bytes.indexOf(QUOTE, from + 1) + 1] !== places[0]!.after;
     let at = isWhole ? from + 1 : from;
-    found = 0;
-    while (found < most) {
-      const first = firsts[found]!;
-      const next = nexts[found]!;
-      const after = afters[found]!;
+    // A name of its own: what a closure may change is stored and loaded anew at each use.
+    let column = 0;
+    let end = at;
+    for (; column < most; column++) {
+      const place = places[column]!;
+      const { first, next, after, second } = place;
       if (first === OTHER) {
-        at = begin(places[found]!, bytes, at, to);
+        at = begin(place, bytes, at, to);
         if (at === -1) break;
       } else if (first !== NONE) {
         if (bytes[at++] !== first) break;
@@ -163,27 +165,30 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
         if (next !== NONE && bytes[at++] !== next) break;
         if (next === SPACE) { while (at < to && bytes[at] === SPACE) at++; }
       }
-      let end = at;
-      const opens = quoted[found] === 1 || hasQuotes;
-      if (opens && bytes[at] === QUOTE && at < to) {
-        end = closingQuote(bytes, ++at, to, after, escape, found === beforeStatus);
-        if (end === -1) return false;
-        starts[found] = at;
-        ends[found++] = end++;
+      starts[column] = at;
+      end = at;
+      if (place.opens && bytes[at] === QUOTE && at < to) {
+        starts[column] = ++at;
+        end = closingQuote(bytes, at, to, after, escape, column === beforeStatus);
+        if (end === -1) break;
+        ends[column] = end;
+        at = end + 1;
       } else {
         while (end < to && bytes[end] !== after) end++;
-        const second = seconds[found]!;
         const isSure = end === to ||
           ((second === NONE || bytes[end + 1] === second) && bytes[end - 1] !== COMMA);
-        if (!isSure) end = endOf(found, bytes, at, to);
-        if (end === -1) return false;
-        starts[found] = at;
-        ends[found++] = end;
+        if (!isSure) end = endOf(column, bytes, at, to);
+        if (end === -1) break;
+        ends[column] = end;
+        at = end;
       }
-      at = end;
-      if (at >= to) break;
+      if (at >= to) {
+        column++;
+        break;
+      }
     }
-    if (found < least) return false;
+    found = column;
+    if (end === -1 || column < least) return false;
     if (status === -1 || isStatus(bytes, starts[status]!, ends[status]!)) return true;
     found = status;
     return false;
