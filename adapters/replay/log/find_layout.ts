@@ -92,8 +92,7 @@ function refined(
 ): Layout {
   const isCoarse = records.length > 0 && records.every((fields) => isWholeSecond(fields, found));
   const valuesOf = (column: string) =>
-    records.flatMap((record) => record[column] ?? [])
-      .filter((value) => value !== "" && value !== "-");
+    records.map((record) => record[column] ?? "").filter((value) => value !== "" && value !== "-");
   const [first] = found.key;
   const own = first === undefined ? [] : valuesOf(first.name);
   const isEither = (host ?? key) === undefined && first?.name.toLowerCase() === EITHER_NAME;

@@ -238,6 +238,10 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     return table.idOf(line, from, to);
   }
 
+  const clients = key === undefined ? [] : [key, ...forwarded];
+  const wholes = columns.map((column, index): Field => (
+    { name: columnName(column), index, part: "whole" }
+  ));
   return {
     open,
     misfit,
@@ -247,18 +251,16 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       ? (table) => table.idOfText("all")
       : forwarded.length === 0
       ? (table) => clientIn(key, table)
-      : (table) => clientBehind([key, ...forwarded], table, clientIn),
+      : (table) => clientBehind(clients, table, clientIn),
     text,
-    all: () =>
-      Object.fromEntries(
-        columns.slice(0, found).flatMap((column, index) => {
-          const name = columnName(column);
-          const value = text({ name, index, part: "whole" })!;
-          if (name !== "request") return [[name, value]];
-          const [method = "", url = ""] = value.split(" ", 2);
-          return [[name, value], ["method", method], ["url", url]];
-        }),
-      ),
+    all() {
+      const values: Record<string, string> = {};
+      for (const field of wholes.slice(0, found)) {
+        const value = values[field.name] = text(field)!;
+        if (field.name === "request") [values.method = "", values.url = ""] = value.split(" ", 2);
+      }
+      return values;
+    },
   };
 }
 

@@ -113,22 +113,22 @@ function layoutParser(
   const keyOf = typeof key === "function" ? key : undefined;
   const costOf = typeof cost === "function" ? cost : undefined;
   const { network, where, request } = layout;
+  const usesRecord = keyOf !== undefined || costOf !== undefined;
   const addresses = network === undefined ? undefined : clientOfList(network, layout.proxies);
   const isProxy = layout.forwarded.length === 0 ? undefined : addresses?.hasOnlyProxies;
   const table = keyTable(isProxy);
   /** The hosts of records, whose keys may be others. */
-  const hosts = keyTable(isProxy);
-  const usesRecord = keyOf !== undefined || costOf !== undefined;
+  const hosts = usesRecord ? keyTable(isProxy) : table;
   const fields = lineFields(layout, usesRecord);
   const isWanted = where.length === 0 ? undefined : lineTest(where, fields.text);
   const marking = request && requestMarks(request, fields.text);
   const hasComments = layout.directives;
   const header = Buffer.from(hasComments ? "#" : layout.header, "latin1");
   const headerStart = header[0] ?? -1;
-  let ats = new Float64Array(1 << 12);
-  let clients = new Uint32Array(1 << 12);
-  let costs = new Float64Array(1 << 12);
-  let marks = new Uint8Array(1 << 12);
+  let ats = new Float64Array(1 << 10);
+  let clients = new Uint32Array(1 << 10);
+  let costs = new Float64Array(1 << 10);
+  let marks = new Uint8Array(1 << 10);
   /** The last line's. */
   let at = 0;
   let client = 0;
