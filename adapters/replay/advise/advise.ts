@@ -11,7 +11,6 @@ import type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advi
 import {
   type AdvisedLimit,
   algorithmOf,
-  burstAtMost,
   chooseLimits,
   limitOf,
   refusedBy,
@@ -57,7 +56,7 @@ const GROUP_SHARE = 0.5;
  * ordinary client cannot be distinguished from an ordinary client.
  *
  * The log is read once. Memory is that of its trace and some 100 bytes a client; time is about that of
- * reading half the log.
+ * reading a quarter of the log.
  *
  * @param source The log: a trace, entries, or a function that opens them.
  * @param options As above.
@@ -149,7 +148,7 @@ function advisePart(
       odd: oddClients(view, refused),
       monitors: sum(monitors),
       ...{ limits, headroom: chosen.headroom, refuses: refused.size, tight },
-      tightRefuses: refusedBy([tight], requestsOf(trace, mayBeRefused(view, tight))).size,
+      tightRefuses: refusedBy([tight], requestsOf(trace, admitted.ordinary)).size,
       secondGroup: secondGroupOf(view),
       heaviest: heaviest(view, limits, tight),
       needs: needBins(view),
@@ -171,12 +170,6 @@ function grainOf({ at, log }: Trace): 1 | 1_000 {
   // Such times are spread over their seconds when a log is read.
   if ((log?.resolution ?? 1) > 1) return 1_000;
   return at.every((instant) => instant % 1_000 === 0) ? 1_000 : 1;
-}
-
-/** The ordinary clients that a limit may refuse at all: 1, else 0. */
-function mayBeRefused({ needs, ordinary }: View, { limit, period, burst }: AdvisedLimit) {
-  const rate = limit / period;
-  return ordinary.map((is, client) => is === 1 && burstAtMost(needs, client, rate) > burst ? 1 : 0);
 }
 
 function oddClients(view: View, refused: ReadonlySet<number>): readonly OddClient[] {

@@ -9,7 +9,7 @@
 
 import { type Algorithm, all, gcra } from "../../../mod.ts";
 import { clientDecider } from "../decide_client.ts";
-import { type ClientRequests, requestsOf, type Trace } from "../log/trace.ts";
+import { type ClientRequests, eachClient, type Trace } from "../log/trace.ts";
 import { type ClientNeeds, fullest } from "./client_needs.ts";
 
 /** A limit as `gcra` takes it. */
@@ -58,89 +58,32 @@ export function shapesOf(
   periods: readonly number[] = PERIODS,
 ): readonly (readonly Shape[])[] {
   const { ordinary, refused, least } = admitted;
-  const tried = periods.filter((period) => needs.spans.includes(period)).map((period) => {
+  const shapes = periods.filter((period) => needs.spans.includes(period)).map((period) => {
     const own = needs.most[needs.spans.indexOf(period)]!;
     const most = nth(own.map((need, client) => ordinary[client] === 1 ? need : 0), refused);
     return RATES.map((part) => {
       const rate = part * Math.max(least, 1, most) / period;
-      return { period, rate, ...contendersAt(needs, admitted, rate) };
+      // The largest bursts, in rising order: those of the clients that may be refused behind the first.
+      return { period, rate, top: new Float64Array(refused + 1) };
     });
   });
-  const included = new Uint8Array(ordinary.length);
-  for (const { clients } of tried.flat()) {
-    for (const client of clients) included[client] = 1;
-  }
-  const requests = requestsOf(trace, included);
-
-  /** The largest burst of any client at a rate, without the clients that may be refused. */
-  function burstOf({ rate, clients, sure }: Contenders & { readonly rate: number }): number {
-    // The largest bursts, in rising order.
-    const top = new Float64Array(refused + 1).fill(sure);
-    for (const client of clients) {
-      if (burstAtMost(needs, client, rate) <= top[0]!) continue;
-      const burst = fullest(requests.get(client)!, rate);
+  const rising = shapes.flat().sort((one, other) => one.rate - other.rate);
+  eachClient(trace, (_client, requests) => {
+    // At a higher rate a client needs no larger burst than at a lower one.
+    let burst = Infinity;
+    for (const { rate, top } of rising) {
+      if (burst <= top[0]!) continue;
+      burst = fullest(requests, rate);
       if (burst <= top[0]!) continue;
       top[0] = burst;
       if (refused > 0) top.sort();
     }
-    return top[0]!;
-  }
-
-  return tried.map((rates) =>
-    rates.map((one) => {
-      const { period, rate } = one;
-      return { period, rate, burst: Math.max(least, burstOf(one)) + rate * grain };
-    })
+  }, ordinary);
+  return shapes.map((own) =>
+    own.map(({ period, rate, top }) => (
+      { period, rate, burst: Math.max(least, top[0]!) + rate * grain }
+    ))
   );
-}
-
-/**
- * A bound on the burst that a client needs at a rate, from its needs within each span: no more than it
- * sends in the next longer span less what drains in this one.
- */
-export function burstAtMost(
-  { spans, most, units }: ClientNeeds,
-  client: number,
-  rate: number,
-): number {
-  let high = most[0]![client]!;
-  for (let index = 0; index < spans.length; index++) {
-    const next = index + 1 < spans.length ? most[index + 1]! : units;
-    high = Math.max(high, next[client]! - rate * spans[index]!);
-  }
-  return high;
-}
-
-/** The clients that may need a larger burst than one that is needed for sure. */
-interface Contenders {
-  readonly clients: readonly number[];
-  readonly sure: number;
-}
-
-/**
- * The contenders at a rate. A client that sends n within a span needs at least n less what drains in
- * that span.
- */
-function contendersAt(
-  needs: ClientNeeds,
-  { ordinary, refused }: Admitted,
-  rate: number,
-): Contenders {
-  const lower = new Float64Array(ordinary.length);
-  needs.spans.forEach((span, index) => {
-    const own = needs.most[index]!;
-    const drained = rate * span;
-    for (let client = 0; client < own.length; client++) {
-      const least = own[client]! - drained;
-      if (least > lower[client]! && ordinary[client] === 1) lower[client] = least;
-    }
-  });
-  const sure = nth(lower, refused);
-  const clients: number[] = [];
-  for (let client = 0; client < ordinary.length; client++) {
-    if (ordinary[client] === 1 && burstAtMost(needs, client, rate) > sure) clients.push(client);
-  }
-  return { clients, sure };
 }
 
 /** The largest value but so many; 0 if there are not as many. */

@@ -257,7 +257,8 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       const values: Record<string, string> = {};
       for (const field of wholes.slice(0, found)) {
         const value = values[field.name] = text(field)!;
-        if (field.name === "request") [values.method = "", values.url = ""] = value.split(" ", 2);
+        if (field.name !== "request") continue;
+        [values["method"] = "", values["url"] = ""] = value.split(" ", 2);
       }
       return values;
     },

@@ -27,10 +27,11 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "A second limit that refuses those whom the first refuses":
       "[...refused]{~~.filter((client) => !before.has(client))~>~~}.length",
     "An error of floats that is rounded up": "value{~~ * (1 - 1e-9)~>~~};",
-    "A burst of whole seconds as if they were exact": "burstOf(one)){~~ + rate * grain~>~~} };",
+    "A burst of whole seconds as if they were exact": "top[0]!){~~ + rate * grain~>~~} }",
     "Rates that are never tried": "[shapes, {~~[...shapes, ...every]~>shapes~~}]",
-    "Tries that anybody may need are forgotten": "burst: Math.max({~~least~>0~~}, burstOf(",
-    "Clients that may need the most are passed over": "rate) > {~~~>2 * ~~}sure",
+    "Tries that anybody may need are forgotten": "burst: Math.max({~~least~>0~~}, top[",
+    "Clients that may need the most are passed over":
+      "sort((one, other) => {~~one.rate - other.rate~>other.rate - one.rate~~})",
   }),
   ...faultsIn("adapters/replay/advise/set_aside.ts", [
     "tests/adapters/replay/advise/set_aside.test.ts",
@@ -59,7 +60,7 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     ],
     "Nine of the heaviest": "SHOWN = {~~10~>9~~};",
     "Clients refused by the tight limit that are not counted":
-      "burstAtMost(needs, client, rate) > {~~~>2 * ~~}burst",
+      "requestsOf(trace, {~~admitted.ordinary~>apart~~})).size",
     "No tries to log in for those who needed none": 'part === "logins" ? {~~LOGINS~>0~~} : 0',
   }),
   ...faultsIn("adapters/replay/log/request_marks.ts", [
