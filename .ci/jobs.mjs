@@ -16,13 +16,13 @@ import { entryPoints, readManifests } from "./manifests.mjs";
 import { checkPublished } from "./published.mjs";
 import {
   checkBareTypes,
-  checkTypes,
-  ONE_CHECKER,
+  checkBuiltTypes,
   systemNode,
   tryPackage,
   unpackPackage,
 } from "./package.mjs";
 import { isOfDeno, writeSnippets } from "./snippets.mjs";
+import { checkTypes, checkTypesForDeno } from "./types.mjs";
 
 /** The runtimes that run the whole suite. */
 export const RUNTIMES = /** @type {const} */ (["bun", "deno", "node"]);
@@ -108,24 +108,21 @@ function buildJob({ parts, missing }) {
   if (parts.includes("package") && !missing.includes("bun")) {
     return checkJob("Build", 12, checkGitInstall);
   }
-  // "Types, by tsc" checks all types; what the compiler emits is the same without.
+  // "Types" checks all types; what the compiler emits is the same without.
   return checkJob("Build", 3, () => build(["--noCheck"]));
 }
 
 /** @param {import("./snippets.mjs").Written} snippets */
-function checkJobs({ ofDeno, project }) {
+function checkJobs({ ofDeno, runner }) {
+  const forDeno = [...ofDeno, ...examplesOfDeno()];
   const entries = Object.values(entryPoints(readManifests().deno));
   const doc = ["doc", "--lint", "--quiet", "--no-npm", ...entries];
-  // It need not check types again: "Types, by deno" does, and the linter asks for explicit ones.
+  // It need not check types again: "Types for Deno" does, and the linter asks for explicit ones.
   const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet", "--no-check"];
   return [
     checkJob("Publishing to JSR", 1, () => child("deno", publish)),
-    checkJob(
-      "Types, by deno",
-      11,
-      () => child("deno", ["check", "--quiet", ...ofDeno, ...forDeno()]),
-    ),
-    checkJob("Types, by tsc", 4, () => child("tsc", ["--noEmit", ...ONE_CHECKER, "-p", project])),
+    checkJob("Types", 10, () => checkTypes([runner, ...forDeno])),
+    checkJob("Types for Deno", 3, () => checkTypesForDeno(forDeno)),
     checkJob("Format", 2, checkFormat),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
@@ -161,15 +158,10 @@ function checkJob(title, guess, start, more = {}) {
   return { part: "checks", title, guess, run, ...more };
 }
 
-/**
- * The published files, and the examples that name Deno. `tsc` checks all others in half the time, and
- * Deno runs the tests.
- */
-function forDeno() {
-  const examples = filesUnder("examples", ".ts").filter((file) =>
+function examplesOfDeno() {
+  return filesUnder("examples", ".ts").filter((file) =>
     !file.startsWith("examples/frameworks") && isOfDeno(readFileSync(join(root, file), "utf8"))
   );
-  return ["mod.ts", "core", "stores", "adapters", ...examples];
 }
 
 /** The files whose examples run. */
@@ -286,7 +278,7 @@ function packageJobs(plan) {
   const name = `The built package on Node ${systemNode().major}`;
   const check = async () => {
     await unpackPackage();
-    return checkTypes();
+    return checkBuiltTypes();
   };
   return [
     checkJob(types, 5, check, { part: "package", after: "Build" }),

@@ -20,6 +20,7 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
+import { ONE_CHECKER } from "./types.mjs";
 
 const consumer = join(root, "node_modules/.cache/consumer");
 
@@ -112,7 +113,7 @@ export function makeProject(folder, others = {}, options = [], isBare = false) {
 }
 
 /** Checks the published types as a consumer's compiler does. */
-export function checkTypes() {
+export function checkBuiltTypes() {
   return tsc(consumer, ["--target", "es2022", "--types", "node"], "types.ts");
 }
 
@@ -138,9 +139,6 @@ export function checkBareTypes() {
     return await tsc(bare, ["--lib", "es2022,dom", "--types", ""], "web.ts");
   });
 }
-
-/** One checker takes half the processor time and three quarters of the memory that four do. */
-export const ONE_CHECKER = ["--checkers", "1"];
 
 /** @param {string} cwd @param {string[]} options @param {string} file */
 function tsc(cwd, options, file) {

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { root } from "./install.mjs";
 
 /** Beside node_modules, as the examples import packages, and known to git as nothing to keep. */
-const FOLDER = ".snippets";
+export const SNIPPETS = ".snippets";
 
 /** Languages of fences whose examples run; `deno test --doc` runs the same. */
 const LANGUAGES = ["ts", "js", "typescript", "javascript"];
@@ -23,7 +23,6 @@ const LANGUAGES = ["ts", "js", "typescript", "javascript"];
  * @typedef {object} Written
  * @property {string} runner The file of the tests.
  * @property {readonly string[]} ofDeno The examples that name Deno, whose types only Deno knows.
- * @property {string} project The compiler's settings for the others and all sources.
  */
 
 /** Whether a module uses what only Deno has. @param {string} code */
@@ -37,12 +36,12 @@ export function isOfDeno(code) {
  * @returns {Written}
  */
 export function writeSnippets(files) {
-  rmSync(join(root, FOLDER), { recursive: true, force: true });
+  rmSync(join(root, SNIPPETS), { recursive: true, force: true });
   /** @type {string[]} */
   const ofDeno = [];
   const tests = files.flatMap((file) => snippetsOf(file, readFileSync(join(root, file), "utf8")))
     .map(({ file, line, code, runs }) => {
-      const path = `${FOLDER}/${file}/${line}.ts`;
+      const path = `${SNIPPETS}/${file}/${line}.ts`;
       if (isOfDeno(code)) ofDeno.push(path);
       mkdirSync(dirname(join(root, path)), { recursive: true });
       // It is a module, and exports nothing, because what is exported would need its types written
@@ -53,23 +52,9 @@ export function writeSnippets(files) {
         ? `Deno.test("${file}:${line}", async () => void await import("../${path}"));\n`
         : `void (() => import("../${path}"));\n`;
     });
-  const runner = `${FOLDER}/all.test.ts`;
+  const runner = `${SNIPPETS}/all.test.ts`;
   writeFileSync(join(root, runner), tests.join(""));
-  return { runner, ofDeno, project: writeProject([runner, ...ofDeno]) };
-}
-
-/** @param {readonly string[]} left The files and folders to leave out. */
-function writeProject(left) {
-  const { include, exclude } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
-  const fromHere = (/** @type {string} */ path) => `../${path}`;
-  const settings = {
-    extends: "../tsconfig.json",
-    include: [...include, FOLDER].map(fromHere),
-    exclude: [...exclude, ...left].map(fromHere),
-  };
-  const project = `${FOLDER}/tsconfig.json`;
-  writeFileSync(join(root, project), JSON.stringify(settings));
-  return project;
+  return { runner, ofDeno };
 }
 
 /**
