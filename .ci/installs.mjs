@@ -6,7 +6,7 @@ import process from "node:process";
 
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
-import { inFolder, makeProject, systemNode } from "./package.mjs";
+import { inFolder, makeProject, must, systemNode } from "./package.mjs";
 
 /**
  * @typedef {object} Project
@@ -131,10 +131,14 @@ const OFFLINE_REGEXP = /\b(E?NOTFOUND|EAI_AGAIN|ECONN\w+|E?TIMEDOUT|ENETUNREACH|
  * @param {Project} project
  */
 async function installProject(folder, project) {
-  const much = isInstalled(project) ? "--ignore-scripts" : "--package-lock-only";
-  const fetching = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
-  const { status, output } = await makeProject(folder, project.peers, [much, ...fetching]);
-  if (status === 0) return;
+  const options = ["--package-lock-only", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
+  const { status, output } = await makeProject(folder, project.peers, options);
+  if (status === 0) {
+    // Bun unpacks what npm has resolved, in a fraction of the time.
+    const bun = ["bun", "install", "--frozen-lockfile", "--ignore-scripts"];
+    if (isInstalled(project)) await must(folder, bun);
+    return;
+  }
   const isOffline = OFFLINE_REGEXP.test(output);
   const rule = isOffline ? "npm must reach its registry" : "npm must install the package";
   throw Object.assign(

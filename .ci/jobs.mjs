@@ -185,6 +185,7 @@ function docsJob(plan, snippets) {
         "--no-check",
         "--unstable-kv",
         "--quiet",
+        `--v8-flags=${V8_FLAGS}`,
         "--reporter=dot",
         `--junit-path=${report}`,
       ],
