@@ -37,8 +37,7 @@ const QUIETLY = ["--ignore-scripts", "--silent"];
 export function install() {
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
   const isStale = !existsSync(installed) || readFileSync(installed, "utf8") !== lock;
-  if (isStale) installPackages();
-  let isIncomplete = isStale;
+  let isIncomplete = isStale && installPackages() !== "with runtimes";
   for (const [name, setUp] of Object.entries(RUNTIMES)) {
     isIncomplete ||= !runs(name);
     if (isIncomplete) setUp();
@@ -57,8 +56,10 @@ function installPackages() {
   // In npm's cache, Bun stays whole if this is ended; and npx would prefer one that stands in `root`.
   const npx = ["--yes", "--ignore-scripts=false", `bun@${versionOf("bun")}`];
   const bun = ["install", "--frozen-lockfile", ...QUIETLY, "--cwd", root];
-  if (succeeds("npx", [...npx, ...bun], tmpdir())) return;
-  throw new Error("Cannot install the dependencies because Bun failed");
+  if (succeeds("npx", [...npx, ...bun], tmpdir())) return "without runtimes";
+  // npm may reach a registry by settings that Bun does not read.
+  if (succeeds("npm", ["ci", "--ignore-scripts=false"], root)) return "with runtimes";
+  throw new Error("Cannot install the dependencies because Bun and npm failed");
 }
 
 /** The version of a package in the lock file. @param {string} name @returns {string} */
