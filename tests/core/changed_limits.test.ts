@@ -57,7 +57,7 @@ function subjectOf(options: LimitOptions): Subject | undefined {
 
 describe("a state goes on under another limit", () => {
   for (const kind of Object.keys(kinds) as KindName[]) {
-    test(kind, () => identityLaw(pairs(kind), {}).run(fcOptions({ numRuns: 40 })));
+    test(kind, () => identityLaw(pairs(kind), {}).run(fcOptions({ numRuns: 20 })));
   }
 });
 

@@ -34,6 +34,7 @@ import {
   unblock,
 } from "../../mod.ts";
 import { permitKeys } from "./equal_permits.ts";
+import { numbersFrom } from "./numbers_from.ts";
 
 /** An algorithm, with whose reducer its decisions are compared. */
 export interface Policy {
@@ -64,12 +65,6 @@ const VERBS = [
   "reset",
 ] as const;
 
-/** The name of the keys in use that a store has forgotten, among the counts. */
-export const FORGOTTEN = "forgotten";
-
-/** How many calls of each verb were compared. */
-export type Counts = Map<string, number>;
-
 /**
  * Puts random calls to a store and compares the answers.
  *
@@ -77,7 +72,7 @@ export type Counts = Map<string, number>;
  * @param calls The least number of calls.
  * @param seed The seed of the calls.
  * @param evictions How many keys in use the store has forgotten; only where it may forget some.
- * @returns The number of calls by verb, and of the keys that were seen to be forgotten.
+ * @returns How many keys were seen to be forgotten.
  */
 export async function equalCalls(
   store: Store,
@@ -86,9 +81,8 @@ export async function equalCalls(
   calls: number,
   seed: number,
   evictions?: () => number,
-): Promise<Counts> {
-  const random = randomFrom(seed);
-  const counts: Counts = new Map();
+): Promise<number> {
+  const random = numbersFrom(seed);
   let now = 1_700_000_000_000;
   const clock = () => now;
   const on = (algorithm: Algorithm, store: Store, policy: string): Api =>
@@ -105,12 +99,7 @@ export async function equalCalls(
     return { name, reference, api, receipts: [] };
   });
   const permits = permitKeys(store, name, random);
-  let done = 0;
-  const count = (verb: string, by = 1) => {
-    counts.set(verb, (counts.get(verb) ?? 0) + by);
-    done += by;
-  };
-  let seen = 0;
+  let [done, seen, forgotten] = [0, 0, 0];
   /** Lets the references forget what the store has forgotten. */
   const forget = async () => {
     const counted = evictions!();
@@ -122,7 +111,7 @@ export async function equalCalls(
       lost <= counted - seen,
       `${lost} keys forgotten, ${counted - seen} evictions counted`,
     );
-    counts.set(FORGOTTEN, (counts.get(FORGOTTEN) ?? 0) + lost);
+    forgotten += lost;
     seen = counted;
   };
 
@@ -134,7 +123,6 @@ export async function equalCalls(
       const keys = free[index]!;
       for (let left = whole(random, 12); left > 0; left--) {
         const verb = VERBS[whole(random, VERBS.length)]!;
-        count(verb);
         const [key, cost] = [keys.pop()!, units(random)];
         checks.push(() => plainCall(plain[index]!, verb, key, cost, now));
       }
@@ -145,18 +133,14 @@ export async function equalCalls(
         const charges = random() < 0.25;
         return { of: plain[index]!, key: free[index]!.pop()!, cost: units(random), charges };
       });
-      count("consumeAll");
       checks.push(() => together(several, now));
     }
     for (const pair of pairs) {
       if (random() < 0.5) continue;
-      count("receipts");
       checks.push(() => heldCall(pair, random));
     }
-    for (const { act, call } of permits.calls(now)) {
-      count(act);
-      checks.push(call);
-    }
+    checks.push(...permits.calls(now));
+    done += checks.length;
     if (evictions === undefined) await Promise.all(checks.map((check) => check()));
     else {
       for (const check of checks) {
@@ -165,7 +149,7 @@ export async function equalCalls(
       }
     }
   }
-  return counts;
+  return forgotten;
 }
 
 interface Plain extends Policy {
@@ -356,15 +340,4 @@ function units(random: Random): number {
 
 function whole(random: Random, below: number): number {
   return Math.floor(random() * below);
-}
-
-/** Numbers from 0 to below 1, the same for the same seed. */
-function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = state + 0x6d2b79f5 >>> 0;
-    let mixed = Math.imul(state ^ state >>> 15, state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ mixed >>> 7, mixed | 61);
-    return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32;
-  };
 }

@@ -20,12 +20,6 @@ const IDS = 6;
 const NOBODY = 1_000;
 const ACTS: readonly PermitAct[] = ["hold", "hold", "hold", "renew", "release"];
 
-/** A call of a permit. */
-interface PermitCall {
-  readonly act: PermitAct;
-  readonly call: () => Promise<void>;
-}
-
 /** Keys with permits in a store, and beside them their models. */
 export function permitKeys(store: Store, name: string, random: () => number) {
   const algorithm = concurrency({ limit: LIMIT, ttl: TTL });
@@ -53,12 +47,12 @@ export function permitKeys(store: Store, name: string, random: () => number) {
 
   return {
     /** Some calls at an instant, on keys that differ. */
-    calls(now: number): readonly PermitCall[] {
-      const calls: PermitCall[] = [];
+    calls(now: number): readonly (() => Promise<void>)[] {
+      const calls: (() => Promise<void>)[] = [];
       for (let index = 0; index < KEYS; index++) {
         const [act, id, cost] = [ACTS[whole(ACTS.length)]!, 1 + whole(IDS), 1 + whole(3)];
         if (whole(4) > 0) continue;
-        calls.push({ act, call: () => check(act, `permits ${index}`, id, cost, now) });
+        calls.push(() => check(act, `permits ${index}`, id, cost, now));
       }
       return calls;
     },

@@ -30,6 +30,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "../../mod.ts";
+import { numbersFrom } from "./numbers_from.ts";
 import { upTo } from "./seed.ts";
 
 /** Makes an empty store that holds that many keys and then forgets some for others. */
@@ -102,11 +103,8 @@ export function evictionLaw(make: MakeStore, algorithm: Algorithm): Law {
 }
 
 function scheduleOf(seed: number, capacity: number): Call[] {
-  let state = seed;
-  function oneOf<T>(...values: readonly T[]): T {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return values[Math.floor((state / 2 ** 32) * values.length)]!;
-  }
+  const random = numbersFrom(seed);
+  const oneOf = <T>(...values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   return Array.from({ length: CALLS }, () => ({
     key: oneOf(...upTo(KEYS)),
     kind: oneOf<Call["kind"]>("consume", "consume", "consume", "consume", "charge", "refund"),

@@ -135,25 +135,6 @@ describe("calls that would take units of permits", () => {
     const queued = () => limiter(all(mixed, leakyQueue({ limit: 9, period: "1m", queue: 3 })));
     assert.throws(queued, { name: "TypeError", message: /leakyQueue/ });
   });
-
-  test("wrong arguments throw, and hold nothing", async () => {
-    const { jobs } = two();
-    for (const cost of [0, -1, 1.5, NaN]) {
-      assert.throws(() => hold(jobs, "key", { cost }), RangeError);
-    }
-    assert.throws(() => hold(jobs, ""), TypeError);
-    assert.throws(
-      () => hold(jobs, "key", { maxwait: 1 } as object),
-      /no option "maxwait": .*maxWait/,
-    );
-    assert.throws(
-      () => hold(jobs, "key", { signal: AbortSignal.abort(new Error("gone")) }),
-      /gone/,
-    );
-    const signal = AbortSignal.abort(new Error("gone"));
-    await assert.rejects(hold(jobs, "key", { signal, maxWait: 1 }), /gone/);
-    assert.equal(jobs.peek("key", 0).remaining, 2);
-  });
 });
 
 describe("permits beside a rate", () => {

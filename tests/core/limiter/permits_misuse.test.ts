@@ -163,6 +163,15 @@ describe("misuse of permits", () => {
   test("wrong options reject or throw", async () => {
     const own = jobs();
     await assert.rejects(withPermit(own, "key", () => 1, { cost: 0 }), RangeError);
+    for (const cost of [0, -1, 1.5, NaN]) {
+      assert.throws(() => hold(own, "key", { cost }), RangeError);
+    }
+    assert.throws(() => hold(own, ""), TypeError);
+    const misspelled = { maxwait: 1 } as object;
+    assert.throws(() => hold(own, "key", misspelled), /no option "maxwait": .*maxWait/);
+    const signal = AbortSignal.abort(new Error("gone"));
+    assert.throws(() => hold(own, "key", { signal }), /gone/);
+    await assert.rejects(hold(own, "key", { signal, maxWait: 1 }), /gone/);
     await assert.rejects(withPermit(own, "", () => 1), TypeError);
     await assert.rejects(withPermit(own, "key", () => 1, null as never), TypeError);
     assert.throws(() => hold(own, "key", 5 as never), TypeError);

@@ -27,6 +27,7 @@ import {
   guessesAdmitted,
   refusedKeysFreed,
 } from "../../support/eviction_law.ts";
+import { numbersFrom } from "../../support/numbers_from.ts";
 import { runtime } from "../../support/runtime.ts";
 import { fcOptions, upTo } from "../../support/seed.ts";
 import { rootPath } from "../../support/tree.ts";
@@ -48,11 +49,8 @@ const VERBS = ["consume", "consume", "consume", "charge", "refund", "reset", "bo
 
 /** Calls by a seed, of one limiter or of two at once. */
 function scheduleOf(seed: number) {
-  let state = seed;
-  function oneOf<T>(...values: readonly T[]): T {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return values[Math.floor((state / 2 ** 32) * values.length)]!;
-  }
+  const random = numbersFrom(seed);
+  const oneOf = <T>(...values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   return Array.from({ length: 200 }, () => ({
     key: `${oneOf(...upTo(40))}${oneOf("a", "a", "é", "Ж").repeat(oneOf(1, 1, 10, 300, 2_000))}`,
     index: oneOf(...upTo(ALGORITHMS.length)),

@@ -232,7 +232,7 @@ describe("a process that was held up", () => {
       assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, true]);
     }));
 
-  const AT_START = { deadline: 3_000, connectDeadline: 3_000 };
+  const AT_START = { deadline: 1_500, connectDeadline: 1_500 };
 
   test(
     "while it connects does not take itself for a dead server",
@@ -240,7 +240,7 @@ describe("a process that was held up", () => {
       withFake(AT_START, async ({ limiter }) => {
         const call = limiter.consume("a");
         // Once the connection is begun.
-        setImmediate(holdUp, 3_100);
+        setImmediate(holdUp, 1_600);
         assert.equal((await call).allowed, true);
       }),
   );
@@ -254,7 +254,7 @@ describe("a process that was held up", () => {
           prefix: "api",
         });
         const call = api.consume("a");
-        holdUp(3_100);
+        holdUp(1_600);
         assert.equal((await call).allowed, true);
       }),
   );

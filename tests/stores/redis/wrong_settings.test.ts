@@ -78,7 +78,7 @@ describe("a client with wrong settings", redisServer, () => {
 
     test(`${name}: TLS to a server without it is named`, async () => {
       const url = redis.url.replace("redis://", "rediss://");
-      const { message } = await errorOf(make(url, true), { connectDeadline: 2_000 });
+      const { message } = await errorOf(make(url, true), { connectDeadline: 700 });
       assert.match(message, /TLS|SSL|ECONNRESET|socket disconnected/);
     });
   }

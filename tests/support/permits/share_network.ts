@@ -17,7 +17,7 @@ import {
 } from "../../../mod.ts";
 import { lease } from "../../../stores/layered/layered.ts";
 import { networkTo } from "../network.ts";
-import { numbersFrom } from "./permit_network.ts";
+import { numbersFrom } from "../numbers_from.ts";
 
 /** The options of a network. */
 export interface ShareNetworkOptions {
@@ -37,20 +37,6 @@ export interface ShareNetworkOptions {
   readonly store: SyncStore;
 }
 
-/** Counts of messages and permits, by their fate. */
-export interface ShareNetworkCounts {
-  arrived: number;
-  lost: number;
-  doubled: number;
-  late: number;
-  held: number;
-  refused: number;
-  failed: number;
-  died: number;
-  /** The most units that were held at once. */
-  most: number;
-}
-
 interface HeldPermit {
   readonly permit: Permit;
   readonly cost: number;
@@ -67,7 +53,7 @@ const ORIGIN = 1_790_000_000_000;
 /**
  * Lets processes hold and release until that many messages have arrived. Fails if they hold too much.
  */
-export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareNetworkCounts> {
+export async function shareNetwork(options: ShareNetworkOptions): Promise<void> {
   const { limit, ttl, units, steps, store } = options;
   const random = numbersFrom(options.seed);
   const below = (most: number) => Math.floor(random() * most);
@@ -75,10 +61,7 @@ export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareN
   const algorithm = concurrency({ limit, ttl });
   const prefix = `shares-${options.seed}`;
   const exact = limiter(algorithm, { store, prefix, clock: () => clock() });
-  const counts: ShareNetworkCounts = {
-    ...{ arrived: 0, lost: 0, doubled: 0, late: 0, held: 0, refused: 0, failed: 0, died: 0 },
-    most: 0,
-  };
+  let arrived = 0;
   const processes = new Set<Process>();
 
   function start(): Process {
@@ -86,13 +69,8 @@ export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareN
       isAlive: true,
       held: new Set(),
       async hold(cost) {
-        const { permit } = await hold(jobs, "key", { cost }).catch(() => {
-          counts.failed++;
-          return { permit: undefined };
-        });
-        if (permit === undefined) return void counts.refused++;
-        counts.held++;
-        process.held.add({ permit, cost });
+        const { permit } = await hold(jobs, "key", { cost }).catch(() => ({ permit: undefined }));
+        if (permit !== undefined) process.held.add({ permit, cost });
       },
     };
     const shift = below(600_000) - 300_000;
@@ -101,10 +79,10 @@ export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareN
         clock.after(milliseconds, () => process.isAlive && wake()),
     });
     const jobs = limiter(algorithm, {
-      store: lease(networkTo(store, clock, random, ttl, counts), {
-        units,
-        ttl: Math.ceil(ttl / 20),
-      }),
+      store: lease(
+        networkTo(store, clock, random, ttl, () => arrived++, () => process.isAlive),
+        { units, ttl: Math.ceil(ttl / 20) },
+      ),
       prefix,
       clock: own,
     });
@@ -128,25 +106,22 @@ export async function shareNetwork(options: ShareNetworkOptions): Promise<ShareN
       void process.hold(random() < 0.9 ? 1 : 1 + below(limit / 2 + 1));
     }
     if (random() < 1 / (20 * ttl)) {
-      counts.died++;
       process.isAlive = false;
       processes.delete(process);
     }
   }
 
-  while (counts.arrived < steps) {
+  while (arrived < steps) {
     while (processes.size < options.processes) start();
     await clock.pass(1);
     for (const process of processes) act(process);
     const inUse = unitsInUse(processes);
-    counts.most = Math.max(counts.most, inUse);
     assert.ok(inUse <= limit, `${inUse} of ${limit} are held at ${clock() - ORIGIN} ms`);
   }
   for (const process of processes) process.isAlive = false;
   // Messages under way may still arrive, and begin a share that nobody holds.
   await clock.pass(3 * ttl);
   assert.equal(exact.peek("key", 0).remaining, limit, "free a ttl after the last message");
-  return counts;
 }
 
 function unitsInUse(processes: Iterable<Process>): number {

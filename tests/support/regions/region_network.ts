@@ -9,7 +9,7 @@ import { type Algorithm, limiter, memoryStore } from "../../../mod.ts";
 import { lease } from "../../../stores/layered/layered.ts";
 import { interceptedStore } from "../intercepted_store.ts";
 import { networkTo } from "../network.ts";
-import { numbersFrom } from "../permits/permit_network.ts";
+import { numbersFrom } from "../numbers_from.ts";
 import type { RegionCall } from "./region_law.ts";
 
 /** Regions, and their leases. */
@@ -29,7 +29,6 @@ export interface RegionEvents {
   readonly used: readonly RegionCall[];
   /** Units that the home region has charged, and when. */
   readonly charged: readonly RegionCall[];
-  readonly counts: Readonly<Record<string, number>>;
 }
 
 const ORIGIN = 1_790_000_000_000;
@@ -39,15 +38,6 @@ export async function regionNetwork(options: RegionNetworkOptions): Promise<Regi
   const { algorithm, regions, units, ttl, lasts } = options;
   const random = numbersFrom(options.seed);
   const clock = virtualClock(ORIGIN);
-  const counts = {
-    arrived: 0,
-    lost: 0,
-    doubled: 0,
-    late: 0,
-    regionsLost: 0,
-    refused: 0,
-    failed: 0,
-  };
   const used: RegionCall[] = [];
   const charged: RegionCall[] = [];
   const home = interceptedStore(memoryStore(), (calls, proceed) => {
@@ -62,7 +52,7 @@ export async function regionNetwork(options: RegionNetworkOptions): Promise<Regi
   function openRegion() {
     let shift = Math.floor(random() * 600_000) - 300_000;
     const api = limiter(algorithm, {
-      store: lease(networkTo(home, clock, random, 8 * ttl, counts), { units, ttl }),
+      store: lease(networkTo(home, clock, random, 8 * ttl), { units, ttl }),
       prefix: "api",
       clock: () => clock() + shift,
     });
@@ -70,13 +60,11 @@ export async function regionNetwork(options: RegionNetworkOptions): Promise<Regi
       isLost: false,
       async take(cost: number): Promise<void> {
         const begin = clock();
-        try {
-          const { allowed } = await api.consume("key", cost);
-          if (!allowed) counts.refused++;
-          else if (!region.isLost) used.push({ begin, end: clock(), units: cost });
-        } catch {
-          counts.failed++;
-        }
+        const isAllowed = await api.consume("key", cost).then(
+          ({ allowed }) => allowed,
+          () => false,
+        );
+        if (isAllowed && !region.isLost) used.push({ begin, end: clock(), units: cost });
       },
       // Only forward: a clock that is set back lengthens the ttl of a block by as much.
       jump: () => void (shift += Math.floor(random() * 2 * ttl)),
@@ -91,10 +79,9 @@ export async function regionNetwork(options: RegionNetworkOptions): Promise<Regi
       if (random() < 0.4) void region.take(1 + Math.floor(random() * (random() < 0.2 ? units : 2)));
       if (random() < 1 / 2_000) region.jump();
       if (random() >= 1 / 1_000) continue;
-      counts.regionsLost++;
       region.isLost = true;
       open[index] = openRegion();
     }
   }
-  return { used, charged, counts };
+  return { used, charged };
 }

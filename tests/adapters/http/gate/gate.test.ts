@@ -236,12 +236,18 @@ describe("the gate", () => {
   });
 
   test("shadows some requests and not others", async () => {
-    const decide = gateOf({ cost: 3, shadow: ({ from }) => from === "192.0.2.1" });
+    const seen: boolean[] = [];
+    const decide = gateOf({
+      cost: 3,
+      shadow: ({ from }) => from === "192.0.2.1",
+      onDecision: ({ allowed }) => seen.push(allowed),
+    });
     const shadowed = await decide({ from: "192.0.2.1" });
     assert.equal(shadowed.decision?.allowed, false);
     assert.equal(shadowed.refusal, undefined);
     assert.deepEqual(shadowed.headers, []);
     assert.equal((await decide({ from: "192.0.2.2" })).refusal?.status, 429);
+    assert.deepEqual(seen, [false, false]);
   });
 });
 

@@ -413,28 +413,6 @@ describe("several connections", () => {
   }
 });
 
-describe("a value that is no state of ours", () => {
-  const values = {
-    "written by hand": "hello",
-    "of a foreign version": "t9 1799999999999",
-    "of another algorithm": "w1 1799999999999 3",
-    "with something behind it": "t1 1799999999999 ",
-  };
-  for (const commit of MODES) {
-    for (const [name, value] of Object.entries(values)) {
-      test(`${name} counts as absent, and is replaced, by ${commit}`, () =>
-        withFake({ commit }, async ({ fake, limiter, store }) => {
-          fake.keyspace.set(storedKeyOf("a"), value);
-          assert.equal((await limiter.peek("a", 0)).remaining, 10);
-          assert.equal(fake.keyspace.get(storedKeyOf("a")), value);
-          assert.equal((await limiter.consume("a")).remaining, 9);
-          assert.match(fake.keyspace.get(storedKeyOf("a"))!, /^t1 \d+$/);
-          assert.ok(store.statistics().unreadable >= 1);
-        }));
-    }
-  }
-});
-
 describe("keys", () => {
   test("are text that a person can read", () =>
     withFake({ commit: "cas" }, async ({ fake, store, limiter: api }) => {

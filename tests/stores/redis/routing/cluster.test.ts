@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import process from "node:process";
 
 import {
   block,
@@ -259,9 +258,6 @@ describe("a cluster of six nodes", redis, () => {
     );
     for (const units of admitted.values()) assert.ok(units <= 199);
     assert.ok(Math.max(promoted, ...back) < Infinity, `promoted ${promoted}, back ${back}`);
-    if (process.env["TIDEGATE_CHAOS"] !== undefined) {
-      console.log(`promoted after ${promoted} ms, first success after ${back} ms`);
-    }
   });
 });
 
