@@ -39,19 +39,36 @@ function inRange(at: number): number {
   return at >= 0 && at <= LAST_INSTANT ? at : -1;
 }
 
+/** The minute that was read last, as it is written: most lines have the minute of the line before. */
+const written = new Uint8Array(17);
+let minute = NaN;
+
 function commonTime(bytes: Uint8Array, from: number, to: number): number {
-  const code = (bytes[from + 3]! << 16 | bytes[from + 4]! << 8 | bytes[from + 5]!) | 0x202020;
-  const date = dateOf(digits(bytes, from + 7, 4), MONTHS.indexOf(code) + 1, digits(bytes, from, 2));
-  return wholeOr(date + clockOf(bytes, from + 12) + restOf(bytes, from + 20, to));
+  if (!isWritten(bytes, from, 17)) {
+    const code = (bytes[from + 3]! << 16 | bytes[from + 4]! << 8 | bytes[from + 5]!) | 0x202020;
+    const month = MONTHS.indexOf(code) + 1;
+    const date = dateOf(digits(bytes, from + 7, 4), month, digits(bytes, from, 2));
+    minute = date + minuteOf(bytes, from + 12);
+  }
+  return wholeOr(minute + secondOf(bytes, from + 17) + restOf(bytes, from + 20, to));
 }
 
 function isoTime(bytes: Uint8Array, from: number, to: number): number {
-  const date = dateOf(
-    digits(bytes, from, 4),
-    digits(bytes, from + 5, 2),
-    digits(bytes, from + 8, 2),
-  );
-  return wholeOr(date + clockOf(bytes, from + 11) + restOf(bytes, from + 19, to));
+  if (!isWritten(bytes, from, 16)) {
+    const [month, day] = [digits(bytes, from + 5, 2), digits(bytes, from + 8, 2)];
+    minute = dateOf(digits(bytes, from, 4), month, day) + minuteOf(bytes, from + 11);
+  }
+  return wholeOr(minute + secondOf(bytes, from + 16) + restOf(bytes, from + 19, to));
+}
+
+/** Whether the minute was written like this before; it is remembered. */
+function isWritten(bytes: Uint8Array, from: number, length: number): boolean {
+  for (let index = 0; index < length; index++) {
+    if (bytes[from + index] === written[index]) continue;
+    written.set(bytes.subarray(from, from + length));
+    return false;
+  }
+  return true;
 }
 
 /** The fraction after the seconds, less the zone, in milliseconds. */
@@ -72,7 +89,8 @@ function restOf(bytes: Uint8Array, from: number, to: number): number {
 }
 
 function dayTime(bytes: Uint8Array, from: number): number {
-  return wholeOr(dateOf(1995, 8, digits(bytes, from, 2)) + clockOf(bytes, from + 3) + 4 * HOUR);
+  const date = dateOf(1995, 8, digits(bytes, from, 2)) + 4 * HOUR;
+  return wholeOr(date + minuteOf(bytes, from + 3) + secondOf(bytes, from + 8));
 }
 
 function epochTime(bytes: Uint8Array, from: number, to: number): number {
@@ -100,14 +118,18 @@ function wholeOr(at: number): number {
   return Number.isNaN(at) ? -1 : inRange(at);
 }
 
-/** hh:mm:ss in milliseconds; `NaN` for other text. */
-function clockOf(bytes: Uint8Array, from: number): number {
+/** hh:mm in milliseconds; `NaN` for other text. */
+function minuteOf(bytes: Uint8Array, from: number): number {
   const hours = digits(bytes, from, 2);
   const minutes = digits(bytes, from + 3, 2);
-  const seconds = digits(bytes, from + 6, 2);
-  const fits = bytes[from + 2] === 0x3a && bytes[from + 5] === 0x3a && hours < 24 &&
-    minutes < 60 && seconds <= 60;
-  return fits ? (hours * 60 + minutes) * 60_000 + seconds * 1_000 : NaN;
+  const fits = bytes[from + 2] === 0x3a && hours < 24 && minutes < 60;
+  return fits ? (hours * 60 + minutes) * 60_000 : NaN;
+}
+
+/** :ss in milliseconds; `NaN` for other text. */
+function secondOf(bytes: Uint8Array, from: number): number {
+  const seconds = digits(bytes, from + 1, 2);
+  return bytes[from] === 0x3a && seconds <= 60 ? seconds * 1_000 : NaN;
 }
 
 /** +hhmm, +hh:mm or +hh in milliseconds. */
@@ -137,18 +159,9 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** The date that was read last, and its midnight: most lines have the date of the line before. */
-let knownDate = NaN;
-let midnight = NaN;
-
 /** The midnight at which a day begins, UTC; `NaN` if there is no such day. */
 function dateOf(year: number, month: number, day: number): number {
-  const date = (year * 16 + month) * 32 + day;
-  if (date !== knownDate) {
-    const at = new Date(Date.UTC(year, month - 1, day));
-    // A day that its month has not rolls over; years below 100 count from 1900.
-    const fits = at.getUTCFullYear() === year && at.getUTCDate() === day;
-    [knownDate, midnight] = [date, fits ? at.getTime() : NaN];
-  }
-  return midnight;
+  const at = new Date(Date.UTC(year, month - 1, day));
+  // A day that its month has not rolls over; years below 100 count from 1900.
+  return at.getUTCFullYear() === year && at.getUTCDate() === day ? at.getTime() : NaN;
 }
