@@ -90,12 +90,13 @@ export async function advise(source: LogSource, options: AdviseOptions = {}): Pr
   const { requests, units, clients, untracked, start, end, log, counts } = trace;
   const own = new Set(ordinary);
   const known = Uint8Array.from(clients, (key) => own.has(key) ? 1 : 0);
-  const context = { grain: grainOf(trace), headroom, known };
-  const nobody = new Uint8Array(clients.length);
-  const all = advisePart("all", trace, nobody, context);
   const [writes, logins] = [markedTrace(trace, WRITES), markedTrace(trace, LOGS_IN)];
   const special = ([["writes", writes], ["logins", logins]] as const)
     .filter(([, { requests }]) => requests >= MIN_REQUESTS);
+  const granted = logins.requests >= MIN_REQUESTS ? LOGINS : 0;
+  const context = { grain: grainOf(trace), headroom, known, granted };
+  const nobody = new Uint8Array(clients.length);
+  const all = advisePart("all", trace, nobody, context);
   return {
     ...{ requests, units, clients: clients.length, untracked, start, end, log },
     grain: context.grain,
@@ -114,6 +115,8 @@ interface Context {
   readonly headroom: number;
   /** Clients that the caller says are ordinary: 1, else 0. */
   readonly known: Uint8Array;
+  /** Units at once that every limit grants, because a request that logs in counts in all parts. */
+  readonly granted: number;
 }
 
 /** Advises on some requests; also returns the clients that were set aside. */
@@ -121,7 +124,7 @@ function advisePart(
   part: PartAdvice["part"],
   trace: Trace,
   before: Uint8Array,
-  { grain, headroom, known }: Context,
+  { grain, headroom, known, granted }: Context,
 ): { readonly advice: PartAdvice; readonly apart: Uint8Array } {
   const q = grain === 1 ? 0 : grain;
   const least = part === "logins" ? LOGINS : 0;
@@ -130,7 +133,7 @@ function advisePart(
   const mine = known.map((is, client) => is | monitors[client]!);
   const apart = setAside(needs, { ordinary: mine, apart: before, least });
   const ordinary = needs.units.map((units, client) => units > 0 && apart[client] === 0 ? 1 : 0);
-  const admitted = { ordinary: Uint8Array.from(ordinary), refused: 0, least };
+  const admitted = { ordinary: Uint8Array.from(ordinary), refused: 0, least: granted };
   const count = sum(admitted.ordinary);
   const odd = requestsOf(trace, apart);
   const shapes = shapesOf(trace, needs, admitted, q);
@@ -138,7 +141,8 @@ function advisePart(
   const { limits, refused } = chosen;
   const [{ period }] = limits as [AdvisedLimit];
   const spared = Math.floor(count / 1_000);
-  const [tightShapes] = shapesOf(trace, needs, { ...admitted, refused: spared }, q, [period]);
+  const spare = { ...admitted, refused: spared, least };
+  const [tightShapes] = shapesOf(trace, needs, spare, q, [period]);
   const tight = limitOf(tightShapes!, 1, roundUpFinely);
   const view = { trace, needs, apart, ordinary: admitted.ordinary, period };
   return {

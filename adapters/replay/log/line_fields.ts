@@ -213,7 +213,9 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       if (skips-- > 0) continue;
       const next = places[index + 1];
       if (next === undefined || begin(next, bytes, end, to) !== -1) return end;
-      if (isTight) return -1;
+      // Before a user's name, the hyphen of another column shows that a virtual host begins the line.
+      const isShifted = layout.format === "common" && bytes[from] === HYPHEN && end === from + 1;
+      if (isTight || isShifted) return -1;
     }
   }
 

@@ -48,7 +48,7 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "tests/adapters/replay/advise/advise_parts.test.ts",
   ], {
     "One client of a few is sacrificed": "Math.{~~floor~>ceil~~}(count / 1_000)",
-    "Twenty requests say nothing": "requests >{~~=~>~~} MIN_REQUESTS",
+    "Twenty requests say nothing": "}]) => requests >{~~=~>~~} MIN_REQUESTS",
     "A second group of hardly any needs": "if ({~~order[rank - 1]! >= 10 && ~>~~}order",
     "Times that were spread are exact": [
       "  if ((log?.resolution ?? 1) > 1) return 1_000;\n",
@@ -61,6 +61,8 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "Nine of the heaviest": "SHOWN = {~~10~>9~~};",
     "Clients refused by the tight limit that are not counted":
       "requestsOf(trace, {~~admitted.ordinary~>apart~~})).size",
+    "Tries to log in that the limits of all and of writes refuse":
+      "granted = {~~logins.requests >= MIN_REQUESTS ? LOGINS : ~>~~}0;",
     "No tries to log in for those who needed none": 'part === "logins" ? {~~LOGINS~>0~~} : 0',
   }),
   ...faultsIn("adapters/replay/log/request_marks.ts", [

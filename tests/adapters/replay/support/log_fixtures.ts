@@ -50,6 +50,15 @@ export const FIXTURES: readonly Fixture[] = [
     entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
   },
   {
+    what: "the common form, with a line of a virtual host amid it",
+    format: "common",
+    text: `192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3279
+www.example.com 192.0.2.8 - - [22/Dec/2016:22:32:32 +0300] "GET / HTTP/1.1" 200 3279
+192.0.2.9 - ada lovelace [22/Dec/2016:22:32:33 +0300] "GET / HTTP/1.1" 200 3279
+`,
+    entries: [[1_482_435_151_000, "192.0.2.7"], [1_482_435_153_000, "192.0.2.9"]],
+  },
+  {
     what: "Apache's vhost_combined",
     format: "vhost",
     text:
