@@ -52,10 +52,6 @@ interface Place {
   readonly before: Uint8Array;
   /** Whether quotes stand around it. A hyphen may stand in place of an empty column. */
   readonly isQuoted: boolean;
-  /** The first byte before it; `NONE` if there is none, `OTHER` if there are more than two. */
-  readonly first: number;
-  /** The second one. */
-  readonly next: number;
   /** Whether it may be in quotes. */
   readonly opens: boolean;
   /** The byte after it; -1 at the end of the line. */
@@ -86,7 +82,6 @@ function placesOf({ format, columns, literals, hasQuotes }: Layout): readonly Pl
   });
   return columns.map((column, index): Place => {
     const name = columnName(column);
-    const before = texts[index]!;
     const next = texts[index + 1]!;
     const after = next[0] ?? (isQuoted[index + 1] ? QUOTE : -1);
     const isSpaced = after === SPACE && !isQuoted[index];
@@ -94,9 +89,7 @@ function placesOf({ format, columns, literals, hasQuotes }: Layout): readonly Pl
     const isList = isSpaced && (isAddressName(name) || name === "vhost");
     const isAlone = next.length <= 1 && !isQuoted[index + 1];
     return {
-      before,
-      first: before.length > 2 ? OTHER : before[0] ?? NONE,
-      next: before[1] ?? NONE,
+      before: texts[index]!,
       isQuoted: isQuoted[index]!,
       opens: isQuoted[index]! || isList || hasQuotes,
       after,
@@ -152,19 +145,9 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     let end = at;
     for (; column < most; column++) {
       const place = places[column]!;
-      const { first, next, after, second } = place;
-      if (first === OTHER) {
-        at = begin(place, bytes, at, to);
-        if (at === -1) break;
-      } else if (first !== NONE) {
-        if (bytes[at++] !== first) break;
-        if (first === SPACE) {
-          while (at < to && bytes[at] === SPACE) at++;
-          if (at >= to) break;
-        }
-        if (next !== NONE && bytes[at++] !== next) break;
-        if (next === SPACE) { while (at < to && bytes[at] === SPACE) at++; }
-      }
+      const { after, second } = place;
+      at = begin(place, bytes, at, to);
+      if (at === -1) break;
       starts[column] = at;
       end = at;
       if (place.opens && bytes[at] === QUOTE && at < to) {
