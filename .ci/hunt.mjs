@@ -102,6 +102,7 @@ async function runOnce(index, on, files) {
   const only = on === undefined ? [] : ["--only", on];
   const { status, output } = await child(process.execPath, [".ci/test.mjs", ...only, ...files], {
     env: { TIDEGATE_SEED: String(seed) },
+    yields: false,
   });
   if (status === 0) return { on: on ?? "all", seed, failures: [] };
   writeFileSync(join(logs, `${index + 1}.log`), output);

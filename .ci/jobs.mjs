@@ -217,7 +217,8 @@ function suiteJob(name, plan) {
     name,
     120,
     plan,
-    (report, onOutput) => child(name, argumentsOf(name, report, list), { env, onOutput }),
+    (report, onOutput) =>
+      child(name, argumentsOf(name, report, list), { env, yields: false, onOutput }),
   );
 }
 
