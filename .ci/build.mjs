@@ -7,13 +7,19 @@ import process from "node:process";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 
+/** Options to compile each file by itself, which takes no type of another one. */
+export const UNCHECKED = ["--noCheck", "--noResolve", "--types", ""];
+
 /** Options that switch off everything but code: a run of its own emits the types. */
-const CODE_ONLY = ["declaration", "isolatedDeclarations"]
-  .flatMap((option) => [`--${option}`, "false"]);
+const CODE_ONLY = [
+  ...["declaration", "isolatedDeclarations"].flatMap((option) => [`--${option}`, "false"]),
+  ...UNCHECKED,
+  "--removeComments",
+];
 
 /**
  * Builds dist/ anew.
- * @param {readonly string[]} [options] More for the compiler.
+ * @param {readonly string[]} [options] More for the compiler where it emits types.
  * @param {string} [home] The folder that the compiler is installed in.
  * @returns {Promise<import("./child.mjs").Ended>}
  */
@@ -21,11 +27,10 @@ export async function build(options = [], home = root) {
   rmSync(join(root, "dist"), { recursive: true, force: true });
   // A program of this runtime, because Windows cannot start the compiler by its name.
   const tsc = [join(home, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"];
-  const compile = (/** @type {string[]} */ ...more) =>
-    child(process.execPath, [...tsc, ...options, ...more]);
-  let ended = await compile("--emitDeclarationOnly");
+  const compile = (/** @type {string[]} */ ...more) => child(process.execPath, [...tsc, ...more]);
+  let ended = await compile("--emitDeclarationOnly", ...options);
   // The types keep the comments, which editors show; the code does without.
-  if (ended.status === 0) ended = await compile(...CODE_ONLY, "--removeComments");
+  if (ended.status === 0) ended = await compile(...CODE_ONLY);
   // The page of the service is plain files, which the compiler leaves alone.
   const page = "adapters/service/http/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });

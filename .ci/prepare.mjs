@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { build } from "./build.mjs";
+import { build, UNCHECKED } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root, versionOf } from "./install.mjs";
 
@@ -14,7 +14,7 @@ await prepare();
 
 async function prepare() {
   const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
-  const { status, output } = await build(["--noCheck", "--types", ""], lent);
+  const { status, output } = await build(UNCHECKED, lent);
   if (lent !== undefined) rmSync(lent, { recursive: true, force: true });
   process.stdout.write(output);
   process.exitCode = status;
