@@ -27,7 +27,8 @@ const ADDRESS_NAMES: readonly string[] = [
 
 /** Whether a column has a name by which it holds addresses that proxies forwarded. */
 export function isForwardedName(column: string): boolean {
-  return /forwarded[_-]?for\)?$/i.test(column);
+  // A header field may be a list of its lines: `headers.X-Forwarded-For.0`.
+  return /forwarded[_-]?for\)?(?:\.0)?$/i.test(column);
 }
 
 /** Names that may hold a name of any kind. */

@@ -18,7 +18,7 @@ import { clientColumns, isAddressName, isClientName, TIME_NAMES } from "./column
  * | `"envoy"` | Envoy's default text |
  * | `"alb"` | those of AWS's application load balancer |
  * | `"s3"` | the server access log of AWS S3 |
- * | `"haproxy"` | HAProxy's `option httplog`, with and without the prefix of syslog |
+ * | `"haproxy"` | HAProxy's `option httplog` |
  * | `"squid"` | Squid's own |
  * | `"json"` | an object a line, as of nginx, Caddy, Traefik and Envoy |
  * | `"w3c"`, `"cloudfront"` | the W3C's extended form, of IIS and with tabs of AWS CloudFront |
@@ -79,7 +79,7 @@ export const FORMS: Readonly<Record<LogFormat, Form>> = {
     ],
   },
   // S3 comes after it, because a hyphen may stand in place of S3's request.
-  haproxy: { patterns: [`$syslog]: ${HAPROXY}`, HAPROXY] },
+  haproxy: { patterns: [HAPROXY] },
   s3: {
     patterns: [
       "$bucket_owner $bucket [$time] $remote_ip $requester $request_id $operation $object " +

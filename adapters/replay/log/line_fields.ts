@@ -67,7 +67,7 @@ interface Place {
 }
 
 /** The columns of the named forms that may hold spaces. */
-const LOOSE: readonly string[] = ["user", "queues", "syslog"];
+const LOOSE: readonly string[] = ["user", "queues"];
 
 function placesOf({ format, columns, literals, hasQuotes }: Layout): readonly Place[] {
   const isQuoted = columns.map((_, index) =>

@@ -1,28 +1,41 @@
 /*
- * Logs within logs: Docker's json-file driver writes each line of a container as an object, whose
- * member `log` is the line.
+ * Logs within logs. Docker's json-file driver writes each line of a container as an object, whose
+ * member `log` is the line. Syslog and journald put a date, a host and a program before it.
  */
 
 import { Buffer } from "node:buffer";
 
-/** The first line of such a log; its members come in this order. */
+/** The first line of Docker's; its members come in this order. */
 const DOCKER =
   /^\{"log":"(?:[^"\\]|\\.)*","stream":"(?:stdout|stderr)".*"time":"[^"]+"\}\r?(?:\n|$)/;
 
-/** The blocks of a log as the program wrote it, if Docker recorded it; otherwise the blocks. */
+/** The beginning of a line of syslog: with a date, or with the number of a process. */
+const SYSLOG = new RegExp(
+  "^(?:<\\d+>)?(?:" +
+    "(?:[A-Z][a-z]{2} [ \\d]\\d [\\d:]{8}(?: \\S+)?|\\d{4}-\\d\\d-\\d\\dT\\S+ \\S+) " +
+    "[\\w./-]+(?:\\[\\d+\\])?|[\\w./-]+\\[\\d+\\]): ",
+  "gm",
+);
+
+/** The blocks of a log as the program wrote it, if another one recorded it; otherwise the blocks. */
 export async function* unwrapLines(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let isDocker: boolean | undefined;
+  let unwrap: ((block: Buffer) => Uint8Array) | undefined;
   for await (const block of blocks) {
-    isDocker ??= DOCKER.test(
-      Buffer.from(block.buffer, block.byteOffset, block.length).toString("latin1"),
-    );
-    yield isDocker ? unwrapped(block) : block;
+    const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
+    unwrap ??= unwrapperOf(bytes.toString("latin1"));
+    yield unwrap(bytes);
   }
 }
 
-function unwrapped(block: Uint8Array): Uint8Array {
-  const lines = new TextDecoder().decode(block).split("\n");
-  return Buffer.from(lines.map(lineOf).join(""));
+/** The function that unwraps the blocks of a log that begins like this. */
+function unwrapperOf(start: string): (block: Buffer) => Uint8Array {
+  if (DOCKER.test(start)) return (block) => Buffer.from(dockerLines(block));
+  if (start.search(SYSLOG) === -1) return (block) => block;
+  return (block) => Buffer.from(block.toString("latin1").replace(SYSLOG, ""), "latin1");
+}
+
+function dockerLines(block: Buffer): string {
+  return block.toString("utf8").split("\n").map(lineOf).join("");
 }
 
 /** A line of the program. Docker divides a long line, and only its end has a newline. */

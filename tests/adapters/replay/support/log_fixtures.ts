@@ -50,6 +50,16 @@ export const FIXTURES: readonly Fixture[] = [
     entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
   },
   {
+    what: "nginx through syslog, as journalctl prints it, with a line of its own",
+    format: "common",
+    text: `Dec 22 19:32:30 web1 systemd[1]: Started nginx.
+Dec 22 19:32:31 web1 nginx[812]: 192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3
+<190>Dec  2 19:32:31 web1 nginx: 192.0.2.8 - - [22/Dec/2016:22:32:32 +0300] "GET / HTTP/1.1" 200 3
+2016-12-22T19:32:33+00:00 web1 nginx: 192.0.2.9 - - [22/Dec/2016:22:32:33 +0300] "GET /" 200 3
+`,
+    entries: [7, 8, 9].map((host) => [1_482_435_144_000 + host * 1_000, `192.0.2.${host}`]),
+  },
+  {
     what: "the common form, with a line of a virtual host amid it",
     format: "common",
     text: `192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3279
@@ -155,6 +165,13 @@ www.example.com 192.0.2.8 - - [22/Dec/2016:22:32:32 +0300] "GET / HTTP/1.1" 200 
       '"proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/","headers":{"User-Agent":' +
       '["curl/7.82.0"]}},"bytes_read":0,"user_id":"","duration":0.000929675,"status":200}\n',
     entries: [[1_646_861_401_524, "192.0.2.7"]],
+  },
+  {
+    what: "Caddy behind a proxy, whose header fields are lists",
+    format: "json",
+    text: '{"ts":1646861401.5,"request":{"remote_ip":"10.0.0.1","method":"GET","headers":' +
+      '{"X-Forwarded-For":["203.0.113.7"]}},"status":200}\n',
+    entries: [[1_646_861_401_500, "203.0.113.7"]],
   },
   {
     what: "Caddy, by a path of the caller's",
