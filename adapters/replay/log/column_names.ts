@@ -48,7 +48,9 @@ const BESIDE_CLIENT: readonly string[] = ["logname", "ident", "rfc931"];
  */
 export function clientColumns(columns: readonly string[], isNested: boolean): readonly string[] {
   const known = [...ADDRESS_NAMES, ...CLIENT_NAMES]
-    .flatMap((name) => columns.find((column) => column.toLowerCase() === name) ?? []);
+    .flatMap((name) => columns.find((column) => column.toLowerCase() === name) ?? [])
+    // The address that the server saw comes first: others may be absent, or be the client's own.
+    .sort((one, other) => Number(isForwardedName(one)) - Number(isForwardedName(other)));
   if (known.length > 0) return known;
   const nested = isNested
     ? ADDRESS_NAMES.flatMap((name) =>

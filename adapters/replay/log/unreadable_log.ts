@@ -39,20 +39,21 @@ export function noLayout(
   const { name, format, pattern, time } = options;
   const kind = strangeKind(sample);
   if (kind !== undefined) return new TypeError(`Cannot read ${name} as ${kind}`);
-  const isWithoutTime = (shape: Shape) => layoutOf(shape, options) === undefined;
-  const columns = shapes.filter(pattern === undefined ? isNamedByLog : isWithoutTime)
-    .map(({ columns }) => columns)
-    .reduce((most, columns) => columns.length > most.length ? columns : most, []);
-  if (columns.length > 1 && columns.every(isColumnName)) {
-    return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
-  }
-  if (pattern !== undefined) {
-    const layout = layoutOf(shapes[0]!, { ...options, ...NOTHING_NAMED })!;
-    const { facts: { firstUnread } } = blockParser()(sample, layout);
+  const [shape] = shapes.filter((shape) => pattern !== undefined || isNamedByLog(shape))
+    .sort((one, another) => another.columns.length - one.columns.length);
+  const columns = shape?.columns ?? [];
+  const isTable = columns.length > 1 && columns.every(isColumnName);
+  if (shape !== undefined && (pattern !== undefined || isTable)) {
+    const layout = layoutOf(shape, { ...options, ...NOTHING_NAMED });
+    if (layout === undefined) {
+      return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
+    }
+    const { facts } = blockParser()(sample, layout);
+    if (pattern === undefined) return nothingRead(options, layout, facts);
     const hint = other === undefined ? "" : `\nwithout a pattern, it reads as ${other}`;
     return new TypeError(
       `Cannot read ${name} as its lines must have the given pattern:` +
-        `${reasonsText(firstUnread)}${hint}`,
+        `${reasonsText(facts.firstUnread)}${hint}`,
     );
   }
   const forms = format === undefined

@@ -56,6 +56,12 @@ describe("a log with too little information", () => {
       /as time must name one of its columns: current value is "then"; its columns are host, logname, when$/,
     ],
     [
+      "shows times that cannot be read",
+      '{"time":"noon","user":"ada"}\n{"time":"one","user":"ada"}\n',
+      {},
+      /format json: none of 2 could be read\n {2}line 1: .*: no valid time in column time\n.* line 2: .*\nits columns are time, user; name those/,
+    ],
+    [
       "names the variables of a pattern where none holds the time",
       "192.0.2.7 200\n",
       { pattern: "$remote_addr $status" },

@@ -60,6 +60,14 @@ Dec 22 19:32:31 web1 nginx[812]: 192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET
     entries: [7, 8, 9].map((host) => [1_482_435_144_000 + host * 1_000, `192.0.2.${host}`]),
   },
   {
+    what: "a client without forwarded addresses, amid those behind a proxy",
+    format: "pattern",
+    options: { pattern: '%{X-Forwarded-For}i %h %l %u %t "%r" %>s %b' },
+    text: '- 192.0.2.9 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3\n' +
+      '203.0.113.7 10.0.0.1 - - [22/Dec/2016:22:32:32 +0300] "GET / HTTP/1.1" 200 3\n',
+    entries: [[1_482_435_151_000, "192.0.2.9"], [1_482_435_152_000, "203.0.113.7"]],
+  },
+  {
     what: "the common form, with a line of a virtual host amid it",
     format: "common",
     text: `192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3279
