@@ -99,7 +99,7 @@ async function dead(task: Omit<HolderTask, "holds">, resource: Resource): Promis
 
 async function busy(task: Omit<HolderTask, "holds">, resource: Resource): Promise<void> {
   const isShared = task.place.kind === "shared";
-  const holders = upTo(isShared ? 2 : 3).map(() => start({ ...task, holds: HOLDS }));
+  const holders = upTo(isLong() && !isShared ? 3 : 2).map(() => start({ ...task, holds: HOLDS }));
   if (!isShared) {
     await resource.seen(2 * LIMIT);
     await holders.pop()!.die();

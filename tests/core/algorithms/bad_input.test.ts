@@ -247,7 +247,7 @@ describe("a limiter's arguments", () => {
   });
 
   test("maxWait", async () => {
-    for (const maxWait of [NaN, -1, "5"]) {
+    for (const maxWait of [NaN, -1, "5", "soon"]) {
       await assert.rejects(
         acquire(api, "a", { maxWait: untyped(maxWait) }),
         fault("RangeError", "maxWait must be"),

@@ -501,7 +501,7 @@ describe("acquire", () => {
     await clock.pass(16_000);
     await settledOf(waiting);
     const first = acquire(api, "key");
-    const late = await acquire(api, "key", { maxWait: 5_000 }).catch((error) => error);
+    const late = await acquire(api, "key", { maxWait: "5s" }).catch((error) => error);
     assert.ok(late instanceof RateLimitedError);
     assert.deepEqual([late.decision.retryAfter, late.decision.resetAfter], [20_000, 10_000]);
     await clock.pass(10_000);
@@ -522,18 +522,6 @@ describe("acquire", () => {
     assert.equal(now, 1_003_000);
   });
 
-  test("maxWait may be text", async () => {
-    const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock });
-    api.consume("key");
-    const calls = ["9s", "10s"].map((maxWait) =>
-      outcome(acquire(api, "key", { maxWait: maxWait as "9s" }))
-    );
-    await clock.pass(10_000);
-    assert.deepEqual(await settledOf(calls), ["RateLimitedError", "admitted"]);
-    await assert.rejects(acquire(api, "key", { maxWait: "soon" as "1s" }), RangeError);
-  });
-
   test("a cost of 0 looks, whoever waits", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 10_000, burst: 1 }), { clock });
@@ -542,22 +530,6 @@ describe("acquire", () => {
     assert.equal((await acquire(api, "key", { cost: 0, maxWait: 0 })).allowed, true);
     await clock.pass(10_000);
     await settledOf([waiting]);
-  });
-
-  test("ten thousand may wait, and come and go", async () => {
-    const clock = virtualClock(1_000_000);
-    const api = limiter(gcra({ limit: 10_000, period: 1_000, burst: 10_000 }), { clock });
-    api.consume("key", 10_000);
-    const calls = Array.from({ length: 9_000 }, () => acquire(api, "key", { maxWait: 5_000 }));
-    const controllers = Array.from({ length: 500 }, () => new AbortController());
-    const gone = controllers.map(({ signal }) =>
-      outcome(acquire(api, "key", { maxWait: 5_000, signal }))
-    );
-    await clock.pass(0);
-    for (const controller of controllers) controller.abort();
-    await clock.pass(5_000);
-    await settledOf(calls);
-    assert.deepEqual(new Set(await settledOf(gone)), new Set(["AbortError"]));
   });
 });
 
