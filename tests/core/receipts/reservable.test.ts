@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type fc from "fast-check";
 
-import { algorithms, type Subject } from "../../../adapters/testing/testing.ts";
-import { receiptLaws } from "../../../adapters/testing/laws/receipt_laws.ts";
 import {
   type Algorithm,
   all,
@@ -31,7 +28,6 @@ import {
   unblock,
 } from "../../../mod.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
-import { fcOptions } from "../../support/seed.ts";
 
 const RATE = { limit: 60, period: "1m", burst: 60 } as const;
 const DAY = { limit: 100, period: "1d", burst: 100 } as const;
@@ -56,14 +52,6 @@ function take(api: Limiter, cost: number): Receipt {
   const { receipt } = reserve(api, "k", cost);
   assert.ok(receipt !== undefined);
   return JSON.parse(JSON.stringify(receipt)) as Receipt;
-}
-
-function reservableSubjects(change: (algorithm: Algorithm) => Algorithm): fc.Arbitrary<Subject> {
-  return algorithms().map(({ algorithm, grids }) => ({ algorithm: change(algorithm), grids }));
-}
-
-for (const law of receiptLaws(reservableSubjects(blockable))) {
-  test(`blockable: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
 }
 
 describe("receipts of one instant", () => {

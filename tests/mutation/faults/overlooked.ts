@@ -1,6 +1,7 @@
 import { type Fault, faultsIn } from "../fault.ts";
 
 const RECEIPTS = "tests/core/receipts/reservable.test.ts";
+const REPLAY = "tests/core/receipts/replay.test.ts";
 const LEASED_PERMITS = [
   "tests/stores/layered/leased_permits.test.ts",
   "tests/stores/layered/share_network.test.ts",
@@ -63,7 +64,7 @@ export const OVERLOOKED_FAULTS: readonly Fault[] = [
     "A block from before a resetPrefix under way is used":
       "{~~keys.clear();\n        ~>~~}permits.clear();",
   }),
-  ...faultsIn("core/receipts/open_receipts.ts", [RECEIPTS, LAGS], {
+  ...faultsIn("core/receipts/open_receipts.ts", [RECEIPTS, LAGS, REPLAY], {
     "A key keeps one run of receipts more than its text may hold":
       "while (open.length > {~~MOST_RUNS~>(MOST_RUNS + 1)~~} * width) {",
     "The oldest run ends when the newest does, though it ends later":
