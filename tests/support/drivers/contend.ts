@@ -1,4 +1,4 @@
-import type { AsyncStore } from "../../../core/store.ts";
+import type { AsyncStore, StoreBase } from "../../../core/store.ts";
 import { ContentionError } from "../../../core/errors.ts";
 import { consumeAll, gcra, limiter } from "../../../mod.ts";
 
@@ -10,8 +10,8 @@ export interface Report {
   readonly conflicts: number;
 }
 
-/** A store that counts lost races. */
-type CountingStore = AsyncStore & { statistics(): { readonly conflicts: number } };
+/** A store that may count lost races. */
+type CountingStore = StoreBase & { statistics(): object };
 
 /**
  * Takes from one key, from many keys and from two keys at once, in both orders, beside other processes
@@ -20,14 +20,17 @@ type CountingStore = AsyncStore & { statistics(): { readonly conflicts: number }
  * @param store The store that they share.
  * @param limit The limit of each key.
  * @param processes How many there are.
+ * @param prefix The beginning of the limiters' prefixes.
  */
 export async function contend(
   store: CountingStore,
   limit: number,
   processes: number,
+  prefix: string = "",
 ): Promise<Report> {
   const algorithm = gcra({ limit, period: "365d", burst: limit });
-  const limiterOf = (prefix: string) => limiter(algorithm, { store, prefix });
+  const limiterOf = (name: string) =>
+    limiter(algorithm, { store: store as unknown as AsyncStore, prefix: `${prefix}${name}` });
   const [one, many, pairs] = [limiterOf("one"), limiterOf("many"), limiterOf("pairs")];
   const offered = limit / processes * 1.2;
   return {
@@ -38,7 +41,7 @@ export async function contend(
       const { allowed } = await consumeAll(keys.map((key) => ({ limiter: pairs, key })));
       return { allowed };
     }),
-    conflicts: store.statistics().conflicts,
+    conflicts: (store.statistics() as { conflicts?: number }).conflicts ?? 0,
   };
 }
 
