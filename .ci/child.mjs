@@ -32,8 +32,11 @@ const NICENESS = 5;
 /** How long, in milliseconds, a process may outlive the command that started it. */
 const GRACE = 2_000;
 
-/** How long, in milliseconds, a command may print nothing before it counts as hung. */
-const SILENCE = 5 * 60_000;
+/**
+ * How long, in milliseconds, a command may print nothing before it counts as hung. The compiler prints
+ * nothing until it ends, and yields to busy neighbours.
+ */
+const SILENCE = 10 * 60_000;
 
 /**
  * @typedef {object} Ended
