@@ -37,32 +37,28 @@ export function spreadSeconds(rows: readonly TraceRows[]): number | undefined {
 
 /** Counts requests by their seconds; false if a time lies between two. */
 function countPart(at: Float64Array, seconds: Map<number, Second>): boolean {
-  for (let row = 0; row < at.length;) {
-    const instant = at[row]!;
-    if (instant % SECOND !== 0) return false;
-    const end = endOfRun(at, row);
-    const second = seconds.get(instant);
-    if (second === undefined) seconds.set(instant, { count: end - row, placed: 0 });
-    else second.count += end - row;
-    row = end;
+  let instant = NaN;
+  let second: Second = { count: 0, placed: 0 };
+  for (let row = 0; row < at.length; row++) {
+    if (at[row] !== instant) {
+      instant = at[row]!;
+      if (instant % SECOND !== 0) return false;
+      second = seconds.get(instant) ?? { count: 0, placed: 0 };
+      seconds.set(instant, second);
+    }
+    second.count++;
   }
   return true;
 }
 
 function spreadPart(at: Float64Array, seconds: ReadonlyMap<number, Second>): void {
-  for (let row = 0; row < at.length;) {
-    const instant = at[row]!;
-    const second = seconds.get(instant)!;
-    for (const end = endOfRun(at, row); row < end; row++) {
-      at[row] = instant + Math.floor(second.placed++ * SECOND / second.count);
+  let instant = NaN;
+  let second: Second = { count: 0, placed: 0 };
+  for (let row = 0; row < at.length; row++) {
+    if (at[row] !== instant) {
+      instant = at[row]!;
+      second = seconds.get(instant)!;
     }
+    at[row] = instant + Math.floor(second.placed++ * SECOND / second.count);
   }
-}
-
-/** Where a run of requests with one time ends. */
-function endOfRun(at: Float64Array, from: number): number {
-  const instant = at[from]!;
-  let end = from + 1;
-  while (end < at.length && at[end] === instant) end++;
-  return end;
 }

@@ -171,14 +171,22 @@ export function addColumns(trace: TraceBuilder, clients: ParserClients, columns:
     keys.push(key);
     ids.push(-1);
   }
-  const { client } = columns;
+  nameClients(trace, clients, columns.client);
+  addRows(trace, columns);
+}
+
+/** Replaces a parser's ids by those of the trace: a function of its own, so that it is compiled once. */
+function nameClients(
+  trace: TraceBuilder,
+  { keys, ids }: ParserClients,
+  client: Uint32Array,
+): void {
   for (let row = 0; row < client.length; row++) {
     const own = client[row]!;
     let id = ids[own]!;
     if (id === -1) id = ids[own] = idOf(trace, keys[own]!);
     client[row] = id;
   }
-  addRows(trace, columns);
 }
 
 /** Adds rows whose ids are those of the trace. */
