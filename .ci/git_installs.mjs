@@ -29,8 +29,8 @@ const ON_BUN = ["bun", "test", `./${TEST}`];
 /** The peers that the parts made for them import at once. */
 const PEERS = ["effect", "fast-check", "@opentelemetry/api"];
 
-/** Files and folders that a clone does not have. */
-const NOT_CLONED = [".git", ".snippets", "dist", "node_modules"];
+/** Files and folders that a clone does not have, or that its build leaves alone. */
+const NOT_CLONED = [".git", ".snippets", "bench", "dist", "node_modules", "tests"];
 
 /** @type {readonly Manager[]} */
 const MANAGERS = [
@@ -141,7 +141,7 @@ function command([name = "", ...args]) {
 }
 
 /**
- * A repository that holds what stands in this one's folder, committed or not.
+ * A repository that holds what stands in this one's folder, committed or not, but for the tests.
  * @param {string} folder
  * @returns {Promise<Repository>}
  */
