@@ -179,17 +179,8 @@ function documentedFiles() {
 function docsJob(plan, snippets) {
   return testJob("docs", "Documentation examples", 5, plan, (report, onOutput) =>
     child("deno", [
-      ...[
-        "test",
-        "-A",
-        "--no-check",
-        "--unstable-kv",
-        "--quiet",
-        `--v8-flags=${V8_FLAGS}`,
-        "--reporter=dot",
-        `--junit-path=${report}`,
-      ],
-      snippets,
+      ...["test", "-A", "--no-check", "--unstable-kv", "--quiet", `--v8-flags=${V8_FLAGS}`],
+      ...["--reporter=dot", `--junit-path=${report}`, snippets],
     ], { onOutput }));
 }
 
