@@ -223,23 +223,32 @@ export function builtTrace({ ids: _ids, maxClients: _most, rows, ...facts }: Tra
     ? new Float64Array(length).fill(1)
     : undefined;
   const marks = rows.some(({ marks }) => marks !== undefined) ? new Uint8Array(length) : undefined;
-  let arrived = 0;
-  for (const part of rows) {
-    const { client } = part;
-    for (let row = 0; row < client.length; row++) {
-      if (client[row] === UNTRACKED) continue;
-      const index = next[client[row]!]!++;
-      at[index] = part.at[row]!;
-      order[index] = arrived++;
-      if (part.cost !== undefined) cost![index] = part.cost[row]!;
-      if (part.marks !== undefined) marks![index] = part.marks[row]!;
-    }
-  }
+  const grouped = { at, cost, marks, order };
+  rows.reduce((arrived, part) => groupRows(part, grouped, next, arrived), 0);
   if (backSteps > 0) {
     const columns = [at, order, ...[cost, marks].filter((column) => column !== undefined)];
     next.forEach((end, client) => putInOrder(columns, end - counts[client]!, end));
   }
   return { ...facts, at, cost, marks, order };
+}
+
+/** Puts rows with those of their clients, whose next places are known; returns how many came so far. */
+function groupRows(
+  { client, ...rows }: TraceRows,
+  { at, cost, marks, order }: Pick<Trace, Column>,
+  next: Uint32Array,
+  before: number,
+): number {
+  let arrived = before;
+  for (let row = 0; row < client.length; row++) {
+    if (client[row] === UNTRACKED) continue;
+    const index = next[client[row]!]!++;
+    at[index] = rows.at[row]!;
+    order[index] = arrived++;
+    if (rows.cost !== undefined) cost![index] = rows.cost[row]!;
+    if (rows.marks !== undefined) marks![index] = rows.marks[row]!;
+  }
+  return arrived;
 }
 
 /** Puts one client's requests in order of time; requests of one instant keep their order. */
