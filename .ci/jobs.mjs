@@ -117,8 +117,10 @@ function checkJobs({ ofDeno, runner }) {
   const forDeno = [...ofDeno, ...examplesOfDeno()];
   const entries = Object.values(entryPoints(readManifests().deno));
   const doc = ["doc", "--lint", "--quiet", "--no-npm", ...entries];
-  // It need not check types again: "Types for Deno" does, and the linter asks for explicit ones.
-  const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet", "--no-check"];
+  // "Types for Deno" checks types, and the linter asks for explicit ones. A long run has Deno's own
+  // compiler check them, too.
+  const unchecked = isLong() ? [] : ["--no-check"];
+  const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet", ...unchecked];
   return [
     checkJob("Publishing to JSR", 1, () => child("deno", publish)),
     checkJob("Types", 10, () => checkTypes([runner, ...forDeno])),
@@ -218,7 +220,11 @@ function suiteJob(name, plan) {
  * @param {Plan} plan
  */
 export function isDivided({ files }) {
-  return files.whole && process.env["TIDEGATE_LONG"] !== "1";
+  return files.whole && !isLong();
+}
+
+function isLong() {
+  return process.env["TIDEGATE_LONG"] === "1";
 }
 
 /**
