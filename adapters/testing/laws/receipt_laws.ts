@@ -21,6 +21,9 @@ import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { inWords } from "../table.ts";
 
+/** How much the laws have tried in this process. A law that tried nothing proves nothing. */
+export const receiptCounts = { steps: 0, settled: 0, returned: 0, replays: 0, closed: 0 };
+
 /** The laws of receipts of any algorithm that can be made reservable. */
 export function receiptLaws(subjects: fc.Arbitrary<Subject>): readonly Law[] {
   const drawn = (stepsBack: boolean, maxLength: number) =>
@@ -164,6 +167,8 @@ function played(
     state = next;
     one.isOpen = false;
     lastSettled = Math.max(lastSettled, now);
+    receiptCounts.settled++;
+    if (answer.returned > 0) receiptCounts.returned++;
     lines.forEach(({ own }, index) => {
       // Only the newest place of a queue is given back.
       const newest = taken.findLast(({ claim }) => claim?.units !== 0);
@@ -189,6 +194,7 @@ function played(
   }
 
   follow(schedule, { capacity: algorithm.capacity, grids }, (now, cost, charges) => {
+    receiptCounts.steps++;
     latest = Math.max(latest, now);
     const pick = picks[step++ % picks.length]!;
     if (pick % 5 === 0 && isBlockable(algorithm)) {
@@ -217,6 +223,7 @@ function played(
     if (!receipts!.isOpen(state)) {
       // The key remembers nothing of earlier calls, so neither does the replay.
       if (wraps!.innerOf(state) !== state) throw new Error(`${algorithm.id} keeps an empty list`);
+      receiptCounts.closed++;
       bases = lines.map((line) => line.stateIn(state));
       taken = [];
       lastSettled = -1;
@@ -292,6 +299,7 @@ function replayed({ line: { own }, index, base, taken }: Replay): unknown {
 function expectSame(replay: Replay, state: unknown, now: number): void {
   const { own } = replay.line;
   if (!isReplayable(replay, state)) return;
+  receiptCounts.replays++;
   const wanted = replayed(replay);
   const { retryAfter, resetAfter } = own.step(state, now, own.capacity)[0];
   for (const wait of [0, 1, retryAfter - 1, retryAfter, resetAfter - 1, resetAfter]) {
@@ -313,6 +321,7 @@ function expectNoLess(replay: Replay, state: unknown, now: number): void {
   // It is the same again once the clock has caught up.
   const isBehind = own.internals?.returns?.ticks.length === 0 && now < replay.latest;
   if (isBehind || !isReplayable(replay, state)) return;
+  receiptCounts.replays++;
   const wanted = replayed(replay);
   const [one] = own.step(state, now, 0);
   const [other] = own.step(wanted, now, 0);
