@@ -37,7 +37,7 @@ const QUIETLY = ["--ignore-scripts", "--silent"];
 export function install() {
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
   const isStale = !existsSync(installed) || readFileSync(installed, "utf8") !== lock;
-  let isIncomplete = isStale && installPackages() !== "with runtimes";
+  let isIncomplete = isStale && !installPackages();
   for (const [name, setUp] of Object.entries(RUNTIMES)) {
     isIncomplete ||= !runs(name);
     if (isIncomplete) setUp();
@@ -50,15 +50,18 @@ export function install() {
   return isIncomplete ? Object.keys(RUNTIMES).filter((name) => !runs(name)) : [];
 }
 
-/** Fails where package.json asks for something else than the lock file has. */
+/**
+ * Fails where package.json asks for something else than the lock file has.
+ * @returns {boolean} Whether the runtimes are set up, too.
+ */
 function installPackages() {
   console.log("Installing the development dependencies");
   // In npm's cache, Bun stays whole if this is ended; and npx would prefer one that stands in `root`.
   const npx = ["--yes", "--ignore-scripts=false", `bun@${versionOf("bun")}`];
   const bun = ["install", "--frozen-lockfile", ...QUIETLY, "--cwd", root];
-  if (succeeds("npx", [...npx, ...bun], tmpdir())) return "without runtimes";
+  if (succeeds("npx", [...npx, ...bun], tmpdir())) return false;
   // npm may reach a registry by settings that Bun does not read.
-  if (succeeds("npm", ["ci", "--ignore-scripts=false"], root)) return "with runtimes";
+  if (succeeds("npm", ["ci", "--ignore-scripts=false"], root)) return true;
   throw new Error("Cannot install the dependencies because Bun and npm failed");
 }
 

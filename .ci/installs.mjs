@@ -53,7 +53,7 @@ const PROJECTS = [
   },
 ];
 
-const isLong = process.env["TIDEGATE_LONG"] === "1";
+export const isLong = process.env["TIDEGATE_LONG"] === "1";
 
 /** @type {[command: () => string, ...args: string[]][]} */
 const RUNTIMES = [

@@ -2,7 +2,6 @@
 // packed package.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 
 import { build, UNCHECKED } from "./build.mjs";
 import { child } from "./child.mjs";
@@ -11,7 +10,7 @@ import { root } from "./install.mjs";
 import { checkFormat } from "./format.mjs";
 import { countFile } from "./junit.mjs";
 import { checkGitInstall } from "./git_installs.mjs";
-import { checkInstalls } from "./installs.mjs";
+import { checkInstalls, isLong } from "./installs.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 import { checkPublished } from "./published.mjs";
 import {
@@ -119,7 +118,7 @@ function checkJobs({ ofDeno, runner }) {
   const doc = ["doc", "--lint", "--quiet", "--no-npm", ...entries];
   // "Types for Deno" checks types, and the linter asks for explicit ones. A long run has Deno's own
   // compiler check them, too.
-  const unchecked = isLong() ? [] : ["--no-check"];
+  const unchecked = isLong ? [] : ["--no-check"];
   const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet", ...unchecked];
   return [
     checkJob("Publishing to JSR", 1, () => child("deno", publish)),
@@ -220,11 +219,7 @@ function suiteJob(name, plan) {
  * @param {Plan} plan
  */
 export function isDivided({ files }) {
-  return files.whole && !isLong();
-}
-
-function isLong() {
-  return process.env["TIDEGATE_LONG"] === "1";
+  return files.whole && !isLong;
 }
 
 /**

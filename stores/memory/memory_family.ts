@@ -237,36 +237,37 @@ function callOf<Argument, Answer>(
   // Such keys are kept for longer than until they are fresh.
   if (keys.older.length > 0) return callAny;
   const rate = algorithm.internals?.arrival;
-  const others = { any: other, object: callObject.bind(undefined) } as unknown as OtherCalls;
-  const inPlace = rate && callInPlace(slots, own, rate, verb, others);
+  const onObject = callObject.bind(undefined);
+  const inPlace = rate && callInPlace(
+    slots,
+    own,
+    rate,
+    verb,
+    other as unknown as UnitsCall,
+    onObject as unknown as ObjectCall,
+  );
   return inPlace as unknown as typeof callAny | undefined ?? callKnown;
 }
 
 type UnitsCall = Call<number, Decision>;
-
-/** Calls that are not made in place: on any key, and on one whose state is no number. */
-interface OtherCalls {
-  readonly any: UnitsCall;
-  readonly object: (
-    slot: number,
-    key: string,
-    units: number,
-    at: number | undefined,
-  ) => Decision;
-}
+type ObjectCall = (slot: number, ...call: Parameters<UnitsCall>) => Decision;
 
 /**
  * A verb of units on known keys whose states are arrival times. `undefined` for another verb.
  *
  * The functions are alike, and not one function of a parameter: each has call sites of its own, so that
  * an engine inlines what they call.
+ *
+ * @param other A call on any key.
+ * @param onObject A call on a key whose state is no number.
  */
 function callInPlace(
   slots: Slots,
   own: Place,
   rate: ArrivalRate,
   verb: unknown,
-  { any: other, object: onObject }: OtherCalls,
+  other: UnitsCall,
+  onObject: ObjectCall,
 ): UnitsCall | undefined {
   const move = sweep.bind(undefined, slots) as (now: number) => void;
 

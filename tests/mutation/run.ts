@@ -129,7 +129,12 @@ async function caughtBy(
 /** The first law of a suite that does not hold; `undefined` if all do. */
 function brokenLaw(suite: SuiteName): Promise<string | undefined> {
   const trial = join(copy, "tests/mutation/trial.ts");
-  const child = spawn(process.execPath, [trial, suite, seed], { cwd: copy, detached: true });
+  const child = spawn(process.execPath, [trial, suite, seed], {
+    cwd: copy,
+    // Laws that are files of tests read the seed here.
+    env: { ...process.env, TIDEGATE_SEED: seed },
+    detached: true,
+  });
   // A test file runs in a process of its own, which would outlive the trial.
   const killGroup = () => process.kill(-child.pid!, "SIGKILL");
   let output = "";
