@@ -136,11 +136,12 @@ describe("a server that is silent", () => {
             assert.equal(error.applied, applied);
             assert.ok(took >= 195, `settled after ${took} ms`);
           }
-          // Until the next probe, 12 ms later at the earliest, calls are answered here.
+          // Until the next probe, 12 ms later at the earliest, calls are answered here. The store knows
+          // of the failure a little earlier than its callers.
           const failed = begun + Math.min(...failures.map(([, took]) => took));
           const before = store.statistics().roundTrips;
           const next = await limiter.consume("b").catch((error) => error);
-          if (performance.now() - failed > 12) return;
+          if (performance.now() - failed > 10) return;
           assert.ok(next instanceof StoreUnavailableError && next.applied === "no");
           assert.equal(store.statistics().roundTrips, before);
         }));
