@@ -1,22 +1,23 @@
 /*
  * How fast a log is read, replayed and advised on, and how much memory that takes.
  *
- *   npm run bench -- replay [lines] [clients] [threads]
+ *   npm run bench -- replay [lines] [clients]
  *   npm run bench -- replay --log=access.log
  *
  * The first form writes a log; its peak of memory counts what that took.
  */
-import { closeSync, createReadStream, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
+import { logsAt } from "../adapters/command/logs_at.ts";
 import { advise, readTrace, replay } from "../adapters/replay/replay.ts";
 import { traffic } from "../examples/traffic.ts";
 import { gcra } from "../mod.ts";
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const [lines = 1_000_000, clients = 20_000, threads = 0] = words.map(Number);
+const [lines = 1_000_000, clients = 20_000] = words.map(Number);
 const AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0";
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun"];
 
@@ -26,7 +27,7 @@ try {
   const path = named ?? join(folder, "access.log");
   if (named === undefined) writeLog(path);
   const start = performance.now();
-  const trace = await readTrace(createReadStream(path, { highWaterMark: 1 << 19 }), { threads });
+  const trace = await readTrace(...logsAt([path], {}));
   const read = performance.now();
   const make = (limit: number) => gcra({ limit, period: "1m", burst: limit });
   await replay(trace, [{ algorithm: make(10), make }]);

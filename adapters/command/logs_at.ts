@@ -2,14 +2,14 @@
  * The logs at the paths that a command receives, and the options that say how they are read.
  */
 
-import { createReadStream } from "node:fs";
-import { access, constants, stat } from "node:fs/promises";
+import { Buffer } from "node:buffer";
+import { access, constants, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
 
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import type { LogFormat, NamedLog, ReadTraceOptions } from "../replay/replay.ts";
-import { integerOf, type ValuesOf } from "./command_options.ts";
+import type { ValuesOf } from "./command_options.ts";
 
 interface WithValue {
   readonly value: string;
@@ -23,7 +23,7 @@ export const LOG_OPTIONS:
     readonly where: WithValue & { readonly multiple: true };
   }
   & Readonly<
-    Record<"pattern" | "time" | "key" | "proxies" | "cost" | "threads", WithValue>
+    Record<"pattern" | "time" | "key" | "proxies" | "cost", WithValue>
   > = {
     format: { choices: FORMAT_NAMES, text: "the format of the log; detected by default" },
     pattern: {
@@ -55,7 +55,6 @@ export const LOG_OPTIONS:
         "read only lines with this value: path=/api/*, method=POST, status=401, or any column; " +
         "name!=value excludes a value; of several, all must match, or any if the name is the same",
     },
-    threads: { value: "N", text: "extra threads to parse lines with; default 0" },
   };
 
 type LogValues = ValuesOf<typeof LOG_OPTIONS>;
@@ -82,7 +81,7 @@ function shellWord(text: string): string {
 }
 
 function readOptions(values: LogValues): ReadTraceOptions {
-  const { format, pattern, time, key, proxies, cost, where, threads } = values;
+  const { format, pattern, time, key, proxies, cost, where } = values;
   return {
     format: format as LogFormat | undefined,
     pattern,
@@ -91,13 +90,27 @@ function readOptions(values: LogValues): ReadTraceOptions {
     proxies: proxies?.split(","),
     cost: cost?.split(","),
     where,
-    threads: integerOf(threads, "threads"),
   };
 }
 
-/** A log's bytes: of a file, a pipe, or the standard input. */
+/**
+ * A log's bytes: of a file, a pipe, or the standard input. All pieces of a file lie in one buffer,
+ * because a new one would take longer to come than the file to be read: the system fills each of its
+ * pages with zeros.
+ */
 async function* openLog(path: string): AsyncGenerator<Uint8Array> {
-  yield* path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 1 << 19 });
+  if (path === "-") return yield* process.stdin;
+  const file = await open(path);
+  try {
+    const buffer = Buffer.allocUnsafe(1 << 19);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** Requires a file that can be written, before the log is read. */

@@ -74,7 +74,7 @@ export function findLayout(block: Uint8Array, options: LayoutOptions): Layout {
   const layout = checkedLayout(found, options);
   const records: LogRecord["fields"][] = [];
   const keep = ({ fields }: LogRecord) => String(records.push(fields));
-  blockParser({ key: keep })(sample, { ...layout, cost: [], where: [], request: undefined });
+  blockParser({ ...layout, cost: [], where: [], request: undefined }, { key: keep }).parse(sample);
   return refined(records, layout, options);
 }
 
@@ -171,13 +171,16 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
     // The caller's other names are checked once the form is known.
     const layout = layoutOf(shape, { ...options, ...NOTHING_NAMED });
     if (layout === undefined) continue;
-    const { at, facts: { unread } } = blockParser()(sample, layout);
+    const parser = blockParser(layout);
+    const { length } = parser.parse(sample).at;
+    const { lines, unread } = parser.facts();
     // Nothing but a header is a log without requests, not one of another form.
     const isWanted = unread === 0 || options.format !== undefined;
-    if (at.length > most || (best === undefined && isWanted)) {
+    if (length > most || (best === undefined && isWanted)) {
       best = shape;
-      most = at.length;
+      most = length;
     }
+    if (length > 0 && length === lines) break;
   }
   return best;
 }

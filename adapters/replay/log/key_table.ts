@@ -14,12 +14,20 @@ export interface KeyTable {
   idOfText(text: string): number;
   /** The text of a key. */
   textOf(id: number): string;
+  /** The number of the client with a key. */
+  clientOf(id: number): number;
   /** Whether a key is a proxy's address, or nothing but such addresses. */
   isProxy(id: number): boolean;
-  /** The keys that are new since it was asked last. */
-  drainNew(): string[];
-  /** Forgets all keys once they take too much memory; says whether ids count from 0. */
-  forgetIfLarge(): boolean;
+  /** Forgets all keys if they take too much memory. */
+  forgetIfLarge(): void;
+}
+
+/** Numbers of clients. */
+export interface Clients {
+  /** The number of the client with a key; asked at its first request, and after keys were forgotten. */
+  numberOf(key: string): number;
+  /** Called when keys are forgotten, so that their numbers are needed no more. */
+  forget(): void;
 }
 
 /** The id of no client. */
@@ -38,12 +46,15 @@ const MAX_BYTES = 1 << 25;
 const WORDS = 4;
 
 /** Makes a table without keys; `isProxy` is asked once about each key. */
-export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTable {
+export function keyTable(
+  { numberOf, forget }: Clients,
+  isProxy: (key: string) => boolean = () => false,
+): KeyTable {
   const seed = Math.floor(Math.random() * 2 ** 32) | 0;
   const decoder = new TextDecoder();
   const texts = new Map<string, number>();
   let names: string[] = [];
-  let drained = 0;
+  let numbers: number[] = [];
   let proxies: boolean[] = [];
   let slots = new Int32Array(WORDS << 10);
   let kept = 0;
@@ -109,6 +120,7 @@ export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTa
       id = texts.size;
       texts.set(text, id);
       names.push(text);
+      numbers.push(NOBODY);
       proxies.push(isProxy(text));
     }
     return id;
@@ -118,21 +130,21 @@ export function keyTable(isProxy: (key: string) => boolean = () => false): KeyTa
     idOf,
     idOfText,
     textOf: (id) => names[id]!,
-    isProxy: (id) => proxies[id]!,
-    drainNew() {
-      const fresh = names.slice(drained);
-      drained = names.length;
-      return fresh;
+    clientOf(id) {
+      // Only now, because a proxy's address is a key, too, and no client.
+      if (numbers[id] === NOBODY) numbers[id] = numberOf(names[id]!);
+      return numbers[id]!;
     },
+    isProxy: (id) => proxies[id]!,
     forgetIfLarge() {
-      if (texts.size >= MAX_KEYS || used >= MAX_BYTES) {
-        kept = used = drained = 0;
-        slots.fill(0);
-        texts.clear();
-        names = [];
-        proxies = [];
-      }
-      return texts.size === 0;
+      if (texts.size < MAX_KEYS && used < MAX_BYTES) return;
+      kept = used = 0;
+      slots.fill(0);
+      texts.clear();
+      names = [];
+      numbers = [];
+      proxies = [];
+      forget();
     },
   };
 }

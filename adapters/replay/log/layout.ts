@@ -1,7 +1,6 @@
 /*
  * The forms that logs come in, as data: patterns of nginx's words, or the text between fields. A
- * layout is a form applied to one log: where in a line the time, the client and the cost stand. It
- * is plain data, which goes to worker threads as it is.
+ * layout is a form applied to one log: where in a line the time, the client and the cost stand.
  */
 
 import { REQUEST_NAMES, type RequestPart } from "./request_fields.ts";

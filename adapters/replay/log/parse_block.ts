@@ -9,13 +9,13 @@
 import { Buffer } from "node:buffer";
 
 import { clientOfList } from "./client_of_list.ts";
-import { keyTable, LONGEST_KEY, NOBODY } from "./key_table.ts";
+import { type Clients, keyTable, LONGEST_KEY, NOBODY } from "./key_table.ts";
 import type { Field, Layout, LogFormat } from "./layout.ts";
 import { lineTest } from "./conditions.ts";
 import { lineFields } from "./line_fields.ts";
 import { columnName } from "./read_pattern.ts";
-import { requestMarks } from "./request_marks.ts";
-import type { Columns, UnreadLine } from "./trace.ts";
+import { bothSeen, requestMarks } from "./request_marks.ts";
+import type { LogFacts, RequestsSeen, TraceRows, UnreadLine } from "./trace.ts";
 
 /** The content of a log's line, for keys and costs that are functions. */
 export interface LogRecord {
@@ -82,19 +82,15 @@ export interface ReadLogOptions {
 }
 
 /** Reads blocks of whole lines, one after the other. */
-export type BlockParser = (block: Uint8Array, layout: Layout) => Columns;
-
-/** Makes a parser, which begins anew at each change of the layout. */
-export function blockParser(options: ReadLogOptions = {}): BlockParser {
-  let known: string | undefined;
-  let parse: (block: Uint8Array) => Columns;
-  return (block, layout) => {
-    const text = JSON.stringify(layout);
-    if (text !== known) parse = layoutParser(layout, options);
-    known = text;
-    return parse(block);
-  };
+export interface BlockParser {
+  /** The requests of a block. */
+  parse(block: Uint8Array): TraceRows;
+  /** Facts about all blocks so far. */
+  facts(): LogFacts;
 }
+
+/** The numbers of clients for whoever does not ask about them. */
+export const NO_CLIENTS: Clients = { numberOf: () => 0, forget() {} };
 
 /** How many unread lines, and how many columns, are kept to be shown. */
 export const SHOWN_LINES = 3;
@@ -106,19 +102,30 @@ const LEFT_OUT = "";
 const NEWLINE = 10;
 const RETURN = 13;
 
-function layoutParser(
+/**
+ * Makes the parser of a layout.
+ *
+ * @param before How many lines come before the first block.
+ */
+export function blockParser(
   layout: Layout,
-  { key, cost, onBadLine }: ReadLogOptions,
-): (block: Uint8Array) => Columns {
+  { key, cost, onBadLine }: ReadLogOptions = {},
+  numbers: Clients = NO_CLIENTS,
+  before = 0,
+): BlockParser {
   const keyOf = typeof key === "function" ? key : undefined;
   const costOf = typeof cost === "function" ? cost : undefined;
   const { network, where, request } = layout;
+  const hasCosts = costOf !== undefined || layout.cost.length > 0;
   const usesRecord = keyOf !== undefined || costOf !== undefined;
   const addresses = network === undefined ? undefined : clientOfList(network, layout.proxies);
   const isProxy = layout.forwarded.length === 0 ? undefined : addresses?.hasOnlyProxies;
-  const table = keyTable(isProxy);
+  const named = keyOf !== undefined || addresses === undefined
+    ? numbers
+    : { ...numbers, numberOf: (text: string) => numbers.numberOf(addresses.keyOf(text)) };
+  const table = keyTable(named, isProxy);
   /** The hosts of records, whose keys may be others. */
-  const hosts = usesRecord ? keyTable(isProxy) : table;
+  const hosts = usesRecord ? keyTable(NO_CLIENTS, isProxy) : table;
   const fields = lineFields(layout, usesRecord);
   const isWanted = where.length === 0 ? undefined : lineTest(where, fields.text);
   const marking = request && requestMarks(request, fields.text);
@@ -129,48 +136,45 @@ function layoutParser(
   let clients = new Uint32Array(1 << 10);
   let costs = new Float64Array(1 << 10);
   let marks = new Uint8Array(1 << 10);
-  /** The last line's. */
-  let at = 0;
-  let client = 0;
-  let units = 1;
+  let headers = 0;
+  let seen: RequestsSeen | undefined;
+  const firstUnread: UnreadLine[] = [];
+  const counts = { lines: 0, bytes: 0, unread: 0, unnamed: 0, others: 0, leftOut: 0 };
   const names = namesOf(layout.key) || "its key";
   const noClient = `it names no client in ${names}`;
   const mayBeOther = layout.requires.length > 0;
   const noForm = `it is not in the format ${layout.format}`;
   const noRequest = `it does not record a request: it has no ${layout.requires.join(" or no ")}`;
 
-  const known = {
-    formats: [layout.format],
-    keys: [...layout.key, ...layout.forwarded].map(({ name }) => name),
-    hasLists: layout.hasLists,
-    columns: layout.columns.slice(0, SHOWN_COLUMNS).map(columnName),
-    resolution: 1,
-    where: where.map(({ text }) => text),
-  };
-
-  /** Reads a line; returns why it cannot be read. */
-  function read(bytes: Buffer, from: number, to: number): string | undefined {
+  /** Reads a line into a row; returns why it cannot be read. */
+  function read(bytes: Buffer, from: number, to: number, row: number): string | undefined {
     if (to - from > layout.maxLine) return `it is longer than ${layout.maxLine} bytes`;
     if (!fields.open(bytes, from, to)) return noForm;
     if (mayBeOther && !fields.isRequest()) return noRequest;
-    at = fields.time();
+    const at = fields.time();
     if (at < 0) return `no valid time in column ${namesOf(layout.time)}`;
     if (isWanted !== undefined && !isWanted()) return LEFT_OUT;
-    const record = usesRecord ? recordOf() : undefined;
-    if (costOf !== undefined) units = costOf(record!);
-    else if (layout.cost.length > 0) {
-      units = 0;
-      for (const field of layout.cost) units += Number(fields.text(field) || NaN);
-    }
+    const record = usesRecord ? recordOf(at) : undefined;
+    const units = costOf === undefined ? unitsOf() : costOf(record!);
     if (!Number.isSafeInteger(units) || units < 1) return "its cost is not a positive integer";
-    client = keyOf === undefined ? fields.client(table) : table.idOfText(keyOf(record!));
-    if (client >= 0) return undefined;
-    return client === NOBODY
-      ? noClient
-      : `the client in ${names} is longer than ${LONGEST_KEY} bytes`;
+    const id = keyOf === undefined ? fields.client(table) : table.idOfText(keyOf(record!));
+    if (id === NOBODY) return noClient;
+    if (id < 0) return `the client in ${names} is longer than ${LONGEST_KEY} bytes`;
+    ats[row] = at;
+    clients[row] = table.clientOf(id);
+    costs[row] = units;
+    if (marking !== undefined) marks[row] = marking.next();
+    return undefined;
   }
 
-  function recordOf(): LogRecord {
+  function unitsOf(): number {
+    if (!hasCosts) return 1;
+    let units = 0;
+    for (const field of layout.cost) units += Number(fields.text(field) || NaN);
+    return units;
+  }
+
+  function recordOf(at: number): LogRecord {
     const id = fields.client(hosts);
     const host = id < 0 ? "" : hosts.textOf(id);
     return { at, host: addresses?.clientOf(host) ?? host, fields: fields.all() };
@@ -192,65 +196,69 @@ function layoutParser(
     (marks = new Uint8Array(2 * before.length)).set(marksBefore);
   }
 
-  return function parse(block) {
-    const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-    const restarts = table.forgetIfLarge();
-    hosts.forgetIfLarge();
-    const firstUnread: UnreadLine[] = [];
-    const left = { unread: 0, unnamed: 0, others: 0, leftOut: 0 };
-    let count = 0;
-    let lines = 0;
-    let headers = 0;
-    let isOne = true;
-    for (let from = 0, next = 0; from < bytes.length; from = next) {
-      const end = bytes.indexOf(NEWLINE, from);
-      next = end === -1 ? bytes.length : end + 1;
-      let to = end === -1 ? next : end;
-      if (to > from && bytes[to - 1] === RETURN) to--;
-      lines++;
-      if (to === from) continue;
-      if (isHeader(bytes, from, to)) {
-        if (!hasComments) headers++;
-        continue;
-      }
-      const reason = read(bytes, from, to);
-      if (reason === undefined) {
-        if (count === ats.length) grow();
-        ats[count] = at;
-        clients[count] = client;
-        if (marking !== undefined) marks[count] = marking.next();
-        costs[count++] = units;
-        if (units !== 1) isOne = false;
-        continue;
-      }
-      if (reason === LEFT_OUT) {
-        left.leftOut++;
-        continue;
-      }
-      if (reason === noClient) left.unnamed++;
-      else if (reason === noRequest) left.others++;
-      else left.unread++;
-      const isShown = reason !== noRequest && reason !== noClient &&
-        firstUnread.length < SHOWN_LINES;
-      if (!isShown && onBadLine === undefined) continue;
-      const text = bytes.toString("utf8", from, Math.min(to, from + 800)).slice(0, 200);
-      const why = reason === noForm ? fields.misfit(from, to) ?? reason : reason;
-      if (isShown) firstUnread.push({ line: lines, text, reason: why });
-      onBadLine?.(text, why);
+  /** Counts a line that is no entry. */
+  function leaveOut(reason: string, bytes: Buffer, from: number, to: number, line: number): void {
+    if (reason === LEFT_OUT) {
+      counts.leftOut++;
+      return;
     }
-    const keys = table.drainNew();
-    return {
-      at: ats.slice(0, count),
-      client: clients.slice(0, count),
-      cost: isOne ? undefined : costs.slice(0, count),
-      marks: marking && marks.slice(0, count),
-      keys: keyOf !== undefined || addresses === undefined ? keys : keys.map(addresses.keyOf),
-      ...{ restarts, lines },
-      facts: {
-        ...{ ...known, lines: lines - headers, bytes: block.length, ...left, firstUnread },
-        seen: marking?.take(),
-      },
-    };
+    if (reason === noClient) counts.unnamed++;
+    else if (reason === noRequest) counts.others++;
+    else counts.unread++;
+    const isShown = reason !== noRequest && reason !== noClient &&
+      firstUnread.length < SHOWN_LINES;
+    if (!isShown && onBadLine === undefined) return;
+    const text = bytes.toString("utf8", from, Math.min(to, from + 800)).slice(0, 200);
+    const why = reason === noForm ? fields.misfit(from, to) ?? reason : reason;
+    if (isShown) firstUnread.push({ line, text, reason: why });
+    onBadLine?.(text, why);
+  }
+
+  return {
+    parse(block) {
+      const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
+      table.forgetIfLarge();
+      hosts.forgetIfLarge();
+      let count = 0;
+      let line = before + headers + counts.lines;
+      for (let from = 0, next = 0; from < bytes.length; from = next) {
+        const end = bytes.indexOf(NEWLINE, from);
+        next = end === -1 ? bytes.length : end + 1;
+        let to = end === -1 ? next : end;
+        if (to > from && bytes[to - 1] === RETURN) to--;
+        line++;
+        if (to === from) continue;
+        if (isHeader(bytes, from, to)) {
+          if (!hasComments) headers++;
+          continue;
+        }
+        if (count === ats.length) grow();
+        const reason = read(bytes, from, to, count);
+        if (reason === undefined) count++;
+        else leaveOut(reason, bytes, from, to, line);
+      }
+      counts.lines = line - before - headers;
+      counts.bytes += block.length;
+      seen = bothSeen(seen, marking?.take());
+      const cost = hasCosts ? costs.slice(0, count) : undefined;
+      return {
+        at: ats.slice(0, count),
+        client: clients.slice(0, count),
+        cost: cost?.every((units) => units === 1) ? undefined : cost,
+        marks: marking && marks.slice(0, count),
+      };
+    },
+    facts: () => ({
+      ...counts,
+      firstUnread,
+      formats: [layout.format],
+      keys: [...layout.key, ...layout.forwarded].map(({ name }) => name),
+      hasLists: layout.hasLists,
+      columns: layout.columns.slice(0, SHOWN_COLUMNS).map(columnName),
+      resolution: 1,
+      where: where.map(({ text }) => text),
+      seen,
+    }),
   };
 }
 

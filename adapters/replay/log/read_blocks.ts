@@ -8,7 +8,10 @@ import * as zlib from "node:zlib";
 
 import { errorMessage } from "../../../core/application_support.ts";
 
-/** Text in pieces of any length, such as a file's stream; or such bytes compressed by gzip or zstd. */
+/**
+ * Text in pieces of any length, such as a file's stream; or such bytes compressed by gzip or zstd. The
+ * memory of a piece may be used again once the next piece is asked for.
+ */
 export type TextSource =
   | string
   | Iterable<string | Uint8Array>
@@ -44,7 +47,8 @@ export async function* readBlocks(
   let held: Uint8Array[] = [];
   let size = 0;
   for await (const bytes of decompressed(name, bytesOf(name, text))) {
-    held.push(bytes);
+    // A piece that is kept must not change.
+    held.push(bytes.length < MIN_BLOCK_BYTES ? new Uint8Array(bytes) : bytes);
     size += bytes.length;
     if (size < MIN_BLOCK_BYTES) continue;
     // A large piece is used as it is; only the line that it goes on with is put together.
@@ -117,10 +121,15 @@ async function* decompressed(
     throw new TypeError(errorMessage(`read ${name}`, rule, `${form} data`));
   }
   try {
-    yield* pipeline(Readable.from(whole()), opened, () => {}) as AsyncIterable<Uint8Array>;
+    yield* pipeline(Readable.from(copies(whole())), opened, () => {}) as AsyncIterable<Uint8Array>;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const fault = `its ${form} data is cut off or damaged`;
     throw new Error(`Cannot read ${name} because ${fault}: ${reason}`, { cause });
   }
+}
+
+/** Pieces for a stream, which asks for further ones before it is done with the last. */
+async function* copies(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield new Uint8Array(piece);
 }

@@ -1,6 +1,5 @@
 /*
- * Reads a log in any form, as a stream of entries or as a trace for `replay` and `advise`. Parsers
- * may work in parallel, but results keep the order of the lines.
+ * Reads a log in any form, as a stream of entries or as a trace for `replay` and `advise`.
  */
 
 import {
@@ -13,23 +12,30 @@ import { clientOfList } from "./client_of_list.ts";
 import { readConditions } from "./conditions.ts";
 import { findLayout, sectionsOf } from "./find_layout.ts";
 import { recordJoiner } from "./join_records.ts";
+import type { Clients } from "./key_table.ts";
 import { FORMAT_NAMES, IPV6_PREFIX, type Layout, type LayoutOptions } from "./layout.ts";
 import { nothingRead } from "./unreadable_log.ts";
-import { type ReadLogOptions, SHOWN_COLUMNS, SHOWN_LINES } from "./parse_block.ts";
-import { ownParser, type Parser, parserThread } from "./parsers.ts";
+import {
+  type BlockParser,
+  blockParser,
+  type ReadLogOptions,
+  SHOWN_COLUMNS,
+  SHOWN_LINES,
+} from "./parse_block.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
 import { readPattern } from "./read_pattern.ts";
 import { bothSeen } from "./request_marks.ts";
 import { spreadSeconds } from "./spread_seconds.ts";
 import {
-  addColumns,
+  addRows,
   builtTrace,
-  type Columns,
+  idOf,
   type LogEntry,
   type LogFacts,
   type Trace,
   type TraceBuilder,
   traceBuilder,
+  type TraceRows,
 } from "./trace.ts";
 import { unwrapLines } from "./unwrap_lines.ts";
 
@@ -37,8 +43,6 @@ import { unwrapLines } from "./unwrap_lines.ts";
 export interface ReadTraceOptions extends ReadLogOptions {
   /** The most clients to distinguish; default 100,000. */
   readonly maxClients?: number | undefined;
-  /** Worker threads that read lines; default 0, this thread; not with functions. */
-  readonly threads?: number | undefined;
 }
 
 /** One of several logs. */
@@ -88,10 +92,13 @@ export async function* readLog(
 ): AsyncGenerator<LogEntry> {
   checkOptions("read a log", options, LOG_OPTIONS);
   let keys: string[] = [];
-  for await (const { columns } of readColumns(text, "a log", options, [ownParser(options)])) {
-    if (columns.restarts) keys = [];
-    keys.push(...columns.keys);
-    const { at, client, cost } = columns;
+  const clients = {
+    numberOf: (key: string) => keys.push(key) - 1,
+    forget() {
+      keys = [];
+    },
+  };
+  for await (const { at, client, cost } of readRows("a log", text, options, clients)) {
     for (let row = 0; row < at.length; row++) {
       yield { at: at[row]!, key: keys[client[row]!]!, cost: cost?.[row] ?? 1 };
     }
@@ -126,33 +133,19 @@ export async function readTrace(
   text: TextSource | readonly NamedLog[],
   options: ReadTraceOptions = {},
 ): Promise<Trace> {
-  const { maxClients = MAX_CLIENTS, threads = 0, ...rest } = options;
+  const { maxClients = MAX_CLIENTS, ...rest } = options;
   checkOptions<ReadTraceOptions>("read a log", options, {
     ...LOG_OPTIONS,
     maxClients: integerFrom(1),
-    threads: integerFrom(0, 64),
   });
   const trace = traceBuilder(maxClients);
-  const usesFunctions = [rest.key, rest.cost, rest.onBadLine].some((option) =>
-    typeof option === "function"
-  );
-  const size = usesFunctions ? 0 : threads;
-  const parsers = size === 0 ? [ownParser(rest)] : Array.from({ length: size }, parserThread);
-  try {
-    for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
-      const first = trace.rows.length;
-      let isCoarse = true;
-      for await (
-        const { columns, parser, layout } of readColumns(log, name, rest, parsers, size)
-      ) {
-        addColumns(trace, parser.clients, columns);
-        trace.log = withFacts(trace.log, columns.facts);
-        isCoarse &&= layout.isCoarse;
-      }
-      if (isCoarse) spreadRows(trace, first);
-    }
-  } finally {
-    await Promise.all(parsers.map((parser) => parser.close()));
+  const clients = { numberOf: (key: string) => idOf(trace, key), forget() {} };
+  for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
+    const first = trace.rows.length;
+    const found: Found = { isCoarse: true };
+    for await (const rows of readRows(name, log, rest, clients, found)) addRows(trace, rows);
+    if (found.facts !== undefined) trace.log = withFacts(trace.log, found.facts);
+    if (found.isCoarse) spreadRows(trace, first);
   }
   return builtTrace(trace);
 }
@@ -191,44 +184,27 @@ function withFacts(one: LogFacts | undefined, other: LogFacts): LogFacts {
   };
 }
 
-/** Columns, and what they were read with. */
-interface ReadColumns {
-  readonly columns: Columns;
-  readonly parser: Parser;
-  readonly layout: Layout;
+/** What a log turns out to be. */
+interface Found {
+  facts?: LogFacts;
+  /** Whether its times are written in whole seconds. */
+  isCoarse: boolean;
 }
 
-/** Reads a log as columns, in the order of its lines; blocks go to the parsers in turn. */
-async function* readColumns(
-  text: TextSource,
+/** Reads a log block by block, in the order of its lines. */
+async function* readRows(
   name: string,
+  text: TextSource,
   options: ReadLogOptions,
-  parsers: readonly Parser[],
-  threads = 0,
-): AsyncGenerator<ReadColumns> {
+  clients: Clients,
+  found: Found = { isCoarse: true },
+): AsyncGenerator<TraceRows> {
   const wanted = layoutOptions(name, options);
-  const pending: Promise<ReadColumns>[] = [];
-  let layout: Layout | undefined;
-  let all: LogFacts | undefined;
-  let turn = 0;
-  let requests = 0;
-  /** Lines before those that are read next. */
-  let before = 0;
-
-  async function next(): Promise<ReadColumns> {
-    const { columns, ...from } = await pending.shift()!;
-    const firstUnread = columns.facts.firstUnread.map((each) => ({
-      ...each,
-      line: each.line + before,
-    }));
-    const facts = { ...columns.facts, firstUnread };
-    before += columns.lines;
-    requests += columns.at.length;
-    all = withFacts(all, facts);
-    return { columns: { ...columns, facts }, ...from };
-  }
-
   const joiner = recordJoiner(wanted.maxLine);
+  let layout: Layout | undefined;
+  let parser: BlockParser | undefined;
+  let requests = 0;
+
   async function* blocks(): AsyncGenerator<Uint8Array> {
     for await (const block of unwrapLines(readBlocks(text, wanted))) {
       layout ??= findLayout(block, wanted);
@@ -238,21 +214,29 @@ async function* readColumns(
     if (rest.length > 0) yield rest;
   }
 
+  /** Completes the facts by those of the parser, which has read all lines of its layout. */
+  function addFacts(): void {
+    if (parser !== undefined) found.facts = withFacts(found.facts, parser.facts());
+  }
+
   for await (const block of blocks()) {
-    for (const { bytes, ...section } of sectionsOf(block, layout!, wanted)) {
-      const own = layout = section.layout;
-      const parser = parsers[turn++ % parsers.length]!;
-      const reading = parser.parse(bytes, own)
-        .then((columns): ReadColumns => ({ columns, parser, layout: own }));
-      // It is awaited later, or never if an earlier one fails: then it must not end the process.
-      reading.catch(() => {});
-      // As many blocks as keep the threads busy.
-      if (pending.push(reading) > threads * 2) yield await next();
+    for (const section of sectionsOf(block, layout!, wanted)) {
+      if (parser === undefined || section.layout !== layout) {
+        addFacts();
+        layout = section.layout;
+        parser = blockParser(layout, options, clients, found.facts?.lines);
+      }
+      const rows = parser.parse(section.bytes);
+      requests += rows.at.length;
+      yield rows;
     }
   }
-  while (pending.length > 0) yield await next();
-  if (all === undefined || requests > 0 || all.leftOut > 0) return;
-  if (all.unread + all.unnamed + all.others > 0) throw nothingRead(wanted, layout!, all);
+  addFacts();
+  const { facts } = found;
+  if (layout === undefined || facts === undefined) return;
+  found.isCoarse = layout.isCoarse;
+  if (requests > 0 || facts.leftOut > 0) return;
+  if (facts.unread + facts.unnamed + facts.others > 0) throw nothingRead(wanted, layout, facts);
 }
 
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {

@@ -39,36 +39,46 @@ function inRange(at: number): number {
   return at >= 0 && at <= LAST_INSTANT ? at : -1;
 }
 
-/** The minute that was read last, as it is written: most lines have the minute of the line before. */
-const written = new Uint8Array(17);
+/**
+ * The time that was read last, as it is written, and what it is: most lines have the minute of the
+ * line before, and many the same second.
+ */
+const written = new Uint8Array(40);
+let length = 0;
 let minute = NaN;
+let instant = -1;
 
 function commonTime(bytes: Uint8Array, from: number, to: number): number {
-  if (!isWritten(bytes, from, 17)) {
+  const same = sameBytes(bytes, from, to);
+  if (same === to - from) return instant;
+  if (same < 17) {
     const code = (bytes[from + 3]! << 16 | bytes[from + 4]! << 8 | bytes[from + 5]!) | 0x202020;
     const month = MONTHS.indexOf(code) + 1;
     const date = dateOf(digits(bytes, from + 7, 4), month, digits(bytes, from, 2));
     minute = date + minuteOf(bytes, from + 12);
   }
-  return wholeOr(minute + secondOf(bytes, from + 17) + restOf(bytes, from + 20, to));
+  return instant = wholeOr(minute + secondOf(bytes, from + 17) + restOf(bytes, from + 20, to));
 }
 
 function isoTime(bytes: Uint8Array, from: number, to: number): number {
-  if (!isWritten(bytes, from, 16)) {
+  const same = sameBytes(bytes, from, to);
+  if (same === to - from) return instant;
+  if (same < 16) {
     const [month, day] = [digits(bytes, from + 5, 2), digits(bytes, from + 8, 2)];
     minute = dateOf(digits(bytes, from, 4), month, day) + minuteOf(bytes, from + 11);
   }
-  return wholeOr(minute + secondOf(bytes, from + 16) + restOf(bytes, from + 19, to));
+  return instant = wholeOr(minute + secondOf(bytes, from + 16) + restOf(bytes, from + 19, to));
 }
 
-/** Whether the minute was written like this before; it is remembered. */
-function isWritten(bytes: Uint8Array, from: number, length: number): boolean {
-  for (let index = 0; index < length; index++) {
-    if (bytes[from + index] === written[index]) continue;
-    written.set(bytes.subarray(from, from + length));
-    return false;
-  }
-  return true;
+/** How many bytes are as they were written before; not all of them, unless the texts are the same. */
+function sameBytes(bytes: Uint8Array, from: number, to: number): number {
+  const kept = Math.min(to - from, written.length);
+  let same = 0;
+  while (same < kept && same < length && bytes[from + same] === written[same]) same++;
+  if (same === to - from && same === length) return same;
+  for (let index = same; index < kept; index++) written[index] = bytes[from + index]!;
+  length = kept === to - from ? kept : 0;
+  return Math.min(same, to - from - 1);
 }
 
 /** The fraction after the seconds, less the zone, in milliseconds. */

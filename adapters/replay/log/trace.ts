@@ -108,7 +108,7 @@ export interface Trace {
   readonly order: Uint32Array;
 }
 
-/** Some requests, in the order in which they came. */
+/** Some requests, such as those of a block, in the order in which they came. */
 export interface TraceRows {
   /** Milliseconds since the Unix epoch. */
   readonly at: Float64Array;
@@ -118,18 +118,6 @@ export interface TraceRows {
   readonly cost: Float64Array | undefined;
   /** The result of `markOf` for each request; absent where nobody asked for it. */
   readonly marks?: Uint8Array | undefined;
-}
-
-/** The requests of a block, with ids of the parser's own. */
-export interface Columns extends TraceRows {
-  /** The clients that are new, in the order of their ids. */
-  readonly keys: readonly string[];
-  /** Whether ids count from 0 again. */
-  readonly restarts: boolean;
-  /** Lines of the block, those that name columns among them. */
-  readonly lines: number;
-  /** Facts about the block, whose unread lines are counted from its beginning. */
-  readonly facts: LogFacts;
 }
 
 /** A column of a trace. */
@@ -156,41 +144,8 @@ export function traceBuilder(maxClients: number): TraceBuilder {
   };
 }
 
-/** The clients that a parser has met. A trace has those of them that made a request. */
-export interface ParserClients {
-  readonly keys: string[];
-  /** The trace's ids of them; -1 before their first requests. */
-  readonly ids: number[];
-}
-
-/** Adds columns to a trace; `clients` grows. */
-export function addColumns(trace: TraceBuilder, clients: ParserClients, columns: Columns): void {
-  const { keys, ids } = clients;
-  if (columns.restarts) keys.length = ids.length = 0;
-  for (const key of columns.keys) {
-    keys.push(key);
-    ids.push(-1);
-  }
-  nameClients(trace, clients, columns.client);
-  addRows(trace, columns);
-}
-
-/** Replaces a parser's ids by those of the trace: a function of its own, so that it is compiled once. */
-function nameClients(
-  trace: TraceBuilder,
-  { keys, ids }: ParserClients,
-  client: Uint32Array,
-): void {
-  for (let row = 0; row < client.length; row++) {
-    const own = client[row]!;
-    let id = ids[own]!;
-    if (id === -1) id = ids[own] = idOf(trace, keys[own]!);
-    client[row] = id;
-  }
-}
-
-/** Adds rows whose ids are those of the trace. */
-function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): void {
+/** Adds rows, whose clients are those of the trace. */
+export function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): void {
   const { counts } = trace;
   let { start, end, units, untracked, backSteps } = trace;
   for (let row = 0; row < at.length; row++) {
@@ -302,7 +257,8 @@ function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
   return values;
 }
 
-function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
+/** The index of the client with a key; one number for all clients beyond the bound. */
+export function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
   let id = ids.get(key);
   if (id !== undefined) return id;
   if (clients.length === maxClients) return UNTRACKED;

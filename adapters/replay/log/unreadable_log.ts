@@ -48,7 +48,9 @@ export function noLayout(
     if (layout === undefined) {
       return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
     }
-    const { facts } = blockParser()(sample, layout);
+    const parser = blockParser(layout);
+    parser.parse(sample);
+    const facts = parser.facts();
     if (pattern === undefined) return nothingRead(options, layout, facts);
     const hint = other === undefined ? "" : `\nwithout a pattern, it reads as ${other}`;
     return new TypeError(

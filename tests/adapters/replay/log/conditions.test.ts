@@ -60,16 +60,6 @@ describe("where", () => {
     assert.deepEqual(await left(words, "status=failed"), [["b"], 1]);
   });
 
-  test("reads the same with threads as without", async () => {
-    const text = COMMON.repeat(2_000);
-    const [alone, inThreads] = await Promise.all(
-      [0, 2].map((threads) => readTrace(text, { where: "path=/api/*", threads, marks: true })),
-    );
-    assert.deepEqual(inThreads!.counts, alone!.counts);
-    assert.deepEqual(inThreads!.log, alone!.log);
-    assert.equal(alone!.requests, 6_000);
-  });
-
   test("is said in the report, and needs lines that remain", async () => {
     const candidates = [{ algorithm: gcra({ limit: 9, period: "1m", burst: 9 }) }];
     const trace = await readTrace(COMMON, { where: ["path=/api/*", "method=GET"] });

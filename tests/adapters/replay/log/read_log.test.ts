@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 
 import {
@@ -15,6 +16,14 @@ async function entriesOf(text: TextSource, options?: ReadLogOptions): Promise<Lo
   const entries: LogEntry[] = [];
   for await (const entry of readLog(text, options)) entries.push(entry);
   return entries;
+}
+
+/** Pieces whose memory is used again as soon as the next one is asked for. */
+function* overwritten(pieces: readonly (string | Uint8Array)[]): Generator<string | Uint8Array> {
+  for (const piece of pieces) {
+    yield piece;
+    if (typeof piece !== "string") piece.fill(0x78);
+  }
 }
 
 const FORMATS = [
@@ -49,16 +58,34 @@ describe("readLog", () => {
     const bytes = new TextEncoder().encode(text);
     const expected = await entriesOf(text);
     assert.equal(expected.length, 2_400);
-    const anyText = fc.constantFrom(text, bytes);
+    const anyText = fc.constantFrom(text, bytes, new Uint8Array(gzipSync(bytes)));
     const anyCuts = fc.array(fc.nat({ max: text.length }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(anyText, anyCuts, async (whole, cuts) => {
         const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
         const pieces = places.slice(1).map((end, index) => whole.slice(places[index], end));
-        assert.deepEqual(await entriesOf(pieces), expected);
+        assert.deepEqual(await entriesOf(overwritten(pieces)), expected);
       }),
       fcOptions({ numRuns: 20 }),
     );
+  });
+
+  test("reads quoted fields and wrapped lines from memory that is used again", async () => {
+    const quoted = '"a ""b""\nc",1700000000,"x,\ny"\n'.repeat(4_000);
+    const wrapped = `{"log":"h - - [22/Dec/2016:22:32:10 +0300] \\"GET / HTTP/1.1\\" 200 1\\n",` +
+      '"stream":"stdout","time":"2026-01-01T00:00:00Z"}\n';
+    const logs = [[`key,time,text\n${quoted}`, 'a "b" c'], [wrapped.repeat(4_000), "h"]] as const;
+    for (const [text, key] of logs) {
+      const bytes = new TextEncoder().encode(text);
+      const cut = (index: number) => Math.ceil(index * bytes.length / 40);
+      const pieces = Array.from(
+        { length: 40 },
+        (_, index) => bytes.slice(cut(index), cut(index + 1)),
+      );
+      const entries = await entriesOf(overwritten(pieces));
+      assert.equal(entries.length, 4_000);
+      assert.ok(entries.every((entry) => entry.key === key));
+    }
   });
 
   test("leaves out lines without the part of a request that is the key", async () => {
