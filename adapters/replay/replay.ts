@@ -35,6 +35,7 @@ export {
   type LogEntry,
   type LogFacts,
   type LogSource,
+  type LogTotals,
   type RequestsSeen,
   type Trace,
   type UnreadLine,

@@ -8,7 +8,7 @@ import { checkOptions, errorMessage, integerFrom } from "../../core/application_
 import { candidateTally } from "./candidate_tally.ts";
 import { clientDecider } from "./decide_client.ts";
 import type { Algorithm } from "../../mod.ts";
-import { type ClientRequests, eachClient, type LogSource, traceOf } from "./log/trace.ts";
+import { type ClientRequests, eachClient, type LogSource, totalsOf, traceOf } from "./log/trace.ts";
 import type { ReplayReport } from "./replay_report.ts";
 import { decidersOf, largestUse, smallestLimit } from "./smallest_limit.ts";
 import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
@@ -81,7 +81,7 @@ export async function replay(
   const bins = Math.ceil((options.bins ?? 240) / 2) * 2;
   const named = readCandidates(candidates);
   const trace = await traceOf(ACTION, source, maxClients);
-  const { requests, units, clients, counts, untracked, backSteps, start, end, log } = trace;
+  const { clients, counts, backSteps, start, end, log } = trace;
   const ceiling = largestUse(trace);
   const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
   const trials = named.map(({ name, algorithm, make }) => ({
@@ -116,7 +116,7 @@ export async function replay(
     }
   });
   return {
-    ...{ requests, units, clients: clients.length, untracked, start, end, backSteps, log },
+    ...{ ...totalsOf(trace), clients: clients.length, backSteps },
     candidates: trials.map(({ tally, smallest, deniedAtOnce }) => {
       const { allowed, denied } = tally.timeline;
       all.allowed.forEach((units, bin) => allowed[bin] = units - denied[bin]!);

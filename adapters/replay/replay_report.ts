@@ -3,7 +3,7 @@
  * them computes figures of its own.
  */
 
-import type { LogFacts } from "./log/trace.ts";
+import type { LogTotals } from "./log/trace.ts";
 import type { TimeBins } from "./time_bins.ts";
 
 /** The outcome of one client's requests. */
@@ -59,23 +59,11 @@ export interface CandidateReport {
 }
 
 /** A log replayed against candidates. */
-export interface ReplayReport {
-  /** Entries of the log. */
-  readonly requests: number;
-  /** Their units. */
-  readonly units: number;
+export interface ReplayReport extends LogTotals {
   /** Clients that were counted. */
   readonly clients: number;
-  /** Requests of clients beyond the bound on clients: they were not decided on. */
-  readonly untracked: number;
-  /** The first instant: milliseconds since the Unix epoch. */
-  readonly start: number;
-  /** The last instant. */
-  readonly end: number;
-  /** Entries with an earlier time than one before them; they were put in order. */
+  /** Requests with an earlier time than one before them; they were put in order. */
   readonly backSteps: number;
-  /** Facts about the log itself; `undefined` for entries that `readTrace` did not read. */
-  readonly log: LogFacts | undefined;
   /** Each candidate, in order. */
   readonly candidates: readonly CandidateReport[];
 }

@@ -16,7 +16,7 @@ import { IPV6_PREFIX, networkOf } from "./log/layout.ts";
 import type { LogRecord } from "./log/parse_block.ts";
 import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
 import { pathOf, REQUEST_NAMES } from "./log/request_fields.ts";
-import { eachRequest, type Trace } from "./log/trace.ts";
+import { eachRequest, totalsOf, type Trace } from "./log/trace.ts";
 import type { CandidateReport, ReplayReport } from "./replay_report.ts";
 import { addTo, emptyBins, type FilledBins } from "./time_bins.ts";
 
@@ -77,9 +77,8 @@ export async function replayRules(
         : JSON.stringify(askedOf(record, rules, addressOf(record), ipv6Prefix)),
   });
   const [all, ...ofRules] = decideRules(trace, rules, name);
-  const { requests, units, untracked, start, end, backSteps, log } = trace;
   return {
-    ...{ requests, units, clients: all!.keys.size, untracked, start, end, backSteps, log },
+    ...{ ...totalsOf(trace), clients: all!.keys.size, backSteps: trace.backSteps },
     candidates: [all!, ...ofRules.filter(({ keys }) => keys.size > 0)].map(({ report }) =>
       report()
     ),

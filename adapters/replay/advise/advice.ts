@@ -3,7 +3,7 @@
  * own.
  */
 
-import type { LogFacts } from "../log/trace.ts";
+import type { LogTotals } from "../log/trace.ts";
 import type { AdvisedLimit } from "./choose_limits.ts";
 
 /** One of the heaviest clients, and what the limits would have done to it. */
@@ -85,25 +85,13 @@ export interface PartAdvice {
 }
 
 /** The limit that a log's clients need, and the facts that it follows from. */
-export interface Advice {
-  /** Requests of the log. */
-  readonly requests: number;
-  /** Their units. */
-  readonly units: number;
+export interface Advice extends LogTotals {
   /** Clients. */
   readonly clients: number;
-  /** Requests of clients beyond the bound on clients: the advice knows nothing of them. */
-  readonly untracked: number;
-  /** The first instant: milliseconds since the Unix epoch. */
-  readonly start: number;
-  /** The last instant. */
-  readonly end: number;
   /** How exact its times are, in milliseconds: 1,000 if all are whole seconds. */
   readonly grain: 1 | 1_000;
   /** The most requests of one client. */
   readonly busiest: number;
-  /** Facts about the log itself; `undefined` of entries that `readTrace` did not read. */
-  readonly log: LogFacts | undefined;
   /** How many requests write; 0 if the trace was read without `marks`. */
   readonly writes: number;
   /** How many log in. */

@@ -6,7 +6,14 @@
 import { checkOptions, errorMessage, integerFrom } from "../../../core/application_support.ts";
 import { clientDecider } from "../decide_client.ts";
 import { LOGS_IN, WRITES } from "../log/request_fields.ts";
-import { type LogSource, markedTrace, requestsOf, type Trace, traceOf } from "../log/trace.ts";
+import {
+  type LogSource,
+  markedTrace,
+  requestsOf,
+  totalsOf,
+  type Trace,
+  traceOf,
+} from "../log/trace.ts";
 import type { Advice, HeavyClient, NeedBin, OddClient, PartAdvice } from "./advice.ts";
 import {
   type AdvisedLimit,
@@ -87,7 +94,7 @@ export async function advise(source: LogSource, options: AdviseOptions = {}): Pr
     throw new RangeError(errorMessage(ACTION, "headroom must be from 1 to 10", headroom));
   }
   const trace = await traceOf(ACTION, source, maxClients);
-  const { requests, units, clients, untracked, start, end, log, counts } = trace;
+  const { clients, counts } = trace;
   const own = new Set(ordinary);
   const known = Uint8Array.from(clients, (key) => own.has(key) ? 1 : 0);
   const [writes, logins] = [markedTrace(trace, WRITES), markedTrace(trace, LOGS_IN)];
@@ -98,7 +105,8 @@ export async function advise(source: LogSource, options: AdviseOptions = {}): Pr
   const nobody = new Uint8Array(clients.length);
   const all = advisePart("all", trace, nobody, context);
   return {
-    ...{ requests, units, clients: clients.length, untracked, start, end, log },
+    ...totalsOf(trace),
+    clients: clients.length,
     grain: context.grain,
     busiest: counts.reduce((most, count) => Math.max(most, count), 0),
     ...{ writes: writes.requests, logins: logins.requests },

@@ -123,9 +123,8 @@ export function blockParser(
   const named = keyOf !== undefined || addresses === undefined
     ? numbers
     : { ...numbers, numberOf: (text: string) => numbers.numberOf(addresses.keyOf(text)) };
+  /** The keys of lines, and their hosts, which functions see. */
   const table = keyTable(named, isProxy);
-  /** The hosts of records, whose keys may be others. */
-  const hosts = usesRecord ? keyTable(NO_CLIENTS, isProxy) : table;
   const fields = lineFields(layout, usesRecord);
   const isWanted = where.length === 0 ? undefined : lineTest(where, fields.text);
   const marking = request && requestMarks(request, fields.text);
@@ -175,8 +174,8 @@ export function blockParser(
   }
 
   function recordOf(at: number): LogRecord {
-    const id = fields.client(hosts);
-    const host = id < 0 ? "" : hosts.textOf(id);
+    const id = fields.client(table);
+    const host = id < 0 ? "" : table.textOf(id);
     return { at, host: addresses?.clientOf(host) ?? host, fields: fields.all() };
   }
 
@@ -218,7 +217,6 @@ export function blockParser(
     parse(block) {
       const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
       table.forgetIfLarge();
-      hosts.forgetIfLarge();
       let count = 0;
       let line = before + headers + counts.lines;
       for (let from = 0, next = 0; from < bytes.length; from = next) {

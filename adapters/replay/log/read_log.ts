@@ -27,13 +27,11 @@ import { readPattern } from "./read_pattern.ts";
 import { bothSeen } from "./request_marks.ts";
 import { spreadSeconds } from "./spread_seconds.ts";
 import {
-  addRows,
   builtTrace,
   idOf,
   type LogEntry,
   type LogFacts,
   type Trace,
-  type TraceBuilder,
   traceBuilder,
   type TraceRows,
 } from "./trace.ts";
@@ -141,22 +139,16 @@ export async function readTrace(
   const trace = traceBuilder(maxClients);
   const clients = { numberOf: (key: string) => idOf(trace, key), forget() {} };
   for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
-    const first = trace.rows.length;
     const found: Found = { isCoarse: true };
-    for await (const rows of readRows(name, log, rest, clients, found)) addRows(trace, rows);
-    if (found.facts !== undefined) trace.log = withFacts(trace.log, found.facts);
-    if (found.isCoarse) spreadRows(trace, first);
+    const own: TraceRows[] = [];
+    for await (const rows of readRows(name, log, rest, clients, found)) own.push(rows);
+    if (found.facts !== undefined) {
+      const resolution = found.isCoarse && spreadSeconds(own) ? 1_000 : 1;
+      trace.log = withFacts(trace.log, { ...found.facts, resolution });
+    }
+    for (const rows of own) trace.rows.push(rows);
   }
   return builtTrace(trace);
-}
-
-/** Spreads the requests of a log, which are the rows from a place on, over their seconds. */
-function spreadRows(trace: TraceBuilder, first: number): void {
-  const rows = trace.rows.slice(first);
-  const latest = spreadSeconds(rows);
-  if (trace.log === undefined || rows.length === 0 || latest === undefined) return;
-  trace.end = Math.max(trace.end, latest);
-  trace.log = { ...trace.log, resolution: 1_000 };
 }
 
 function isList(text: TextSource | readonly NamedLog[]): text is readonly NamedLog[] {
@@ -184,7 +176,7 @@ function withFacts(one: LogFacts | undefined, other: LogFacts): LogFacts {
   };
 }
 
-/** What a log turns out to be. */
+/** Facts that are found while a log is read. */
 interface Found {
   facts?: LogFacts;
   /** Whether its times are written in whole seconds. */

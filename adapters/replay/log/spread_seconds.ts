@@ -21,18 +21,14 @@ interface Second {
 /**
  * Spreads the requests of one log, in place.
  *
- * @returns The latest instant; `undefined` if a time is no whole second: then nothing changes.
+ * @returns Whether they were spread; if a time is no whole second, nothing changes.
  */
-export function spreadSeconds(rows: readonly TraceRows[]): number | undefined {
+export function spreadSeconds(rows: readonly TraceRows[]): boolean {
   const seconds = new Map<number, Second>();
   // A function for each part of the rows, because runtimes compile functions that are called often.
-  if (!rows.every(({ at }) => countPart(at, seconds))) return undefined;
+  if (!rows.every(({ at }) => countPart(at, seconds))) return false;
   for (const { at } of rows) spreadPart(at, seconds);
-  let latest = -Infinity;
-  for (const [instant, { count }] of seconds) {
-    latest = Math.max(latest, instant + Math.floor((count - 1) * SECOND / count));
-  }
-  return latest;
+  return rows.length > 0;
 }
 
 /** Counts requests by their seconds; false if a time lies between two. */

@@ -78,26 +78,30 @@ export interface RequestsSeen {
   readonly logins: readonly (readonly [path: string, requests: number])[];
 }
 
-/** The requests of a log, read once and held as numbers. */
-export interface Trace {
+/** How much a log holds. */
+export interface LogTotals {
   /** The requests. */
   readonly requests: number;
   /** Their units. */
   readonly units: number;
-  /** Requests of clients beyond the bound on clients. */
+  /** Requests of clients beyond the bound on clients: nothing else counts them. */
   readonly untracked: number;
-  /** Requests that came with an earlier time than one before them. */
-  readonly backSteps: number;
-  /** The earliest instant: milliseconds since the Unix epoch. */
+  /** The first instant: milliseconds since the Unix epoch. */
   readonly start: number;
-  /** The latest instant. */
+  /** The last instant. */
   readonly end: number;
+  /** Facts about the log itself; `undefined` for entries that `readTrace` did not read. */
+  readonly log: LogFacts | undefined;
+}
+
+/** The requests of a log, read once and held as numbers. */
+export interface Trace extends LogTotals {
+  /** Requests that came with an earlier time than one before them; they are put in order. */
+  readonly backSteps: number;
   /** The clients, in the order of their first requests. */
   readonly clients: readonly string[];
   /** How many requests each client has. */
   readonly counts: readonly number[];
-  /** Other facts about the log; `undefined` for entries that came from no log. */
-  readonly log: LogFacts | undefined;
   /** When requests came, client by client: milliseconds since the Unix epoch. */
   readonly at: Float64Array;
   /** Their costs; `undefined` where all are 1. */
@@ -106,6 +110,11 @@ export interface Trace {
   readonly marks?: Uint8Array | undefined;
   /** The place of each request in the order in which they came. */
   readonly order: Uint32Array;
+}
+
+/** The totals of a trace, for a report about it. */
+export function totalsOf({ requests, units, untracked, start, end, log }: Trace): LogTotals {
+  return { requests, units, untracked, start, end, log };
 }
 
 /** Some requests, such as those of a block, in the order in which they came. */
@@ -120,52 +129,34 @@ export interface TraceRows {
   readonly marks?: Uint8Array | undefined;
 }
 
-/** A column of a trace. */
-type Column = "at" | "cost" | "marks" | "order";
-
 /** A trace that grows. */
-export type TraceBuilder =
-  & { -readonly [Key in Exclude<keyof Trace, "clients" | "counts" | Column>]: Trace[Key] }
-  & {
-    readonly clients: string[];
-    readonly counts: number[];
-    readonly rows: TraceRows[];
-    readonly ids: Map<string, number>;
-    readonly maxClients: number;
-  };
+export interface TraceBuilder {
+  readonly clients: string[];
+  readonly rows: TraceRows[];
+  log: LogFacts | undefined;
+  readonly ids: Map<string, number>;
+  readonly maxClients: number;
+}
 
 const UNTRACKED = 0xffff_ffff;
 
 /** Makes a trace without requests. */
 export function traceBuilder(maxClients: number): TraceBuilder {
-  return {
-    ...{ requests: 0, units: 0, untracked: 0, backSteps: 0, start: Infinity, end: -Infinity },
-    ...{ log: undefined, clients: [], counts: [], rows: [], ids: new Map(), maxClients },
-  };
-}
-
-/** Adds rows, whose clients are those of the trace. */
-export function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): void {
-  const { counts } = trace;
-  let { start, end, units, untracked, backSteps } = trace;
-  for (let row = 0; row < at.length; row++) {
-    const instant = at[row]!;
-    if (instant < end) backSteps++;
-    else end = instant;
-    if (instant < start) start = instant;
-    units += cost === undefined ? 1 : cost[row]!;
-    const id = client[row]!;
-    if (id === UNTRACKED) untracked++;
-    else counts[id]!++;
-  }
-  const requests = trace.requests + at.length;
-  Object.assign(trace, { requests, start, end, units, untracked, backSteps });
-  if (at.length > 0) trace.rows.push({ at, client, cost, marks });
+  return { clients: [], rows: [], log: undefined, ids: new Map(), maxClients };
 }
 
 /** The trace of what was read, client by client. */
-export function builtTrace({ ids: _ids, maxClients: _most, rows, ...facts }: TraceBuilder): Trace {
-  const { counts, backSteps } = facts;
+export function builtTrace({ clients, rows, log }: TraceBuilder): Trace {
+  const counts: number[] = Array(clients.length).fill(0);
+  const none = {
+    requests: 0,
+    units: 0,
+    untracked: 0,
+    backSteps: 0,
+    start: Infinity,
+    end: -Infinity,
+  };
+  const totals = rows.reduce((sums, part) => countRows(part, counts, sums), none);
   const next = new Uint32Array(counts.length);
   let length = 0;
   counts.forEach((count, client) => {
@@ -180,17 +171,38 @@ export function builtTrace({ ids: _ids, maxClients: _most, rows, ...facts }: Tra
   const marks = rows.some(({ marks }) => marks !== undefined) ? new Uint8Array(length) : undefined;
   const grouped = { at, cost, marks, order };
   rows.reduce((arrived, part) => groupRows(part, grouped, next, arrived), 0);
-  if (backSteps > 0) {
+  if (totals.backSteps > 0) {
     const columns = [at, order, ...[cost, marks].filter((column) => column !== undefined)];
     next.forEach((end, client) => putInOrder(columns, end - counts[client]!, end));
   }
-  return { ...facts, at, cost, marks, order };
+  return { ...totals, log, clients, counts, ...grouped };
+}
+
+/** Counts rows, by client too, and adds them to the totals. */
+function countRows(
+  { at, client, cost }: TraceRows,
+  counts: number[],
+  { requests, units, untracked, backSteps, start, end }: Omit<LogTotals, "log"> & {
+    readonly backSteps: number;
+  },
+) {
+  for (let row = 0; row < at.length; row++) {
+    const instant = at[row]!;
+    if (instant < end) backSteps++;
+    else end = instant;
+    if (instant < start) start = instant;
+    units += cost === undefined ? 1 : cost[row]!;
+    const id = client[row]!;
+    if (id === UNTRACKED) untracked++;
+    else counts[id]!++;
+  }
+  return { requests: requests + at.length, units, untracked, backSteps, start, end };
 }
 
 /** Puts rows with those of their clients, whose next places are known; returns how many came so far. */
 function groupRows(
   { client, ...rows }: TraceRows,
-  { at, cost, marks, order }: Pick<Trace, Column>,
+  { at, cost, marks, order }: Pick<Trace, "at" | "cost" | "marks" | "order">,
   next: Uint32Array,
   before: number,
 ): number {
@@ -258,14 +270,13 @@ function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
 }
 
 /** The index of the client with a key; one number for all clients beyond the bound. */
-export function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
+export function idOf({ ids, clients, maxClients }: TraceBuilder, key: string): number {
   let id = ids.get(key);
   if (id !== undefined) return id;
   if (clients.length === maxClients) return UNTRACKED;
   id = clients.length;
   ids.set(key, id);
   clients.push(key);
-  counts.push(0);
   return id;
 }
 
@@ -299,7 +310,7 @@ async function traceOfEntries(
     const at = Float64Array.from(entries, ({ at }) => Math.floor(at));
     const client = Uint32Array.from(entries, ({ key }) => idOf(trace, key));
     const cost = Float64Array.from(entries, ({ cost }) => cost);
-    addRows(trace, { at, client, cost });
+    trace.rows.push({ at, client, cost });
     entries = [];
   }
   for await (const entry of openSource(action, source)) {

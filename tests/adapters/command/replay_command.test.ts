@@ -113,7 +113,7 @@ describe("tidegate replay", () => {
     const args = ["--rule", "gcra:1/1m,burst=1", "--json"];
     const { printed, complaints } = await run(log, ...args);
     const report = JSON.parse(printed);
-    const names = "version requests units clients untracked start end backSteps log candidates";
+    const names = "version requests units untracked start end log clients backSteps candidates";
     assert.equal(Object.keys(report).join(" "), names);
     const { denied, smallest } = report.candidates[0];
     assert.deepEqual([report.version, denied, smallest], [1, 3, 4]);

@@ -76,4 +76,25 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "Answers by 429 of the first part alone": "refused: one.refused{~~ + other.refused~>~~},",
     "The rarest paths are kept": "sort(([, a], [, b]) => {~~b - a~>a - b~~})",
   }),
+  ...faultsIn("adapters/replay/log/read_blocks.ts", [
+    "tests/adapters/replay/log/read_log.test.ts",
+  ], {
+    "A short piece is kept in memory that changes":
+      "held.push({~~bytes.length < MIN_BLOCK_BYTES ? new Uint8Array(bytes) : bytes~>bytes~~});",
+    "A compressed piece is kept in memory that changes":
+      "yield {~~new Uint8Array(piece)~>piece~~};",
+  }),
+  ...faultsIn("adapters/replay/log/read_time.ts", [
+    "tests/adapters/replay/log/read_time.test.ts",
+  ], {
+    "A longer time is taken for the one before":
+      "length = {~~kept === to - from ? kept : 0~>kept~~};",
+    "A shorter time is taken for the one before":
+      "if (same === to - from{~~ && same === length~>~~}) return same;",
+  }),
+  ...faultsIn("adapters/replay/log/key_table.ts", [
+    "tests/adapters/replay/log/forms.test.ts",
+  ], {
+    "A proxy's address is a client": "numbers.push({~~NOBODY~>numberOf(text)~~});",
+  }),
 ];

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
@@ -58,7 +59,7 @@ describe("readLog", () => {
     const bytes = new TextEncoder().encode(text);
     const expected = await entriesOf(text);
     assert.equal(expected.length, 2_400);
-    const anyText = fc.constantFrom(text, bytes, new Uint8Array(gzipSync(bytes)));
+    const anyText = fc.constantFrom(text, bytes);
     const anyCuts = fc.array(fc.nat({ max: text.length }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(anyText, anyCuts, async (whole, cuts) => {
@@ -70,13 +71,22 @@ describe("readLog", () => {
     );
   });
 
-  test("reads quoted fields and wrapped lines from memory that is used again", async () => {
-    const quoted = '"a ""b""\nc",1700000000,"x,\ny"\n'.repeat(4_000);
+  test("reads each form from memory that is used again", async () => {
+    const quoted = '"h ""b""\nc",1700000000,"x,\ny"\n';
     const wrapped = `{"log":"h - - [22/Dec/2016:22:32:10 +0300] \\"GET / HTTP/1.1\\" 200 1\\n",` +
       '"stream":"stdout","time":"2026-01-01T00:00:00Z"}\n';
-    const logs = [[`key,time,text\n${quoted}`, 'a "b" c'], [wrapped.repeat(4_000), "h"]] as const;
-    for (const [text, key] of logs) {
-      const bytes = new TextEncoder().encode(text);
+    // Bytes that a compressor leaves as they are.
+    const random = Array.from(
+      { length: 4_000 },
+      () => `h,1700000000,${randomBytes(60).toString("hex")}\n`,
+    );
+    const logs = [
+      [`key,time,text\n${quoted.repeat(4_000)}`, 'h "b" c'],
+      [wrapped.repeat(4_000), "h"],
+      [gzipSync(`key,time,text\n${random.join("")}`), "h"],
+    ] as const;
+    for (const [log, key] of logs) {
+      const bytes = typeof log === "string" ? new TextEncoder().encode(log) : new Uint8Array(log);
       const cut = (index: number) => Math.ceil(index * bytes.length / 40);
       const pieces = Array.from(
         { length: 40 },
