@@ -125,10 +125,10 @@ function decoded(decode: () => CallMessage): CallMessage {
 
 function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
   return {
-    domain: textOf(domain),
+    domain: strict.decode(domain),
     descriptors: descriptors.map(({ entries, limit, hitsAddend, isNegativeHits }) => ({
       // Clients choose values, so a malformed value must not admit the call.
-      entries: entries.map(({ key, value }) => ({ key: textOf(key), value: anyTextOf(value) })),
+      entries: entries.map(({ key, value }) => ({ key: strict.decode(key), value: lenient.decode(value) })),
       limit,
       hitsAddend: hitsAddend?.value,
       isNegativeHits,
@@ -137,14 +137,6 @@ function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
   };
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
+const strict = new TextDecoder("utf-8", { fatal: true });
 
 const lenient = new TextDecoder("utf-8");
-
-function anyTextOf(bytes: Uint8Array): string {
-  return lenient.decode(bytes);
-}
-
-function textOf(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
-}

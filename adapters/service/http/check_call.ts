@@ -32,14 +32,6 @@ import type { RequestTarget } from "./request_target.ts";
 import { refuse, type ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
 
-/** The method, in capitals, and the target of a request that a proxy asks about. */
-interface ForwardedRequest {
-  readonly method: string;
-  readonly path: string;
-  /** The field that the path comes from. */
-  readonly field: string;
-}
-
 const FAMILIES = {
   nginx: { uri: "x-original-uri", method: "x-original-method" },
   forwarded: { uri: "x-forwarded-uri", method: "x-forwarded-method" },
@@ -145,11 +137,12 @@ function respond(verdict: Verdict, status: number): ServiceAnswer {
 }
 
 /**
- * The request that a proxy asks about; refused if it is ambiguous.
+ * The request that a proxy asks about, and the field that its path comes from; refused if it is
+ * ambiguous.
  *
  * @param from The family to believe; `null` if it is not named.
  */
-function forwardedRequest({ header, method }: IncomingCall, from: string | null): ForwardedRequest {
+function forwardedRequest({ header, method }: IncomingCall, from: string | null) {
   if (from !== null && !NAMES.includes(from as Family)) {
     refuse(400, `from must be one of ${NAMES.join(", ")}`);
   }

@@ -58,7 +58,7 @@ export function engineCalls(
   /** Changes the counters of a body's requests; resolves to how many. */
   async function changed(
     { items }: Body<ReadRequest>,
-    change: (read: ReadRequest) => number | Promise<number>,
+    change: (read: ReadRequest, index: number) => number | Promise<number>,
   ): Promise<number> {
     const counts = await Promise.all(items.map(change));
     return counts.reduce((sum, each) => sum + each, 0);
@@ -68,22 +68,13 @@ export function engineCalls(
   function blocking(action: "block" | "unblock"): TextCall {
     return async (text) => {
       const body = requestsIn(text);
-      const blocks = action === "block" ? new Map(body.items.map(blockOf)) : undefined;
-      const count = await changed(
-        body,
-        (read) =>
-          blocks === undefined
-            ? engine.unblock(read.request)
-            : engine.block(read.request, blocks.get(read)!.duration),
-      );
+      const blocks = action === "block" ? body.items.map(blockOf) : undefined;
+      const count = await changed(body, ({ request }, index) => {
+        return blocks ? engine.block(request, blocks[index]!.duration) : engine.unblock(request);
+      });
       if (count === 0) refuse(409, "no limit of these requests has blockable: true in the rules");
       // The event has no keys, because they are often people's names or addresses.
-      log({
-        event: `keys-${action}ed`,
-        level: "info",
-        count,
-        blocks: blocks && [...blocks.values()],
-      });
+      log({ event: `keys-${action}ed`, level: "info", count, blocks });
       return jsonResponse(`{"${action}ed":${count}}`);
     };
   }
@@ -125,12 +116,11 @@ function withHolding(
 }
 
 /** How long, and why, to block the counters of a request, for the log as well. */
-function blockOf(read: ReadRequest) {
-  const { duration, reason } = read.map as { readonly duration: never; readonly reason: never };
+function blockOf({ request: { domain }, map, place }: ReadRequest) {
+  const { duration, reason } = map as { readonly duration: never; readonly reason: never };
   try {
-    const milliseconds = readPeriod("block", at(read.place, "duration"), duration);
-    const { domain } = read.request;
-    return [read, { domain, duration: milliseconds, reason: readReason(reason) }] as const;
+    const milliseconds = readPeriod("block", at(place, "duration"), duration);
+    return { domain, duration: milliseconds, reason: readReason(reason) };
   } catch (error) {
     return refuse(400, errorText(error));
   }

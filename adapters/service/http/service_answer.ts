@@ -3,6 +3,8 @@
  * throwing a refusal. One place turns refusals into answers, or into errors of gRPC.
  */
 
+import { STATUS_CODES } from "node:http";
+
 import { isMalformedRequest, isPermitsNeeded, isTooManyLimits } from "../../rules/rules.ts";
 import { PROBLEM_TYPE } from "../../http/http.ts";
 
@@ -19,19 +21,8 @@ export interface ServiceAnswer {
   readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
-const TITLES: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  409: "Conflict",
-  413: "Content Too Large",
-  417: "Expectation Failed",
-  429: "Too Many Requests",
-  500: "Internal Server Error",
-  503: "Service Unavailable",
-};
+/** Node still has the older name of 413, which RFC 9110 changed. */
+const TITLES: typeof STATUS_CODES = { ...STATUS_CODES, 413: "Content Too Large" };
 
 /** The refusal of a call that is not served. */
 export interface CallRefusal {

@@ -75,13 +75,8 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
       target = requestTarget(call.target, call.header("host"));
       route = routeOf(target.path);
       checkHead(call, route, access, maxBody);
-    } catch (error) {
-      return counted(failed(error));
-    }
-    const { answer, allow } = route;
-    try {
-      const text = allow === "POST" ? await bodyOf(call, maxBody) : "";
-      return counted(await answer(call, target, text));
+      const text = route.allow === "POST" ? await bodyOf(call, maxBody) : "";
+      return counted(await route.answer(call, target, text));
     } catch (error) {
       return counted(failed(error));
     }

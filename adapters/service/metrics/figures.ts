@@ -7,7 +7,7 @@
 import type { Decision } from "../../../mod.ts";
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
 import { isByPolicy } from "../outages.ts";
-import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
+import { type FiguresSnapshot, NO_FIGURES, NO_VERDICTS } from "./figures_snapshot.ts";
 import { countTime, noTimes } from "./histogram.ts";
 import { type KeyCounters, keyCounters, keyFigures, rotateKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
@@ -47,10 +47,7 @@ export const OTHER_CALLS = "other";
  * @param clock Milliseconds since the Unix epoch.
  */
 export function figures(
-  store: () => Pick<FiguresSnapshot, "store" | "roundTrips"> = () => ({
-    store: {},
-    roundTrips: undefined,
-  }),
+  store?: () => Pick<FiguresSnapshot, "store" | "roundTrips">,
   clock: () => number = Date.now,
 ): Figures {
   const rules = ruleCounters();
@@ -83,6 +80,7 @@ export function figures(
     snapshot(search): FiguresSnapshot {
       rotateKeys(keys, clock());
       return {
+        ...NO_FIGURES,
         decisions: { ...decisions },
         rules: [...rules.byName.values()].map((counters) => ({ ...counters })),
         keys: search === undefined ? [] : keyFigures(keys, search),
@@ -94,10 +92,8 @@ export function figures(
         latency: [...latency.counts],
         latencySum: latency.sum,
         loopDelays: delays.times,
-        ...store(),
-        process: {},
+        ...store?.(),
         threads: 1,
-        unavailableSince: 0,
       };
     },
     close: delays.stop,
