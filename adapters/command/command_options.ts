@@ -237,9 +237,7 @@ export function failureText(error: unknown): string {
     : `${error.message}: ${failureText(error.cause)}`;
 }
 
-interface SystemError extends Error {
-  readonly code?: unknown;
-  readonly path?: string;
+interface SystemError extends NodeJS.ErrnoException {
   readonly address?: string;
   readonly port?: number;
 }

@@ -47,7 +47,7 @@ export const doctorCommand: Command = defineCommand({
 });
 
 async function diagnose(url: URL, most: number, { print }: Tools): Promise<number> {
-  const { sent, isLimited, isComplete, passed, isShared } = await examine(url, { most, print });
+  const { sent, isLimited, isComplete, passed, isShared } = await examine(url, most, print);
   if (!isLimited) {
     print(`no limit was met within ${sent} requests: lower it for the test, or raise --requests`);
     return 1;

@@ -99,9 +99,9 @@ async function explainCounters(
 ): Promise<void> {
   const store = redis === undefined ? memoryStore({ perProcess: true }) : await openRedis(redis);
   try {
+    if (redis === undefined) print("for unused keys:");
     // Its URL may hold a password.
-    const place = redis === undefined ? undefined : new URL(redis).host;
-    print(place === undefined ? "for unused keys:" : `with the counters in Redis at ${place}:`);
+    else print(`with the counters in Redis at ${new URL(redis).host}:`);
     const { domain, descriptors } = request;
     explainReplaced(rules.domains.get(domain)!, descriptors).forEach(print);
     const verdict = await ruleEngine({ rules, store }).peek(request);
@@ -171,11 +171,8 @@ function descriptorsOfRequest(
 function descriptorsOf(words: readonly string[]): Descriptor[] {
   const groups: [string, string][][] = [[]];
   for (const word of words) {
-    if (word === "+") {
-      groups.push([]);
-      continue;
-    }
-    groups.at(-1)!.push(entryOf(word));
+    if (word === "+") groups.push([]);
+    else groups.at(-1)!.push(entryOf(word));
   }
   if (groups.some((entries) => entries.length === 0)) {
     throw usageError("a descriptor must not be empty");

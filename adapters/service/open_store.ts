@@ -15,41 +15,12 @@ import { sqliteStore } from "../../stores/sqlite/sqlite_store.ts";
 import { loadPackage } from "../optional_packages/load_package.ts";
 import { loadRedis } from "./load_redis.ts";
 import { errorLog, type Log } from "./log.ts";
+import type { PostgresOptions, RedisOptions, ServeSettings } from "./serve_options.ts";
 
-/** How the service uses Redis. */
-export interface RedisOptions {
-  /** The server: `redis://host:port`. */
-  readonly url: string;
-  /** How calls are decided when Redis does not answer; default `"throw"`, which answers 503. */
-  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /** The most milliseconds that one round trip may take; default 200. */
-  readonly deadline?: number | undefined;
-}
-
-/** How the service uses Postgres. */
-export interface PostgresOptions {
-  /** The database: `postgres://user:password@host:port/database`. */
-  readonly url: string;
-  /** How calls are decided when Postgres does not answer; default `"throw"`, which answers 503. */
-  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-}
-
-/** How the service uses a SQLite file. */
-export interface SqliteOptions {
-  /** The path of the file, which is created if it does not exist. */
-  readonly path: string;
-  /** How calls are decided while another process holds the lock; default `"throw"`, which answers 503. */
-  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-}
-
-/** A database or a file that keeps the counters, in place of the memory of the service. */
-export interface OutsideSettings {
-  readonly redis?: RedisOptions | undefined;
-  readonly postgres?: PostgresOptions | undefined;
-  readonly sqlite?: SqliteOptions | undefined;
-}
-
+/** The options that keep the counters in a database or a file, in place of the service's memory. */
 const OUTSIDE = ["redis", "postgres", "sqlite"] as const;
+
+type OutsideSettings = Pick<ServeSettings, typeof OUTSIDE[number]>;
 
 interface OutsideStore {
   readonly kind: typeof OUTSIDE[number];
@@ -66,13 +37,10 @@ export function outsideOf(settings: OutsideSettings): OutsideStore | undefined {
  * The store of a thread: the program's own store, an outside store, a shared store, or a store of
  * this process.
  */
-export interface StoreSettings extends OutsideSettings {
-  readonly store?: Store | undefined;
+export interface StoreSettings
+  extends OutsideSettings, Pick<ServeSettings, "store" | "threads" | "capacity" | "openTelemetry"> {
   /** The shared store of the main thread. */
   readonly handle?: SharedStoreHandle | undefined;
-  readonly threads: number;
-  readonly capacity: number;
-  readonly openTelemetry: boolean;
 }
 
 /**
@@ -109,11 +77,8 @@ function opened(
 
 type OnError = (error: unknown) => void;
 
-/** The options of a store that answers 503 unless another policy is given, and reports its outages. */
-function outageOptions(
-  { onUnavailable = "throw" }: Pick<RedisOptions, "onUnavailable">,
-  onError: OnError,
-) {
+/** The options of a store that reports its outages. */
+function outageOptions({ onUnavailable }: Pick<RedisOptions, "onUnavailable">, onError: OnError) {
   return {
     onUnavailable,
     onOutage: ({ cause }: { readonly cause?: unknown }) => {
@@ -132,10 +97,9 @@ export async function storeOnRedis(options: RedisOptions, onError: OnError): Pro
   const { createClient } = await loadRedis();
   const client = createClient({ url: options.url });
   client.on("error", onError);
-  const { deadline } = options;
   return redisStore(client as unknown as RedisClient, {
     ...outageOptions(options, onError),
-    deadline,
+    deadline: options.deadline,
   });
 }
 

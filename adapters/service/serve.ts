@@ -101,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       stop: (grace = 5_000, drainDelay = ownDelay) => stopped ??= stop(running, grace, drainDelay),
     };
   } catch (error) {
-    await endAll(running);
+    await endAll(running, 0);
     throw error;
   }
 }
@@ -114,21 +114,22 @@ interface RunningService {
   readonly thread: ServiceThread;
   readonly links: ThreadLinks;
   /** This thread, or the workers. */
-  servers: Servers | undefined;
-  /** `undefined` without TLS. */
-  tls: FollowedTls | undefined;
+  servers?: Servers;
+  /** Only with TLS. */
+  tls?: FollowedTls;
   readonly events: ServiceEvents;
   readonly startedAt: number;
   /** The last hour. */
   readonly history: History;
   /** The rules that are in force. */
   version: RulesVersion;
-  /** The rules' source; `undefined` until they are loaded. */
-  followed: FollowedRules | undefined;
-  /** Milliseconds for which calls may go on once the service ends. */
-  grace: number;
-  /** The functions that end the parts, in the order in which the parts were started. */
-  readonly ends: (() => Promise<unknown> | void)[];
+  /** The rules' source, once they are loaded. */
+  followed?: FollowedRules;
+  /**
+   * The functions that end the parts, in the order in which the parts were started. Calls may go on
+   * for `grace` milliseconds.
+   */
+  readonly ends: ((grace: number) => Promise<unknown> | void)[];
 }
 
 /** Makes a service with its store and its thread, but without rules and servers. */
@@ -146,14 +147,10 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
     store,
     links,
     thread: serviceThread({ ...settings, ...links, store, reportsStore: true }),
-    servers: undefined,
-    tls: undefined,
     events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0, refusedAt: 0 },
     startedAt,
     history: history(startedAt),
     version: NO_VERSION,
-    followed: undefined,
-    grace: 0,
     ends: [() => service.thread.close()],
   };
   service.ends.push(keepHistory(service));
@@ -282,7 +279,7 @@ async function listen(service: RunningService): Promise<Ports> {
   const servers = service.servers = settings.threads > 1
     ? await startPool(service)
     : await thread.serve(serverSettings(service));
-  service.ends.push(() => servers.stop(service.grace));
+  service.ends.push(servers.stop);
   return servers.ports;
 }
 
@@ -322,10 +319,10 @@ function workerSettings(service: RunningService, shared: Ports | undefined): Wor
 }
 
 /** Ends all parts, the last part first. It continues if the end of a part fails. */
-async function endAll({ ends, settings }: RunningService): Promise<void> {
+async function endAll({ ends, settings }: RunningService, grace: number): Promise<void> {
   for (const end of ends.reverse()) {
     try {
-      await end();
+      await end(grace);
     } catch (error) {
       errorLog(settings.log)(error);
     }
@@ -335,9 +332,8 @@ async function endAll({ ends, settings }: RunningService): Promise<void> {
 async function stop(running: RunningService, grace: number, drainDelay: number): Promise<void> {
   const { settings: { log }, servers } = running;
   log({ event: "stopping" });
-  running.grace = grace;
   servers?.drain();
   if (drainDelay > 0) await new Promise((resolve) => setTimeout(resolve, drainDelay));
-  await endAll(running);
+  await endAll(running, grace);
   log({ event: "stopped" });
 }

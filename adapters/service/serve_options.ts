@@ -24,8 +24,33 @@ import { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
-import type { PostgresOptions, RedisOptions, SqliteOptions } from "./open_store.ts";
 import type { TlsFiles } from "./tls_keys.ts";
+
+/** How the service uses Redis. */
+export interface RedisOptions {
+  /** The server: `redis://host:port`. */
+  readonly url: string;
+  /** How calls are decided when Redis does not answer; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+  /** The most milliseconds that one round trip may take; default 200. */
+  readonly deadline?: number | undefined;
+}
+
+/** How the service uses Postgres. */
+export interface PostgresOptions {
+  /** The database: `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** How calls are decided when Postgres does not answer; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+}
+
+/** How the service uses a SQLite file. */
+export interface SqliteOptions {
+  /** The path of the file, which is created if it does not exist. */
+  readonly path: string;
+  /** How calls are decided while another process holds the lock; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+}
 
 /** The options of `serve`. */
 export interface ServeOptions {

@@ -32,7 +32,11 @@ export type { Histogram } from "./metrics/histogram.ts";
 export { lineLog, type Log, type LogEvent } from "./log.ts";
 export { REQUEST_BOUNDS, type RequestBounds } from "./http/request_bounds.ts";
 export { serve, type Service } from "./serve.ts";
-export type { ServeOptions } from "./serve_options.ts";
+export type {
+  PostgresOptions,
+  RedisOptions,
+  ServeOptions,
+  SqliteOptions,
+} from "./serve_options.ts";
 export type { TlsFiles } from "./tls_keys.ts";
-export type { PostgresOptions, RedisOptions, SqliteOptions } from "./open_store.ts";
 export type { RuleSource } from "../rules/rules.ts";

@@ -6,14 +6,6 @@
 import { type ForgedRequest, forgedRequests, plainRequest } from "./forged_requests.ts";
 import { type ProbeAnswer, sendRequest } from "./send_request.ts";
 
-/** How a URL is examined. */
-export interface ExamineOptions {
-  /** The most requests to send. */
-  readonly most: number;
-  /** Receives the findings, a line each. */
-  readonly print: (line: string) => void;
-}
-
 /** The result of an examination. */
 export interface Examination {
   /** How many requests were sent. */
@@ -31,8 +23,17 @@ export interface Examination {
 /** Statuses of refusals: some proxies answer with 403 or 503 instead of 429. */
 const REFUSALS: readonly number[] = [429, 403, 503];
 
-/** Examines a URL. It sends requests only to the URL's server, and follows no redirect. */
-export async function examine(url: URL, { most, print }: ExamineOptions): Promise<Examination> {
+/**
+ * Examines a URL. It sends requests only to the URL's server, and follows no redirect.
+ *
+ * @param most The most requests to send.
+ * @param print Receives the findings, a line each.
+ */
+export async function examine(
+  url: URL,
+  most: number,
+  print: (line: string) => void,
+): Promise<Examination> {
   let sent = 0;
   const hasRoom = () => sent < most;
   const send = (request: ForgedRequest, from?: string): Promise<ProbeAnswer> => {

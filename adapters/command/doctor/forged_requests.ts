@@ -48,28 +48,25 @@ export function forgedRequests(url: URL): readonly ForgedRequest[] {
   const forged = (what: string, change: Partial<ForgedRequest>): ForgedRequest => {
     return { ...plain, what, ...change };
   };
+  const field = (name: string, value: string) =>
+    forged(`the field ${name}`, { lines: [`${name}: ${value}`] });
+  const more = `${plain.target}${url.search === "" ? "?" : "&"}`;
   const list = Array.from({ length: 40 }, (_, index) => `203.0.113.${index + 1}`).join(", ");
   return [
-    ...ADDRESS_FIELDS.map((name) =>
-      forged(`the field ${name}`, { lines: [`${name}: 198.51.100.7`] })
-    ),
-    forged("the field Forwarded", { lines: ["Forwarded: for=198.51.100.7"] }),
+    ...ADDRESS_FIELDS.map((name) => field(name, "198.51.100.7")),
+    field("Forwarded", "for=198.51.100.7"),
     forged("many addresses in X-Forwarded-For", { lines: [`X-Forwarded-For: ${list}`] }),
     forged("two fields X-Forwarded-For", {
       lines: ["X-Forwarded-For: 198.51.100.7", "X-Forwarded-For: 203.0.113.7"],
     }),
     forged("an empty X-Forwarded-For", { lines: ["X-Forwarded-For:"] }),
     forged("X-Forwarded-For: 127.0.0.1", { lines: ["X-Forwarded-For: 127.0.0.1"] }),
-    ...OTHER_FIELDS.map(([name, value]) =>
-      forged(`the field ${name}`, { lines: [`${name}: ${value}`] })
-    ),
+    ...OTHER_FIELDS.map(([name, value]) => field(name, value)),
     forged("another Host", { host: "elsewhere.example" }),
     forged("no Host, by HTTP/1.0", { host: null, version: "1.0" }),
     forged("the method HEAD", { method: "HEAD" }),
-    forged("a query", { target: `${plain.target}${url.search === "" ? "?" : "&"}a=b` }),
-    forged("a query of 1,500 characters", {
-      target: `${plain.target}${url.search === "" ? "?" : "&"}a=${"a".repeat(1_500)}`,
-    }),
+    forged("a query", { target: `${more}a=b` }),
+    forged("a query of 1,500 characters", { target: `${more}a=${"a".repeat(1_500)}` }),
     forged("a field of 3,000 characters", { lines: [`X-Long: ${"a".repeat(3_000)}`] }),
     ...spellings(url.pathname).map((path) =>
       forged(`the spelling ${path}`, { target: path + url.search })

@@ -22,7 +22,7 @@ import { listenOn, type ListenOptions } from "../http/listen_on.ts";
 import { tokenCheck } from "../http/request_access.ts";
 import type { RequestBounds } from "../http/request_bounds.ts";
 import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
-import type { Figures } from "../metrics/figures.ts";
+import type { ServiceHandlerOptions } from "../http/service_handler.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
 import { healthService } from "./health_service.ts";
@@ -31,13 +31,12 @@ import { type EnvoyCall, readCall } from "./read_call.ts";
 
 /** The options of the gRPC server. */
 export interface GrpcOptions
-  extends ListenOptions, Pick<CallSettings, "limits" | "maxBody" | "responseHeaders" | "token"> {
+  extends
+    ListenOptions,
+    Pick<CallSettings, "limits" | "maxBody" | "responseHeaders" | "token">,
+    Pick<ServiceHandlerOptions, "figures" | "isReady" | "onError"> {
   readonly engine: RuleEngine;
   readonly tls: TlsKeys | undefined;
-  readonly figures: Figures;
-  /** Whether it takes calls, for health checks. */
-  readonly isReady: () => boolean;
-  readonly onError: (error: unknown) => void;
 }
 
 /** A gRPC server that listens. */

@@ -128,7 +128,10 @@ function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
     domain: strict.decode(domain),
     descriptors: descriptors.map(({ entries, limit, hitsAddend, isNegativeHits }) => ({
       // Clients choose values, so a malformed value must not admit the call.
-      entries: entries.map(({ key, value }) => ({ key: strict.decode(key), value: lenient.decode(value) })),
+      entries: entries.map(({ key, value }) => ({
+        key: strict.decode(key),
+        value: lenient.decode(value),
+      })),
       limit,
       hitsAddend: hitsAddend?.value,
       isNegativeHits,

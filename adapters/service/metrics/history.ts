@@ -127,16 +127,14 @@ function sumsOf({ decisions, store, latency, rules }: FiguresSnapshot) {
   ]);
   for (const figures of rules) {
     const name = ruleName(figures);
-    sums.set(name, verdictSums(figures, sums.get(name)));
+    sums.set(name, added(verdictSums(figures), sums.get(name)));
   }
   return sums;
 }
 
-function verdictSums(
-  { admitted, refused, shadowRefused, unavailable }: VerdictFigures,
-  [others = 0, refusals = 0, shadows = 0, undecided = 0]: readonly number[] = [],
-): readonly number[] {
-  return [others + admitted, refusals + refused, shadows + shadowRefused, undecided + unavailable];
+function verdictSums(verdicts: VerdictFigures): readonly number[] {
+  const { admitted, refused, shadowRefused, unavailable } = verdicts;
+  return [admitted, refused, shadowRefused, unavailable];
 }
 
 /** A quantile in milliseconds, by a line through its bucket; `null` if there are no calls. */

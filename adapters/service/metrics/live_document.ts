@@ -2,7 +2,8 @@
  * The content of the page, as one document of bounded size: `GET /v1/live`.
  */
 
-import { OVERRIDE, type Rule, type RuleKind, type RuleSet } from "../../rules/rules.ts";
+import type { Policy } from "../../../mod.ts";
+import { OVERRIDE, type Rule, type RuleSet } from "../../rules/rules.ts";
 import {
   figuresName,
   type FiguresSnapshot,
@@ -73,13 +74,10 @@ export interface LoadedFigures {
 }
 
 /** A rule, and what it decided since the start and in the last 60 minutes. */
-export interface LiveRule extends VerdictFigures {
-  readonly domain: string;
+export interface LiveRule
+  extends VerdictFigures, Pick<Rule, "domain" | "label" | "kind" | "shadow"> {
   /** Its name, or its label. */
   readonly rule: string;
-  readonly label: string;
-  readonly kind: RuleKind;
-  readonly shadow: boolean;
   /** Whether keys may have limits of their own. */
   readonly ownLimits: boolean;
   readonly limits: readonly LiveLimit[];
@@ -88,12 +86,8 @@ export interface LiveRule extends VerdictFigures {
 }
 
 /** A limit of a rule. */
-export interface LiveLimit {
+export interface LiveLimit extends Pick<Policy, "limit" | "period" | "burst"> {
   readonly algorithm: string;
-  readonly limit: number;
-  /** In milliseconds. */
-  readonly period: number;
-  readonly burst: number;
 }
 
 /** Where use is kept; `"own"` is a store that the program passed. */

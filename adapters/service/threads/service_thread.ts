@@ -14,12 +14,13 @@ import {
 } from "../../rules/rules.ts";
 import { grpcServer } from "../envoy/grpc_server.ts";
 import { startHttpServer } from "../http/http_server.ts";
+import type { ListenOptions } from "../http/listen_on.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
-import { errorLog, type Log } from "../log.ts";
+import type { ServiceRoutesOptions } from "../http/service_routes.ts";
+import { errorLog } from "../log.ts";
 import { countingLongValues } from "../long_values.ts";
 import { type Figures, figures } from "../metrics/figures.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
-import type { LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { logOutages } from "../outages.ts";
 import { NO_VERSION, type RulesVersion } from "../rules_version.ts";
@@ -34,10 +35,7 @@ export interface Ports {
 }
 
 /** Where and how the servers of a thread listen. */
-export interface ServerSettings extends CallSettings, Ports {
-  readonly hostname: string;
-  /** Whether other threads share the ports. */
-  readonly reusePort: boolean;
+export interface ServerSettings extends CallSettings, Ports, ListenOptions {
   readonly tls: TlsKeys | undefined;
 }
 
@@ -58,11 +56,8 @@ export interface Servers {
 }
 
 /** The functions through which a thread reaches the whole service. */
-export interface ThreadLinks {
+export interface ThreadLinks extends Pick<ServiceRoutesOptions, "show" | "log"> {
   readonly lookup: KeyLookup | undefined;
-  /** The metrics of all threads, or the document of the page, as text. */
-  readonly show: (what: "metrics" | LiveRequest) => string | Promise<string>;
-  readonly log: Log;
 }
 
 /** The parts and options of a thread of the service. */
