@@ -27,6 +27,7 @@ import { sourceOf } from "./rules_at.ts";
 
 /** The default places for rules. */
 const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
+const FILE_NAMES = FILES.join(", ");
 
 /** An option of the service, under its own name in camel case or under `as`. */
 interface ServiceOption extends Option {
@@ -113,7 +114,7 @@ export const serveCommand: Command = defineCommand({
   summary: "serve decisions from rules over HTTP, to Envoy and to other proxies",
   about:
     `  RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
-  Without it, serve looks for ${FILES.join(", ")} in this folder, in that order.`,
+  Without it, serve looks for ${FILE_NAMES} in this folder, in that order.`,
   options: OPTIONS,
   statuses: ["it was stopped by a signal", "it could not start, or failed later"],
   run: runServe,
@@ -127,10 +128,8 @@ async function runServe(
 ): Promise<number> {
   const [rules = FILES.find((file) => existsSync(file)), ...more] = operands;
   if (rules === undefined || more.length > 0) {
-    const rule = `serve needs rules: give one file, folder or URL, or create one of ${
-      FILES.join(", ")
-    }`;
-    throw usageError(rule);
+    const rule = "serve needs rules: give one file, folder or URL, or create one of";
+    throw usageError(`${rule} ${FILE_NAMES}`);
   }
   // The wait for signals begins before the start, so that no signal comes too soon.
   const ended = endOf();
@@ -229,24 +228,17 @@ function serviceOptionsOf(values: Readonly<Record<string, unknown>>): Partial<Se
 }
 
 /** The store: Redis, `sqlite:FILE`, or the URL of a Postgres, also after `postgres:`. */
-function storeOf(
-  { redis, store, "on-unavailable": onUnavailable = "throw" }: ServeValues,
-): Pick<ServeOptions, "redis" | "sqlite" | "postgres"> {
-  const url = redisUrlOf(redis, "--redis");
+function storeOf({ redis, store, "on-unavailable": onUnavailable }: ServeValues) {
+  const redisUrl = redisUrlOf(redis, "--redis");
+  const [, path] = /^sqlite:(.+)$/s.exec(store ?? "") ?? [];
+  const [, url] = /^(?:postgres:)?(postgres(?:ql)?:\/\/.+)$/s.exec(store ?? "") ?? [];
+  if (store !== undefined && path === undefined && url === undefined) {
+    // The message does not repeat the value, because it may hold a password.
+    throw usageError("--store must be sqlite:FILE or postgres://USER@HOST/DATABASE");
+  }
   return {
-    ...(url !== undefined && { redis: { url, onUnavailable } }),
-    ...(store !== undefined && databaseOf(store, onUnavailable)),
+    redis: redisUrl === undefined ? undefined : { url: redisUrl, onUnavailable },
+    sqlite: path === undefined ? undefined : { path, onUnavailable },
+    postgres: url === undefined ? undefined : { url, onUnavailable },
   };
-}
-
-function databaseOf(
-  store: string,
-  onUnavailable: "throw" | "allow" | "deny",
-): Pick<ServeOptions, "sqlite" | "postgres"> {
-  const [, path] = /^sqlite:(.+)$/s.exec(store) ?? [];
-  if (path !== undefined) return { sqlite: { path, onUnavailable } };
-  const [, url] = /^(?:postgres:)?(postgres(?:ql)?:\/\/.+)$/s.exec(store) ?? [];
-  if (url !== undefined) return { postgres: { url, onUnavailable } };
-  // The message does not repeat the value, because it may hold a password.
-  throw usageError("--store must be sqlite:FILE or postgres://USER@HOST/DATABASE");
 }

@@ -163,7 +163,7 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
 function keepHistory(service: RunningService): () => void {
   const wait = () => 60_000 - Date.now() % 60_000;
   let timer: ReturnType<typeof setTimeout> | undefined = setTimeout(async function look() {
-    await recorded(service, undefined).catch(errorLog(service.settings.log));
+    await recorded(service).catch(errorLog(service.settings.log));
     if (timer !== undefined) timer = setTimeout(look, wait());
   }, wait());
   return () => {
@@ -173,10 +173,7 @@ function keepHistory(service: RunningService): () => void {
 }
 
 /** The counts of all threads, which are recorded in the history first. */
-async function recorded(
-  service: RunningService,
-  search: string | undefined,
-): Promise<FiguresSnapshot> {
+async function recorded(service: RunningService, search?: string): Promise<FiguresSnapshot> {
   const now = Date.now();
   const figures = await allFigures(service, search);
   service.history.record(figures, now);

@@ -12,21 +12,13 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
+const CALL = { requestType: "Request", responseType: "Response", comment: "" };
+
 const MESSAGES = {
   Request: { fields: { service: { id: 1, type: "string" } } },
   Response: { fields: { status: { id: 1, type: "Status" } } },
   Status: { values: { UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } },
-  Health: {
-    methods: {
-      Check: { requestType: "Request", responseType: "Response", comment: "" },
-      Watch: {
-        requestType: "Request",
-        responseType: "Response",
-        responseStream: true,
-        comment: "",
-      },
-    },
-  },
+  Health: { methods: { Check: CALL, Watch: { ...CALL, responseStream: true } } },
 };
 
 interface HealthRequest {

@@ -17,11 +17,8 @@ const PACKAGE = "envoy.service.ratelimit.v3";
 type Fields = Readonly<Record<string, readonly [id: number, type: string, rule?: "repeated"]>>;
 
 function message(fields: Fields) {
-  const entries = Object.entries(fields).map(([name, [id, type, rule]]) => [name, {
-    id,
-    type,
-    ...(rule === undefined ? {} : { rule }),
-  }]);
+  const entries = Object.entries(fields)
+    .map(([name, [id, type, rule]]) => [name, { id, type, rule }]);
   return { fields: Object.fromEntries(entries) };
 }
 

@@ -8,24 +8,20 @@ import type { ServiceAnswer } from "./service_answer.ts";
 
 const SCRIPT = "text/javascript; charset=utf-8";
 
-const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
-  ["/", ["index.html", "text/html; charset=utf-8"]],
-  ["/page.css", ["page.css", "text/css; charset=utf-8"]],
-  ["/page.js", ["page.js", SCRIPT]],
-  ["/charts.js", ["charts.js", SCRIPT]],
-  ["/elements.js", ["elements.js", SCRIPT]],
-  ["/try_form.js", ["try_form.js", SCRIPT]],
-]);
+/** The files of the page and their types, by their paths. */
+export const PAGE_FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  "/": ["index.html", "text/html; charset=utf-8"],
+  "/page.css": ["page.css", "text/css; charset=utf-8"],
+  "/page.js": ["page.js", SCRIPT],
+  "/charts.js": ["charts.js", SCRIPT],
+  "/elements.js": ["elements.js", SCRIPT],
+  "/try_form.js": ["try_form.js", SCRIPT],
+};
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
 
-/** The answer with a file of the page; `undefined` if no file has this path. */
-export function pageFile(path: string): Promise<ServiceAnswer> | undefined {
-  const found = FILES.get(path);
-  return found && answerWith(...found);
-}
-
-async function answerWith(file: string, type: string): Promise<ServiceAnswer> {
+/** The answer with a file of the page. */
+export async function pageFile(file: string, type: string): Promise<ServiceAnswer> {
   const bytes = loaded.get(file) ?? await load(new URL(`./page/${file}`, import.meta.url));
   loaded.set(file, bytes);
   return {

@@ -15,7 +15,7 @@ import type { CallSettings } from "../serve_options.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { engineCalls } from "./engine_calls.ts";
-import { pageFile } from "./page_file.ts";
+import { PAGE_FILES, pageFile } from "./page_file.ts";
 import type { RequestAccess } from "./request_access.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { jsonResponse, parseJson, refuse, type ServiceAnswer } from "./service_answer.ts";
@@ -61,8 +61,10 @@ export function serviceRoutes(
   const isReady = () => options.isReady() && engine.rules.domains.size > 0;
 
   const posts = Object.entries(engineCalls(engine, limits, log));
+  const files = Object.entries(PAGE_FILES);
   const routes = new Map(Object.entries<Route>({
     ...Object.fromEntries(posts.map(([path, answer]) => [path, postRoute(answer)])),
+    ...Object.fromEntries(files.map(([path, file]) => [path, getRoute(() => pageFile(...file))])),
     "/json": postRoute(async (text) => {
       const call = readCall(parseJson(text), limits);
       const answer = await decideCall(engine, call, responseHeaders);
@@ -82,7 +84,7 @@ export function serviceRoutes(
       return jsonResponse(await show({ search, own: access.isOwn(call) }));
     }),
   }));
-  return (path) => routes.get(path) ?? FILE_ROUTE;
+  return (path) => routes.get(path) ?? NO_ROUTE;
 }
 
 /**
@@ -115,16 +117,11 @@ function getRoute(answer: Route["answer"]): Route {
   return { allow: "GET, HEAD", needsToken: false, answer };
 }
 
-/** An unknown path is a 404 for every method; only a file of the page knows which ones it takes. */
-const FILE_ROUTE: Route = {
+/** An unknown path is a 404 for every method. */
+const NO_ROUTE: Route = {
   allow: undefined,
   needsToken: false,
-  answer({ method }, { path }) {
-    const file = pageFile(path) ?? refuse(404, "there is nothing here");
-    if (method === "GET" || method === "HEAD") return file;
-    const allow = "GET, HEAD";
-    return refuse(405, `nothing at this path takes this method: it must be ${allow}`, { allow });
-  },
+  answer: () => refuse(404, "there is nothing here"),
 };
 
 function textAnswer(

@@ -26,16 +26,13 @@ export interface LiveRequest {
 }
 
 /** The document. All instants are milliseconds since the Unix epoch. */
-export interface LiveDocument {
+export interface LiveDocument extends Pick<FiguresSnapshot, "threads" | "decisions" | "store"> {
   readonly now: number;
   readonly startedAt: number;
-  readonly threads: number;
   /** Whether the service has a token. */
   readonly needsToken: boolean;
   readonly loaded: LoadedFigures;
   readonly domains: readonly string[];
-  /** All decisions since the start. */
-  readonly decisions: VerdictFigures;
   /** The last 60 minutes. */
   readonly history: HistoryTotals;
   /**
@@ -48,7 +45,6 @@ export interface LiveDocument {
   /** The instant from which keys are counted: 30 to 60 minutes ago. */
   readonly keysSince: number;
   readonly storeKind: StoreKind;
-  readonly store: FiguresSnapshot["store"];
   /**
    * Since when the store has not answered, and how calls are decided meanwhile; `null` if it
    * answers.
