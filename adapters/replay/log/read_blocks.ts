@@ -19,8 +19,11 @@ export type TextSource =
 
 const NEWLINE = 10;
 
-/** Bytes of a block, at least; the form of a log is found in the first one. */
+/** Bytes of a block, at least. */
 const MIN_BLOCK_BYTES = 1 << 16;
+
+/** Bytes of the first block, in which the form of a log is found, whatever the pieces of the log are. */
+const FORM_BYTES = 1 << 18;
 
 /** The compressed forms, by the bytes that they begin with, in hexadecimal. */
 const COMPRESSED: readonly (readonly [
@@ -46,7 +49,7 @@ export async function* readBlocks(
 ): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let size = 0;
-  for await (const bytes of decompressed(name, bytesOf(name, text))) {
+  for await (const bytes of gathered(decompressed(name, bytesOf(name, text)), FORM_BYTES)) {
     // A piece that is kept must not change.
     held.push(bytes.length < MIN_BLOCK_BYTES ? new Uint8Array(bytes) : bytes);
     size += bytes.length;
@@ -98,15 +101,15 @@ async function* decompressed(
   name: string,
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  let start: Uint8Array = new Uint8Array(0);
-  for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-    start = Buffer.concat([start, next.value]);
-    if (start.length >= 4) break;
-  }
+  const source = gathered(pieces, 4);
+  let { value: start = new Uint8Array(0) } = await source.next();
   async function* whole() {
-    yield start;
-    yield* { [Symbol.asyncIterator]: () => iterator };
+    try {
+      yield start;
+      yield* source;
+    } finally {
+      await source.return(undefined);
+    }
   }
   const bytes = Buffer.from(start).toString("hex", 0, 4);
   const [form, , open] = COMPRESSED.find(([, magic]) => bytes.startsWith(magic)) ?? [];
@@ -117,6 +120,7 @@ async function* decompressed(
   }
   const opened = open();
   if (opened === undefined) {
+    await source.return(undefined);
     const rule = `this runtime must support ${form}, as Node does since 22.15`;
     throw new TypeError(errorMessage(`read ${name}`, rule, `${form} data`));
   }
@@ -127,6 +131,28 @@ async function* decompressed(
     const fault = `its ${form} data is cut off or damaged`;
     throw new Error(`Cannot read ${name} because ${fault}: ${reason}`, { cause });
   }
+}
+
+/** Pieces of which the first has so many bytes, if there are as many. */
+async function* gathered(
+  pieces: AsyncIterable<Uint8Array>,
+  bytes: number,
+): AsyncGenerator<Uint8Array, undefined> {
+  const held: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    if (size >= bytes) {
+      yield piece;
+      continue;
+    }
+    held.push(new Uint8Array(piece));
+    size += piece.length;
+    if (size < bytes) continue;
+    const start = Buffer.concat(held);
+    yield start.subarray(0, bytes);
+    if (size > bytes) yield start.subarray(bytes);
+  }
+  if (size < bytes) yield Buffer.concat(held);
 }
 
 /** Pieces for a stream, which asks for further ones before it is done with the last. */

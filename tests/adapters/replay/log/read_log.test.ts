@@ -71,6 +71,41 @@ describe("readLog", () => {
     );
   });
 
+  test("finds the same form in whatever pieces a log comes", async () => {
+    // Clients show only behind the first 64 KiB, and another form behind the first 256 KiB.
+    const late = (list: string) =>
+      `${line(10).trim().replace("h\u00e9", "10.0.0.1")} "-" "curl" "${list}"\n`;
+    const text = late("-").repeat(900) + late("192.0.2.9").repeat(4_000) + "{}\n".repeat(9_000);
+    const bytes = new TextEncoder().encode(text);
+    const found = async (size: number) => {
+      const count = Math.ceil(bytes.length / size);
+      const pieces = Array.from(
+        { length: count },
+        (_, at) => bytes.slice(at * size, (at + 1) * size),
+      );
+      const { log, clients } = await readTrace(overwritten(pieces));
+      return { ...log, clients };
+    };
+    const whole = await found(bytes.length);
+    assert.deepEqual([whole.formats, whole.clients], [["common"], ["10.0.0.1", "192.0.2.9"]]);
+    for (const size of [997, 65_536, 300_000]) assert.deepEqual(await found(size), whole);
+  });
+
+  test("closes a log that cannot be read", async () => {
+    for (const start of [[110, 111], [0x1f, 0x8b, 0, 0], [0x28, 0xb5, 0x2f, 0xfd]]) {
+      let isClosed = false;
+      async function* log() {
+        try {
+          for (;;) yield Uint8Array.from([...start, ...Array<number>(60_000).fill(10)]);
+        } finally {
+          isClosed = true;
+        }
+      }
+      await assert.rejects(readTrace(log()), /^(Type)?Error: Cannot read a log/);
+      assert.equal(isClosed, true);
+    }
+  });
+
   test("reads each form from memory that is used again", async () => {
     const quoted = '"h ""b""\nc",1700000000,"x,\ny"\n';
     const wrapped = `{"log":"h - - [22/Dec/2016:22:32:10 +0300] \\"GET / HTTP/1.1\\" 200 1\\n",` +
