@@ -24,11 +24,6 @@ export interface BoundRules {
   readonly instant: number;
   /** The configuration before it, as long as use under that one may have to be carried over. */
   before: BoundRules | undefined;
-  /**
-   * The rules that calls have met so far, each at its index, because binding all rules at once
-   * takes long.
-   */
-  readonly rules: (BoundVerdict | undefined)[];
   /** The index of each rule, by the text that identifies the rule in every version. */
   indices: ReadonlyMap<string, number> | undefined;
   /** Finds the limits that decide for a rule. */
@@ -50,15 +45,17 @@ export function bindRules(
     set.rules.flatMap(({ limits }) => limits).map((each) => [`${each.id} ${each.capacity}`, each]),
   );
   for (const algorithm of distinct.values()) store.open({ prefix, algorithm, older: [] });
+  // The rules that calls have met so far, each at its index: binding all at once takes long.
   const rules = new Array<BoundVerdict | undefined>(set.rules.length).fill(undefined);
   const bound: BoundRules = {
     set,
     instant: instant(),
     before,
-    rules,
     indices: undefined,
     boundOf: (rule, limit) =>
-      limit === undefined ? boundRule(on, bound, rule) : overriding(on, rule, limit),
+      limit === undefined
+        ? rules[rule.index] ??= bindRule(on, bound, rule)
+        : overriding(on, rule, limit),
   };
   let oldest: BoundRules | undefined = bound;
   for (let versions = 0; versions < MAX_OLDER_VERSIONS; versions++) oldest = oldest?.before;
@@ -67,19 +64,11 @@ export function bindRules(
   return bound;
 }
 
-/** The limits of a rule. */
-function boundRule(on: RuleStore, bound: BoundRules, rule: Rule): BoundVerdict {
-  return bound.rules[rule.index] ??= bindRule(on, bound, rule);
-}
-
 function bindRule(on: RuleStore, { set, before, instant }: BoundRules, rule: Rule): BoundVerdict {
   const { kind, limits, domain } = rule;
   const last = before && sameRule(before, rule);
-  const earlier = last === undefined ? [] : boundRule(on, before!, last).limits;
-  return boundVerdict(
-    kind,
-    bindLimits(on, set.domains.get(domain)!, limits, earlier, instant),
-  );
+  const earlier = last === undefined ? [] : before!.boundOf(last, undefined).limits;
+  return boundVerdict(kind, bindLimits(on, set.domains.get(domain)!, limits, earlier, instant));
 }
 
 /** A limit that came with its descriptor. */

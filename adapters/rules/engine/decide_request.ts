@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen } from "../../../core/maybe_promise.ts";
+import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type Domain,
   matchRules,
@@ -15,7 +15,7 @@ import {
 } from "../../../core/rules/rules.ts";
 import type { Taken } from "../../../core/together/taken.ts";
 import { block, isBlockable, unblock } from "../../../core/verbs/block.ts";
-import type { RuleStore } from "./bound_limits.ts";
+import type { BoundLimit, RuleStore } from "./bound_limits.ts";
 import type { BoundRules, RuleInForce } from "./bound_rules.ts";
 import { askRules, type VerdictAnswer } from "./ask_rules.ts";
 import type { KeyLimitsCache } from "./key_limits.ts";
@@ -31,6 +31,11 @@ export interface RuleDecider {
   readonly shadow: boolean;
   /** The rules that hold now. */
   bound: BoundRules;
+}
+
+/** A limit of one of the rules of a request, at the cost of the rule. */
+export interface RuleCounter extends RuleInForce {
+  readonly counter: BoundLimit;
 }
 
 /** Decides a request, and takes its units or gives them back. */
@@ -53,19 +58,17 @@ export function decideRequest(
  */
 export function verdictOn(
   decider: RuleDecider,
-  { domain: name, descriptors, cost = 1 }: RuleRequest,
+  request: RuleRequest,
   way: RuleWay,
   taken?: Taken[],
 ): VerdictAnswer {
-  const { on, bound, keys } = decider;
-  const domain = bound.set.domains.get(name);
+  const { on, bound } = decider;
+  const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return NO_RULE_VERDICT;
-  const rules = matchRules(domain, descriptors, cost, bound.boundOf);
-  if (keys === undefined) return askRules(on, domain.charge, rules, way, taken);
-  const inForce = withLookups(keys, domain, rules);
-  return Array.isArray(inForce)
-    ? askRules(on, domain.charge, inForce, way, taken)
-    : askLater(on, domain, inForce as PromiseLike<readonly RuleInForce[]>, way, taken);
+  const rules = rulesOf(decider, domain, request);
+  return Array.isArray(rules)
+    ? askRules(on, domain.charge, rules, way, taken)
+    : askLater(on, domain, rules as PromiseLike<readonly RuleInForce[]>, way, taken);
 }
 
 async function askLater(
@@ -78,16 +81,24 @@ async function askLater(
   return await askRules(on, charge, await inForce, way, taken);
 }
 
-/** The rules in force for a request, whose limits are asked for no units. */
-export async function rulesOf(
+/** The counters of a request, whatever they decide. */
+export async function countersOf(
+  decider: RuleDecider,
+  request: RuleRequest,
+): Promise<readonly RuleCounter[]> {
+  const domain = decider.bound.set.domains.get(request.domain);
+  const rules = domain === undefined ? [] : await rulesOf(decider, domain, request);
+  return rules.flatMap((rule) => rule.bound.limits.map((counter) => ({ ...rule, counter })));
+}
+
+/** The rules of a domain that are in force for a request; at once if nothing is looked up. */
+function rulesOf(
   { bound, keys }: RuleDecider,
-  { domain: name, descriptors }: RuleRequest,
-  cost: number = 0,
-): Promise<readonly RuleInForce[]> {
-  const domain = bound.set.domains.get(name);
-  if (domain === undefined) return [];
+  domain: Domain,
+  { descriptors, cost = 1 }: RuleRequest,
+): MaybePromise<readonly RuleInForce[]> {
   const rules = matchRules(domain, descriptors, cost, bound.boundOf);
-  return keys === undefined ? rules : await withLookups(keys, domain, rules);
+  return keys === undefined ? rules : withLookups(keys, domain, rules);
 }
 
 /** The rules of a request, of which some have limits that belong to their keys. */
@@ -95,7 +106,7 @@ function withLookups(
   keys: KeyLimitsCache,
   domain: Domain,
   rules: readonly RuleInForce[],
-): readonly RuleInForce[] | PromiseLike<readonly RuleInForce[]> {
+): MaybePromise<readonly RuleInForce[]> {
   return allOf(rules.map((each) => {
     const { rule, key, limit, bound } = each;
     if (limit !== undefined || rule.lookup === undefined) return each;
@@ -107,11 +118,9 @@ function withLookups(
 /** Forgets the counters of a request; answers how many. */
 export async function resetRequest(decider: RuleDecider, request: RuleRequest): Promise<number> {
   checkRuleRequest(request);
-  const deleted = (await rulesOf(decider, request)).flatMap(({ key, bound }) =>
-    bound.limits.map(({ family }) => family.delete(key))
-  );
-  await Promise.all(deleted);
-  return deleted.length;
+  const counters = await countersOf(decider, request);
+  await Promise.all(counters.map(({ key, counter }) => counter.family.delete(key)));
+  return counters.length;
 }
 
 /**
@@ -127,11 +136,9 @@ export async function blockRequest(
 ): Promise<number> {
   checkRuleRequest(request);
   const verb = duration === 0 ? unblock : block;
-  const blocked = (await rulesOf(decider, request)).flatMap(({ key, bound }) =>
-    bound.limits.filter(({ algorithm }) => isBlockable(algorithm))
-      .map((limit) => limit.call(verb, key, duration))
-  );
-  await Promise.all(blocked);
+  const counters = await countersOf(decider, request);
+  const blocked = counters.filter(({ counter }) => isBlockable(counter.algorithm));
+  await Promise.all(blocked.map(({ key, counter }) => counter.call(verb, key, duration)));
   return blocked.length;
 }
 

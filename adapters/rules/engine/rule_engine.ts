@@ -203,15 +203,14 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     shadow: options.shadow === true,
     bound: bindRules(on, toRuleSet(options.rules), undefined),
   };
-  const shadow = shadowing();
-  const shown = decider.shadow
-    ? (verdict: VerdictAnswer) => andThen(verdict, shadow)
-    : (verdict: VerdictAnswer) => verdict;
+  const shown = decider.shadow ? shadowing() : (verdict: Verdict) => verdict;
 
+  /** The verdict that the caller receives, which is reported. */
   function reported(verdict: VerdictAnswer, request: RuleRequest): VerdictAnswer {
-    return andThen(shown(verdict), (known) => {
-      report?.(known, request);
-      return known;
+    return andThen(verdict, (known) => {
+      const received = shown(known);
+      report?.(received, request);
+      return received;
     });
   }
 
@@ -221,9 +220,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     answered: Promise<Answer>,
   ): Promise<Answer> {
     const answer = await answered;
-    const verdict = decider.shadow ? shadow(answer.verdict) : answer.verdict;
-    report?.(verdict, request);
-    return { ...answer, verdict };
+    return { ...answer, verdict: await reported(answer.verdict, request) };
   }
 
   const made: RuleEngine = {
@@ -241,11 +238,12 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       }
     },
     ...failingOn(store, {
-      peek: (request: RuleRequest) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
+      peek: (request: RuleRequest) =>
+        atOnceOrLater(andThen(decideRequest(decider, request, "peek"), shown)),
       refund: (request: RuleRequest) => atOnceOrLater(decideRequest(decider, request, "refund")),
     }),
     async hold(request, id) {
-      if (id !== undefined) givenAs(() => checkInteger("hold", "id", id, 1));
+      if (id !== undefined) givenAs(checkInteger, "hold", "id", id, 1);
       return await held(request, holdRequest(decider, request, id));
     },
     renew: (permit) => renewRequest(decider, permit),
@@ -254,7 +252,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     release: async (held) => await releaseRequest(decider, held),
     reset: (request) => resetRequest(decider, request),
     async block(request, duration) {
-      const milliseconds = givenAs(() => readPeriod("block a request", "duration", duration));
+      const milliseconds = givenAs(readPeriod, "block a request", "duration", duration);
       return await blockRequest(decider, request, milliseconds);
     },
     unblock: (request) => blockRequest(decider, request, 0),

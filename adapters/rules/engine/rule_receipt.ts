@@ -5,19 +5,19 @@
  */
 
 import { checkCost, checkInteger, typeError } from "../../../core/options/checks.ts";
-import type { Decision } from "../../../core/decision.ts";
-import { checkReceipt, type Receipt, type ReceiptOutcome } from "../../../core/receipts/receipt.ts";
-import type { Descriptor, Rule, Verdict } from "../../../core/rules/rules.ts";
-import { checkRuleRequest, givenAs } from "./rule_request.ts";
+import {
+  checkReceipt,
+  type Receipt,
+  type ReceiptOutcome,
+  type Settlement,
+} from "../../../core/receipts/receipt.ts";
+import type { Rule, Verdict } from "../../../core/rules/rules.ts";
+import { checkRuleRequest, givenAs, type RuleRequest } from "./rule_request.ts";
 
 /** Permits that a request holds. It survives JSON; never give it to a client. */
-export interface RulePermit {
+export interface RulePermit extends Pick<RuleRequest, "domain" | "descriptors"> {
   /** A random number of 53 bits, by which stores know the permits. */
   readonly id: number;
-  /** The domain whose rules hold. */
-  readonly domain: string;
-  /** The subjects of the request. */
-  readonly descriptors: readonly Descriptor[];
   /** Units for each descriptor without a cost of its own. */
   readonly cost: number;
   /** Milliseconds until the permits expire unless they are renewed; `undefined` if there are none. */
@@ -51,19 +51,11 @@ export interface RuleHold {
 export type ActualCost = number | readonly (number | undefined)[];
 
 /** The end of one counter's units. */
-export interface SettledCounter {
+export interface SettledCounter extends Settlement {
   /** The counter's rule. */
   readonly rule: Rule;
   /** The counter's key. */
   readonly key: string;
-  /** The balance afterwards. */
-  readonly decision: Decision;
-  /** Units given back; with a fraction if a unit had drained in part. */
-  readonly returned: number;
-  /** Units charged beyond those of the receipt. */
-  readonly charged: number;
-  /** The outcome of the counter's receipt. */
-  readonly outcome: ReceiptOutcome;
 }
 
 /** The answer of `settle`, and of `release` with a receipt. */
@@ -92,7 +84,7 @@ const MOST_PARTS = 1_000;
  * @throws {RangeError} By the same name: if a number of it is out of range.
  */
 export function checkHolding(action: string, given: RulePermit | RuleReceipt): void {
-  givenAs(() => checkHeld(action, given));
+  givenAs(checkHeld, action, given);
 }
 
 function checkHeld(action: string, given: RulePermit | RuleReceipt): void {
@@ -119,16 +111,21 @@ export function isReceipt(held: RulePermit | RuleReceipt): held is RuleReceipt {
   return "parts" in held;
 }
 
-/** The outcome of several counters. */
-export function settlementOf(counters: readonly SettledCounter[]): RuleSettlement {
+/** Outcomes of counters; the first that any counter has is the outcome of all together. */
+const OUTCOMES: readonly ReceiptOutcome[] = ["settled", "expired", "unknown"];
+
+/**
+ * The outcome of several counters.
+ *
+ * @param none The outcome if there are no counters.
+ */
+export function settlementOf(
+  counters: readonly SettledCounter[],
+  none: ReceiptOutcome,
+): RuleSettlement {
   const outcomes = counters.map(({ outcome }) => outcome);
-  const isAny = (outcome: ReceiptOutcome) => outcomes.includes(outcome);
   return {
-    outcome: counters.length === 0 || isAny("settled")
-      ? "settled"
-      : isAny("expired")
-      ? "expired"
-      : "unknown",
+    outcome: OUTCOMES.find((outcome) => outcomes.includes(outcome)) ?? none,
     returned: Math.max(0, ...counters.map(({ returned }) => returned)),
     charged: Math.max(0, ...counters.map(({ charged }) => charged)),
     counters,

@@ -2,7 +2,7 @@
  * The request that a rule engine decides on, and the error for a malformed request.
  */
 
-import { checkCost, errorMessage, typeError } from "../../../core/options/checks.ts";
+import { checkCost, rangeError, typeError } from "../../../core/options/checks.ts";
 import type { Descriptor, Rule } from "../../../core/rules/rules.ts";
 
 /** A request to a rule engine. */
@@ -37,17 +37,16 @@ export function malformedRequest(action: string, rule: string, current: unknown)
  * The value of a check of what a caller gave. An error keeps its class, `TypeError` or `RangeError`, and
  * is known by its name, so that errors of another copy of this package count, and from another thread.
  */
-export function givenAs<Value>(check: () => Value): Value {
+export function givenAs<Given extends readonly unknown[], Value>(
+  check: (...given: Given) => Value,
+  ...given: Given
+): Value {
   try {
-    return check();
+    return check(...given);
   } catch (error) {
-    throw asMalformed(error);
+    const isChecked = error instanceof TypeError || error instanceof RangeError;
+    throw isChecked ? Object.assign(error, { name: MALFORMED }) : error;
   }
-}
-
-function asMalformed(error: unknown): unknown {
-  const isChecked = error instanceof TypeError || error instanceof RangeError;
-  return isChecked ? Object.assign(error, { name: MALFORMED }) : error;
 }
 
 /** Whether an error is of a malformed request. */
@@ -63,11 +62,7 @@ export function isMalformedRequest(error: unknown): error is Error {
  * @throws {RangeError} By the same name: if a cost is not an integer of at least 0.
  */
 export function checkRuleRequest(request: RuleRequest): void {
-  try {
-    checkDescriptors(request);
-  } catch (error) {
-    throw asMalformed(error);
-  }
+  givenAs(checkDescriptors, request);
 }
 
 function checkDescriptors({ descriptors, cost }: RuleRequest): void {
@@ -75,8 +70,7 @@ function checkDescriptors({ descriptors, cost }: RuleRequest): void {
     throw typeError("decide", "a request must have at least one descriptor", descriptors);
   }
   if (cost !== undefined) checkCost("decide", cost, 0);
-  for (let index = 0; index < descriptors.length; index++) {
-    const { entries, cost: own } = descriptors[index] as Descriptor;
+  for (const { entries, cost: own } of descriptors) {
     if (!Array.isArray(entries) || entries.length === 0) {
       throw typeError("decide", "a descriptor must have at least one entry", entries);
     }
@@ -89,8 +83,7 @@ const PERMITS_NEEDED = "PermitsNeededError";
 /** The error of a call that takes units of permits, which it could not give back. */
 export function permitsNeeded(rule: string): TypeError {
   const needed = "a rule with concurrency must be asked by hold or reserve";
-  const error = new TypeError(errorMessage("decide", needed, rule));
-  return Object.assign(error, { name: PERMITS_NEEDED });
+  return Object.assign(typeError("decide", needed, rule), { name: PERMITS_NEEDED });
 }
 
 /** Whether an error is of a call that should have been `hold` or `reserve`. */
@@ -107,8 +100,7 @@ export function reservableNeeded({ name, label }: Rule, id: string): TypeError {
 /** The error of a request whose rules have more limits together than the store charges at once. */
 export function tooManyLimits(most: number, count: number): RangeError {
   const rule = `the rules of a request must have at most ${most} limits together on this store`;
-  const error = new RangeError(errorMessage("decide", rule, count));
-  return Object.assign(error, { name: TOO_MANY_LIMITS });
+  return Object.assign(rangeError("decide", rule, count), { name: TOO_MANY_LIMITS });
 }
 
 /** Whether an error is of a request that has too many limits. */

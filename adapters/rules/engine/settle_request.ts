@@ -6,14 +6,11 @@
 import { holdsPermits } from "../../../core/algorithms/holds_permits.ts";
 import { checkCost } from "../../../core/options/checks.ts";
 import type { Receipt } from "../../../core/receipts/receipt.ts";
-import type { Descriptor } from "../../../core/rules/rules.ts";
 import { keyFamily } from "../../../core/stored_key.ts";
 import { release } from "../../../core/verbs/release.ts";
 import { renew } from "../../../core/verbs/renew.ts";
 import { releasedPermit, settlingVerb } from "../../../core/verbs/settle.ts";
-import type { BoundLimit } from "./bound_limits.ts";
-import type { RuleInForce } from "./bound_rules.ts";
-import { type RuleDecider, rulesOf } from "./decide_request.ts";
+import { countersOf, type RuleCounter, type RuleDecider } from "./decide_request.ts";
 import {
   type ActualCost,
   checkHolding,
@@ -26,11 +23,6 @@ import {
 } from "./rule_receipt.ts";
 import { givenAs, malformedRequest } from "./rule_request.ts";
 
-/** A limit of one of the rules of a request, at the cost of the rule. */
-interface Counter extends RuleInForce {
-  readonly counter: BoundLimit;
-}
-
 /** Settles a receipt at the units really used, and releases its permits. */
 export function settleRequest(
   decider: RuleDecider,
@@ -40,7 +32,7 @@ export function settleRequest(
   checkHolding("settle", receipt);
   const { cost, descriptors } = receipt;
   if (typeof actual === "number") {
-    givenAs(() => checkCost("settle", actual, 0));
+    givenAs(checkCost, "settle", actual, 0);
     return settled(decider, receipt, descriptors.map(({ cost: own = actual }) => own));
   }
   if (!Array.isArray(actual) || actual.length !== descriptors.length) {
@@ -68,7 +60,7 @@ export function releaseRequest(
 /** Renews permits; answers whether all of them are held. */
 export async function renewRequest(decider: RuleDecider, held: RulePermit): Promise<boolean> {
   checkHolding("renew", held);
-  const counters = await countersOf(decider, held, held.descriptors, held.cost);
+  const counters = await countersOf(decider, held);
   const renewed = counters.filter(isPermit).map(async ({ rule, key, cost, counter }) => {
     const { allowed } = await counter.call(renew, key, { id: held.id, cost });
     // A rule in shadow mode refuses nothing, and may have given no permit.
@@ -84,8 +76,8 @@ async function settled(
   used: readonly number[],
 ): Promise<RuleSettlement> {
   const left = [...receipt.parts];
-  const costing = receipt.descriptors.map((each, index) => ({ ...each, cost: used[index]! }));
-  const counters = await countersOf(decider, receipt, costing, 0);
+  const descriptors = receipt.descriptors.map((each, index) => ({ ...each, cost: used[index]! }));
+  const counters = await countersOf(decider, { ...receipt, descriptors });
   const outcomes = counters.map(async (each): Promise<readonly SettledCounter[]> => {
     const { rule, key, cost, counter } = each;
     if (isPermit(each)) {
@@ -100,27 +92,14 @@ async function settled(
     return [{ rule, key, ...await counter.call(settlingVerb(part, cost), key, argument) }];
   });
   const found = (await Promise.all(outcomes)).flat();
-  const settlement = settlementOf(found);
-  const isLost = found.length === 0 && receipt.parts.length > 0;
-  return isLost ? { ...settlement, outcome: "unknown" } : settlement;
+  return settlementOf(found, receipt.parts.length > 0 ? "unknown" : "settled");
 }
 
-/** The counters of a request, each with the cost of its rule. */
-async function countersOf(
-  decider: RuleDecider,
-  { domain }: RulePermit,
-  descriptors: readonly Descriptor[],
-  cost: number,
-): Promise<readonly Counter[]> {
-  const rules = await rulesOf(decider, { domain, descriptors }, cost);
-  return rules.flatMap((rule) => rule.bound.limits.map((counter) => ({ ...rule, counter })));
-}
-
-function isPermit({ counter }: Counter): boolean {
+function isPermit({ counter }: RuleCounter): boolean {
   return holdsPermits(counter.algorithm);
 }
 
-function isOf(part: Receipt, { key, counter: { family: { spec } } }: Counter): boolean {
+function isOf(part: Receipt, { key, counter: { family: { spec } } }: RuleCounter): boolean {
   return part.key === key && part.source !== "policy" &&
     part.family === keyFamily(spec.prefix, spec.algorithm.id);
 }
