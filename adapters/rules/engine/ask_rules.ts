@@ -70,18 +70,12 @@ export function askRules(
     : way.refuses && !areAllAlike(rules)
     ? askByKind(asking, rules)
     : askTogether(asking, rules);
-  return Array.isArray(verdicts)
-    ? verdictOf(verdicts)
-    : (verdicts as PromiseLike<readonly RuleVerdict[]>).then(verdictOf);
+  return andThen(verdicts, verdictOf);
 }
 
 /** Whether all rules are enforced and have limits, which is the usual case. */
 function areAllAlike(rules: readonly RuleInForce[]): boolean {
-  for (let index = 0; index < rules.length; index++) {
-    const { rule, bound } = rules[index]!;
-    if (rule.shadow || rule.quota || bound.kind === "blocked") return false;
-  }
-  return true;
+  return rules.every(({ rule, bound }) => !rule.shadow && !rule.quota && bound.kind !== "blocked");
 }
 
 /**
@@ -159,15 +153,11 @@ function askTogether(asking: Asking, rules: readonly RuleInForce[]): Verdicts {
   const { maxOperations: most = Infinity } = store;
   if (distinct.length > most) throw tooManyLimits(most, distinct.length);
   const answers = takeAll(store, distinct, now());
+  // A function that makes a closure pays for it at every call.
   return Array.isArray(answers)
     ? answeredVerdicts(asking, rules, distinct, merged?.places, answers)
-    : verdictsLater(
-      asking,
-      rules,
-      distinct,
-      merged?.places,
-      answers as Promise<readonly unknown[]>,
-    );
+    : (answers as Promise<readonly unknown[]>)
+      .then(answeredVerdicts.bind(undefined, asking, rules, distinct, merged?.places));
 }
 
 /** The asks for all limits of all rules. */
@@ -183,17 +173,6 @@ function asksFor(rules: readonly RuleInForce[], askFor: AskFor): readonly Ask<Bo
     }
   }
   return asks;
-}
-
-// A function of its own, because a function that makes a closure pays for it at every call.
-async function verdictsLater(
-  asking: Asking,
-  rules: readonly RuleInForce[],
-  asks: readonly Ask[],
-  places: readonly number[] | undefined,
-  answers: Promise<readonly unknown[]>,
-): Promise<readonly RuleVerdict[]> {
-  return answeredVerdicts(asking, rules, asks, places, await answers);
 }
 
 function answeredVerdicts(
