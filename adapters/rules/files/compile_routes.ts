@@ -67,6 +67,7 @@ export function compileRoutes(
       ? pathReadings(call.path)
       : readingsOfAll([call.path, ...call.paths]);
     if (paths === undefined) return undefined;
+    // A header function may be a method of a class, which a copy would not have.
     const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
     return compiled.flatMap((route) => route(named, paths));
   };
@@ -106,10 +107,8 @@ function compileRoute(
       const whole = ignoreCase ? each.toLowerCase() : each;
       const groups = matches === undefined ? {} : matches(whole);
       if (groups === undefined) return [];
-      return (isLoose ? casesOf(whole, literal) : [whole]).map((path) => [
-        { ...asked, header: asked.header, method, path: withoutEnd(path) },
-        groups,
-      ]);
+      const spellings = isLoose ? casesOf(whole, literal) : [whole];
+      return spellings.map((path) => [{ ...asked, method, path: withoutEnd(path) }, groups]);
     });
     return templates.flatMap((template) => filled(template, matched, cost));
   };

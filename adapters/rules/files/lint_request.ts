@@ -3,13 +3,13 @@
  * mistyped key means that there is no limit at all.
  */
 
-import { suggestOption } from "../../../core/application_support.ts";
 import {
   type DescriptorEntry,
   matchDescriptor,
   type RuleOptions,
 } from "../../../core/rules/rules.ts";
 import type { RuleSet } from "./read_rules.ts";
+import { hint } from "./rule_problem.ts";
 
 /**
  * Finds why no rule limits a request, or a part of it.
@@ -57,9 +57,4 @@ function entriesOf(descriptor: unknown): readonly DescriptorEntry[] {
 
 function keysOf(rules: readonly RuleOptions[]): readonly string[] {
   return rules.flatMap(({ key, rules = [] }) => [key, ...keysOf(rules)]);
-}
-
-function hint(name: string, known: readonly string[]): string {
-  const meant = suggestOption(name, known);
-  return meant === undefined ? "" : `: did you mean ${meant}?`;
 }

@@ -58,11 +58,10 @@ function* valueWarnings(
     yield { path: [...path, "value"], message };
   }
   const decides = limits !== undefined || unlimited === true || blocked === true;
-  const generic = level.some((other) => {
-    return other.key === key && other.value === undefined && other.limits !== undefined;
-  });
+  const isGeneric = (other: RuleOptions) =>
+    other.key === key && other.value === undefined && other.limits !== undefined;
   // A rule without rules below it is an intended exception.
-  if (!decides && generic && rules.length > 0) {
+  if (!decides && rules.length > 0 && level.some(isGeneric)) {
     const message =
       `this rule has no limits, and calls for this value alone pass those of ${key} ` +
       "without a value";

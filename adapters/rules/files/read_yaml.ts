@@ -100,7 +100,7 @@ function readText(yaml: Yaml, text: string, plain: boolean): ReadText {
   } catch (error) {
     // A text that is nested too deeply overflows the parser's stack; several documents are an
     // error, too.
-    return unreadable(error, undefined);
+    return unreadable(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -108,16 +108,14 @@ function readDocument(parsed: Parsed): ReadText {
   const { document, lines } = parsed;
   // Even a warning, such as an unknown tag, points to a mistake.
   const [error] = [...document.errors, ...document.warnings];
-  if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
+  if (error !== undefined) return unreadable(error.message, placeAt(lines, error.pos[0]));
   const duplicate = duplicateKey(parsed);
   if (duplicate !== undefined) {
     const place = placeAt(lines, duplicate.range?.[0] ?? 0);
-    return unreadable(new Error("Map keys must be unique"), place);
+    return unreadable("Map keys must be unique", place);
   }
   const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
-  if (isDeep(data)) {
-    return unreadable(new Error(`Nested more than ${MAX_LEVELS} levels deep`), undefined);
-  }
+  if (isDeep(data)) return unreadable(`Nested more than ${MAX_LEVELS} levels deep`);
   return { data, errors: [], placeOf: (path, atKey) => placeOf(parsed, path, atKey) };
 }
 
@@ -164,20 +162,14 @@ function duplicateKey({ document, yaml }: Parsed): Node | undefined {
   return undefined;
 }
 
-/** Whether data has too many levels; the search goes to the deepest part first. */
-function isDeep(root: unknown): boolean {
-  const open: [value: unknown, level: number][] = [[root, 0]];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [value, level] = next;
-    if (typeof value !== "object" || value === null) continue;
-    if (level === MAX_LEVELS) return true;
-    for (const child of Object.values(value)) open.push([child, level + 1]);
-  }
-  return false;
+/** Whether data has more than so many levels. */
+function isDeep(data: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof data !== "object" || data === null) return false;
+  return levels === 0 || Object.values(data).some((child) => isDeep(child, levels - 1));
 }
 
-function unreadable(error: unknown, place: TextPlace | undefined): ReadText {
-  const message = error instanceof Error ? error.message : String(error);
+/** A text that could not be read, for the reason in the first line of a message. */
+function unreadable(message: string, place?: TextPlace): ReadText {
   const [line = message] = message.split("\n");
   return { data: undefined, errors: [{ message: line, place }], placeOf: () => undefined };
 }

@@ -6,7 +6,6 @@
  * warning is about a rule that a request could meet.
  */
 
-import { suggestOption } from "../../../core/application_support.ts";
 import {
   type Domain,
   nodeOf,
@@ -17,6 +16,7 @@ import {
 import type { KeyRules, RuleNode } from "../../../core/rules/compile_domain.ts";
 import type { RouteOptions } from "./compile_routes.ts";
 import type { RuleFile } from "./rule_file.ts";
+import { hint } from "./rule_problem.ts";
 
 /** The entries of a route's descriptor, as they are written. */
 type Template = readonly (readonly [key: string, value: string])[];
@@ -75,11 +75,9 @@ function descriptorWarning(template: Template, { level }: Domain): string | unde
     return `this descriptor is not limited, because it ends at ${open.label}, which has no limits`;
   }
   const [key] = template[0] ?? [""];
-  const meant = level.has(key) ? undefined : suggestOption(key, [...level.keys()]);
+  const meant = level.has(key) ? "" : hint(key, [...level.keys()]);
   const written = template.map((entry) => entry.join("=")).join(" ");
-  return `this descriptor is not limited, because no rule matches ${written}${
-    meant === undefined ? "" : `: did you mean ${meant}?`
-  }`;
+  return `this descriptor is not limited, because no rule matches ${written}${meant}`;
 }
 
 /** The places in the tree of rules at which a descriptor may end. */
@@ -119,6 +117,8 @@ function* missedRules(
   routes: readonly RouteOptions[],
   { level, rules }: Domain,
 ): Generator<RuleFault> {
+  // The label of a rule inside another one has a comma.
+  const compiled = rules.filter(({ label }) => !label.includes(","));
   const firsts = routes.flatMap(({ descriptors }) => descriptors)
     .flatMap((descriptor) => Object.entries(descriptor).slice(0, 1));
   const keys = [...new Set(firsts.map(([key]) => key))];
@@ -127,20 +127,13 @@ function* missedRules(
     const ofKey = level.get(key);
     return ofKey === undefined ? undefined : nodeOf(ofKey, value)?.rule;
   }));
-  let next = 0;
   for (const [index, options] of written.entries()) {
-    const rule = rules[next]!;
-    next += sizeOf(options);
+    const rule = compiled[index]!;
     if (open.has(options.key) || met.has(rule)) continue;
-    const made = keys.includes(options.key) ? options.key : suggestOption(options.key, keys);
-    if (made === undefined) continue;
-    const hint = made === options.key ? "" : `: did you mean ${made}?`;
-    const message = `no route makes a descriptor that matches ${rule.label}${hint}`;
+    const isMade = keys.includes(options.key);
+    const meant = isMade ? "" : hint(options.key, keys);
+    if (!isMade && meant === "") continue;
+    const message = `no route makes a descriptor that matches ${rule.label}${meant}`;
     yield { path: ["rules", index], message };
   }
-}
-
-/** How many rules a rule is, with the rules inside it. */
-function sizeOf({ rules = [] }: RuleOptions): number {
-  return rules.reduce((sum, inner) => sum + sizeOf(inner), 1);
 }

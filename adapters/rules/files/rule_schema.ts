@@ -127,11 +127,9 @@ const RULE = map({
 }, "key");
 
 const ROUTE = map({
-  path: {
-    description: "A URL pattern for the path: /v1/users/:id, /static/*. Without one any path.",
-    type: "string",
+  path: text("A URL pattern for the path: /v1/users/:id, /static/*. Without one any path.", {
     pattern: "^[/*]",
-  },
+  }),
   ignoreCase: truth("Whether the path is in any case; no unless given."),
   methods: list(
     "The HTTP methods; without them any method. HEAD counts as GET, unless named.",

@@ -7,7 +7,6 @@ import type { Clock } from "../../../core/clock.ts";
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, checkText, typeError } from "../../../core/options/checks.ts";
 import type { Descriptor, Verdict } from "../../../core/rules/rules.ts";
-import type { Store } from "../../../core/store.ts";
 import type { RequestRules, RulesDecision } from "../../http/http.ts";
 import {
   consumeUndoable,
@@ -19,7 +18,7 @@ import type { RuleRequest } from "../engine/rule_request.ts";
 import type { RuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 import { fileSource } from "../sources/file_source.ts";
-import { followRules, type RulesEvent } from "../sources/follow_rules.ts";
+import { followRules, type FollowRulesOptions } from "../sources/follow_rules.ts";
 import { objectSource } from "../sources/object_source.ts";
 import type { RuleSource } from "../sources/rule_source.ts";
 import { shownPolicies, violatedPolicies } from "./rule_policies.ts";
@@ -29,17 +28,9 @@ export type AnyRules = string | RuleFile | readonly RuleFile[] | RuleSet | RuleS
 
 /** The options of `requestRules`. */
 export interface RequestRulesOptions
-  extends Pick<RuleEngineOptions, "lookup" | "lookupCache" | "onLookupError" | "onVerdict"> {
+  extends Omit<RuleEngineOptions, "rules" | "shadow">, Pick<FollowRulesOptions, "onEvent"> {
   /** The domain whose routes hold; default is the only domain. */
   readonly domain?: string | undefined;
-  /** Where use is kept; default a memory store of its own. */
-  readonly store?: Store | undefined;
-  /** The beginning of all stored keys; default `"rules"`. */
-  readonly prefix?: string | undefined;
-  /** Where `now` comes from; without it the store's own time. */
-  readonly clock?: Clock | undefined;
-  /** Receives the outcome of every load, including failed loads. */
-  readonly onEvent?: ((event: RulesEvent) => void) | undefined;
 }
 
 /** Rules for the option `rules` of the HTTP adapters, which follow their source. */

@@ -9,6 +9,7 @@ import { createReadStream, type FSWatcher, type Stats, watch } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
+import { inBackground } from "../../../core/in_background.ts";
 import { checkOptions, checkText } from "../../../core/options/checks.ts";
 import { LONGEST_TEXT, type RuleDocument } from "../files/rule_file.ts";
 import type { RuleSource } from "./rule_source.ts";
@@ -133,16 +134,15 @@ function markOf({ size, mtimeMs, ino }: Stats): string {
  */
 function watchFiles(
   path: string,
-  { pollEvery, settle }: Required<FileSourceOptions>,
+  { pollEvery, settle }: Readonly<Record<keyof FileSourceOptions, number>>,
   changed: () => void,
 ): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cancel = () => {};
   let known = "";
 
   function reportSoon(): void {
-    clearTimeout(timer);
-    timer = setTimeout(changed, settle);
-    unref(timer);
+    cancel();
+    cancel = inBackground(settle, changed);
   }
 
   async function look(): Promise<void> {
@@ -154,10 +154,11 @@ function watchFiles(
   const folders = [...new Set([path, dirname(path)])];
   const watchers = folders.flatMap((folder) => watchFolder(folder, reportSoon) ?? []);
   const poll = setInterval(look, pollEvery);
-  unref(poll);
+  // Timers never keep a process alive. In Deno they are numbers where they are the web's.
+  (poll as { unref?: () => void }).unref?.();
   void look();
   return () => {
-    clearTimeout(timer);
+    cancel();
     clearInterval(poll);
     for (const watcher of watchers) watcher.close();
   };
@@ -174,9 +175,4 @@ function watchFolder(folder: string, changed: () => void): FSWatcher | undefined
     // The folder is missing, or the system has no more watchers: polling finds changes.
     return undefined;
   }
-}
-
-/** Timers never keep a process alive. In Deno they are numbers where they are the web's. */
-function unref(timer: ReturnType<typeof setTimeout>): void {
-  (timer as { unref?: () => void }).unref?.();
 }

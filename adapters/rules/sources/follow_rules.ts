@@ -111,14 +111,11 @@ export async function followRules(
   let closed = false;
   /** Why the last load failed; empty if it succeeded. */
   let refusal = "";
-  /** The problems of the rules of that load, if it found any. */
-  let refused: readonly RuleProblem[] = [];
 
   function reload(isWhole = false): Promise<boolean> {
     takesWhole ||= isWhole;
-    if (running === undefined) running = loadAll();
-    else again = true;
-    return running;
+    again = true;
+    return running ??= loadAll();
   }
 
   /** Loads until nothing has changed meanwhile; answers whether the source's rules are in force. */
@@ -126,15 +123,14 @@ export async function followRules(
     let holds: boolean;
     do {
       again = false;
-      holds = await load().then(() => true, refuse);
+      holds = await load().catch(refuse);
     } while (again && !closed);
     running = undefined;
     return holds;
   }
 
-  /** Loads the source once, and puts its rules in place; throws if they cannot be used. */
-  async function load(): Promise<void> {
-    refused = [];
+  /** Loads the source once, and puts its rules in place; answers whether they are in force. */
+  async function load(): Promise<boolean> {
     const isWhole = takesWhole;
     takesWhole = false;
     const documents = await source.load();
@@ -142,7 +138,7 @@ export async function followRules(
       // The last line of a log must not be an error that is over.
       if (refusal !== "") report(loaded);
       refusal = "";
-      return;
+      return true;
     }
     const cut = isWhole ? undefined : documents.find((document) => isCutOff(held, document));
     if (cut !== undefined) {
@@ -155,8 +151,7 @@ export async function followRules(
     if (rules === undefined) {
       const errors = problems.filter(({ severity }) => severity === "error");
       const reason = errors.slice(0, 10).map(problemText).join("; ");
-      refused = problems;
-      throw new Error(reason);
+      return refuse(new Error(reason), problems);
     }
     if (closed) throw new Error("the source is not followed any more");
     await apply(rules, documents);
@@ -165,14 +160,15 @@ export async function followRules(
     const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
     loaded = { event: "rules-loaded", source: source.name, ...counted };
     report(loaded);
+    return true;
   }
 
   /** Reported once: a source that stays broken is loaded again and again. */
-  function refuse(error: unknown): false {
+  function refuse(error: unknown, problems: readonly RuleProblem[] = []): false {
     if (closed) return false;
     const reason = error instanceof Error ? error.message : String(error);
     if (reason !== refusal) {
-      report({ event: "rules-refused", source: source.name, reason, problems: refused });
+      report({ event: "rules-refused", source: source.name, reason, problems });
     }
     refusal = reason;
     return false;

@@ -111,7 +111,11 @@ export function redisSource(
 
   return {
     name: `Redis hash ${key}`,
-    lookup: (domain, wanted) => readLimits(client, limitsKey, `${domain}/${wanted}`),
+    async lookup(domain, wanted) {
+      const field = `${domain}/${wanted}`;
+      const text = await readBounded(client, limitsKey, field, LONGEST_LIMITS);
+      return text === "" ? undefined : limitsOf(text, `${limitsKey} ${field}`);
+    },
     load: () => withTimeout(readDocuments(client, key), deadline, late),
     watch(changed, limitsChanged) {
       const unsubscribe = subscribe(
@@ -129,20 +133,20 @@ export function redisSource(
   };
 }
 
-async function readLimits(
+/** The value of a field; empty if it is not there. */
+async function readBounded(
   client: RedisRulesClient,
   hash: string,
   field: string,
-): Promise<KeyLimits> {
+  most: number,
+): Promise<string> {
   const length = await client.hStrLen(hash, field);
-  if (length === 0) return undefined;
-  if (length > LONGEST_LIMITS) {
+  if (length > most) {
     throw new Error(
-      `Cannot use ${hash} ${field} as it must be at most ${LONGEST_LIMITS} bytes: it is ${length}`,
+      `Cannot use ${hash} ${field} as it must be at most ${most} bytes long: it is ${length}`,
     );
   }
-  const text = await client.hGet(hash, field);
-  return text === null ? undefined : limitsOf(text, `${hash} ${field}`);
+  return length === 0 ? "" : await client.hGet(hash, field) ?? "";
 }
 
 async function readDocuments(
@@ -157,13 +161,7 @@ async function readDocuments(
   }
   const documents: RuleDocument[] = [];
   for (const name of names) {
-    const length = await client.hStrLen(hash, name);
-    if (length > LONGEST_TEXT) {
-      throw new Error(
-        `Cannot load rules as ${name} must be at most ${LONGEST_TEXT} bytes long: it is ${length}`,
-      );
-    }
-    documents.push({ name, text: (await client.hGet(hash, name)) ?? "" });
+    documents.push({ name, text: await readBounded(client, hash, name, LONGEST_TEXT) });
   }
   return documents;
 }
