@@ -6,7 +6,8 @@
 import { writeFileSync } from "node:fs";
 
 import { linear, timeAxis } from "../adapters/replay/output/plots/axis.ts";
-import { element, label, line, picture } from "../adapters/replay/output/plots/svg.ts";
+import { element, label, line } from "../adapters/replay/output/plots/svg.ts";
+import { benchPicture } from "./bench_picture.ts";
 import { gcra } from "../mod.ts";
 import { track } from "./series_lines.ts";
 import { valueAxis } from "./value_axis.ts";
@@ -54,7 +55,7 @@ function timeline(): string {
   }
   drainUntil(SPAN);
   const title = 'Units in use of gcra({ limit: 6, period: "1m", burst: 3 }) over 40 seconds';
-  return picture(WIDTH, BOTTOM + 115, title, [
+  return benchPicture(WIDTH, BOTTOM + 115, title, [
     label(
       LEFT,
       24,

@@ -1,6 +1,7 @@
 import { count } from "../adapters/replay/output/format_numbers.ts";
 import { linear, timeAxis } from "../adapters/replay/output/plots/axis.ts";
-import { element, label, line, picture } from "../adapters/replay/output/plots/svg.ts";
+import { element, label, line } from "../adapters/replay/output/plots/svg.ts";
+import { benchPicture } from "./bench_picture.ts";
 import { legend, track } from "./series_lines.ts";
 import { roundSteps, valueAxis } from "./value_axis.ts";
 
@@ -41,7 +42,7 @@ export function seriesPlot(
   const steps = roundSteps(most, 5);
   const x = linear(0, span, LEFT, WIDTH - RIGHT);
   const y = linear(0, steps.at(-1)!, bottom, top);
-  return picture(WIDTH, bottom + 40, title, [
+  return benchPicture(WIDTH, bottom + 40, title, [
     ...timeAxis(x, 0, span, top, bottom, durationAt),
     ...valueAxis(y, steps, LEFT, WIDTH - RIGHT, (value) => count(Number(value.toPrecision(6)))),
     ...(limit === undefined ? [] : [line(LEFT, y(limit), WIDTH - RIGHT, y(limit), "limit")]),

@@ -1,4 +1,5 @@
-import { element, label, line, picture } from "../adapters/replay/output/plots/svg.ts";
+import { element, label, line } from "../adapters/replay/output/plots/svg.ts";
+import { benchPicture } from "./bench_picture.ts";
 import { logarithmic, magnitudes } from "./magnitudes.ts";
 import { legend, track } from "./series_lines.ts";
 import { valueAxis } from "./value_axis.ts";
@@ -27,7 +28,7 @@ export function crossoverPlot(title: string, curves: readonly Curve[]): string {
     line(x(value), TOP, x(value), BOTTOM + 4, "rule"),
     label(x(value), BOTTOM + 17, String(value), { class: "soft", anchor: "middle" }),
   ]);
-  return picture(WIDTH, BOTTOM + 40, title, [
+  return benchPicture(WIDTH, BOTTOM + 40, title, [
     ...ticks,
     ...valueAxis(y, magnitudes(1, Math.max(...times)), LEFT, WIDTH - RIGHT),
     ...curves.map(({ points }, index) =>

@@ -4,7 +4,8 @@
  */
 
 import { fitting, linear, type Scale, timeAxis } from "../adapters/replay/output/plots/axis.ts";
-import { box, element, label, picture } from "../adapters/replay/output/plots/svg.ts";
+import { box, element, label } from "../adapters/replay/output/plots/svg.ts";
+import { benchPicture } from "./bench_picture.ts";
 import type { TimeBins } from "../adapters/replay/replay.ts";
 import { durationText } from "../core/application_support.ts";
 import { legend, track } from "./series_lines.ts";
@@ -43,7 +44,7 @@ export function timelinePlot(
   const steps = roundSteps(Math.max(1, ...all), 4);
   const y = linear(0, steps.at(-1)!, bottom, top);
   const total: TimeBins = { start, width: bin, allowed: all, denied: [] };
-  return picture(width, bottom + 42, title, [
+  return benchPicture(width, bottom + 42, title, [
     ...timeAxis(x, start, span, top, bottom),
     ...valueAxis(y, steps, LEFT, right),
     bars(total, "allowed", start, x, right, (units) => [y(units), y(0)], "ground"),

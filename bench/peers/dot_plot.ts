@@ -1,5 +1,6 @@
 import { CHARACTER, linear } from "../../adapters/replay/output/plots/axis.ts";
-import { element, label, line, picture } from "../../adapters/replay/output/plots/svg.ts";
+import { element, label, line } from "../../adapters/replay/output/plots/svg.ts";
+import { benchPicture } from "../bench_picture.ts";
 import { roundSteps } from "../value_axis.ts";
 import { logarithmic, magnitudes } from "../magnitudes.ts";
 
@@ -36,7 +37,7 @@ export function dotPlot(
   const most = isLogarithmic ? Math.max(...values) : steps.at(-1)!;
   const x = (isLogarithmic ? logarithmic : linear)(steps[0]!, most, left, WIDTH - RIGHT);
   const look = (index: number) => ({ class: `series s${index}`, style: "stroke-dasharray:none" });
-  return picture(WIDTH, bottom + 48, title, [
+  return benchPicture(WIDTH, bottom + 48, title, [
     ...series.flatMap((name, index) => [
       element("path", { ...look(index), d: SHAPES[index]!(left + 8 + index * 130, 20) }),
       label(left + 20 + index * 130, 24, name),

@@ -78,20 +78,12 @@ export function rounded(number: number): string {
   return String(Math.round(number * 10) / 10);
 }
 
-/** How plots look, in light and in dark. Series differ by their dashes too. */
-export const PLOT_STYLE: string = `
+/** How plots look, in light and in dark. */
+const PLOT_STYLE = `
 .plot{font:12px system-ui,sans-serif;--ink:#1f2328;--soft:#59636e;--rule:#d8dee4;--calm:#5b8fc7;
---alarm:#c8321f;--paper:#fff;--s0:#0969b8;--s1:#c8500a;--s2:#0b8a63;--s3:#a8478a;--s4:#9a6a00;
---s5:#5b5bd6;background:var(--paper)}
+--alarm:#c8321f;--paper:#fff;background:var(--paper)}
 @media (prefers-color-scheme:dark){.plot{--ink:#e6edf3;--soft:#9aa4af;--rule:#30363d;--calm:#4f86bd;
---alarm:#ff7b6b;--paper:#0d1117;--s0:#58a6ff;--s1:#ff9a4d;--s2:#3fd0a4;--s3:#ee9bcb;--s4:#e3b341;
---s5:#a5a5ff}}
-.plot text{fill:var(--ink)}.plot .soft{fill:var(--soft)}.plot .strong{font-weight:600}
-.plot .rule{stroke:var(--rule);fill:none}.plot .axis{stroke:var(--soft);fill:none}
-.plot .ground{fill:var(--rule)}.plot .calm{fill:var(--calm)}.plot .alarm{fill:var(--alarm)}.plot text.alarm{fill:var(--alarm)}
-.plot .series{fill:none;stroke-width:2;stroke-linejoin:round}
-.plot .s0{stroke:var(--s0)}.plot .s1{stroke:var(--s1);stroke-dasharray:7 3}
-.plot .s2{stroke:var(--s2);stroke-dasharray:2 3}.plot .s3{stroke:var(--s3);stroke-dasharray:9 3 2 3}
-.plot .s4{stroke:var(--s4);stroke-dasharray:4 4}.plot .s5{stroke:var(--s5);stroke-dasharray:12 4}
-.plot .limit{stroke:var(--alarm);stroke-width:1.5;stroke-dasharray:3 3;fill:none}
+--alarm:#ff7b6b;--paper:#0d1117}}
+.plot text{fill:var(--ink)}.plot .soft{fill:var(--soft)}.plot .rule{stroke:var(--rule);fill:none}
+.plot .calm{fill:var(--calm)}.plot .alarm,.plot text.alarm{fill:var(--alarm)}
 `.replaceAll("\n", "");
