@@ -216,6 +216,7 @@ async function* readRows(
       if (parser === undefined || section.layout !== layout) {
         addFacts();
         layout = section.layout;
+        clients.forget();
         parser = blockParser(layout, options, clients, found.facts?.lines);
       }
       const rows = parser.parse(section.bytes);
