@@ -24,7 +24,10 @@
  * key has come.
  *
  * In a full store, the thread removes another key between steps 2 and 3. It looks first whether its
- * intent still stands, because a thread that broke it may have inserted this very key.
+ * intent still stands, because a thread that broke it may have inserted this very key. A key is
+ * counted only after step 3, so threads that insert at one moment may each exceed the capacity by
+ * one. If it were counted before, an insertion that is broken would take a place for a while, or for
+ * good if its thread died, and a key would be evicted although there is room.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
