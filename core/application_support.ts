@@ -9,7 +9,6 @@ export { mayDelay } from "./algorithms/may_delay.ts";
 export { setBounded } from "./bounded_map.ts";
 export { isStoreError } from "./errors.ts";
 export { firstPrinted, guarded } from "./guarded.ts";
-export { isPromise } from "./maybe_promise.ts";
 export {
   checkChoice,
   checkInteger,

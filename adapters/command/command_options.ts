@@ -55,7 +55,7 @@ export interface Command {
   /** The purpose of the command, in a line. */
   readonly summary: string;
   /** A description of its operands, in lines. */
-  readonly about?: string;
+  readonly about: string;
   readonly options: OptionTable;
   /** When its exit status is 0, and when it is 1. */
   readonly statuses: readonly [well: string, not: string];
@@ -148,7 +148,7 @@ export function hintAt(name: string, known: readonly string[], prefix: string = 
 }
 
 /** Whether a value follows an option. */
-export function takesValue({ value, choices }: Option): boolean {
+function takesValue({ value, choices }: Option): boolean {
   return (value ?? choices) !== undefined;
 }
 

@@ -33,8 +33,7 @@ export function commandText(command: Command): string {
   const { name, operands, summary, about, options, statuses } = command;
   return [
     `tidegate ${name} ${operands}`,
-    ...["", `  ${summary}`, ""],
-    ...(about === undefined ? [] : [about, ""]),
+    ...["", `  ${summary}`, "", about, ""],
     "Options",
     ...optionRows({ ...options, ...COMMON_OPTIONS }),
     ...(readsVariables(options) ? ["", VARIABLES] : []),

@@ -37,8 +37,7 @@ interface ServiceOption extends Option {
 }
 
 const SERVICE_OPTIONS = {
-  format: RULE_OPTIONS.format,
-  "merge-domains": RULE_OPTIONS["merge-domains"],
+  ...RULE_OPTIONS,
   hostname: { value: "127.0.0.1", text: "the address to listen on" },
   port: { value: "8080", text: "the port for HTTP; 0 picks a free one", read: integerOf },
   threads: {

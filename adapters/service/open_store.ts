@@ -78,9 +78,10 @@ function opened(
 type OnError = (error: unknown) => void;
 
 /** The options of a store that reports its outages. */
-function outageOptions({ onUnavailable }: Pick<RedisOptions, "onUnavailable">, onError: OnError) {
+function storeOptions({ onUnavailable, deadline }: Omit<RedisOptions, "url">, onError: OnError) {
   return {
     onUnavailable,
+    deadline,
     onOutage: ({ cause }: { readonly cause?: unknown }) => {
       if (cause !== undefined) onError(cause);
     },
@@ -97,10 +98,7 @@ export async function storeOnRedis(options: RedisOptions, onError: OnError): Pro
   const { createClient } = await loadRedis();
   const client = createClient({ url: options.url });
   client.on("error", onError);
-  return redisStore(client as unknown as RedisClient, {
-    ...outageOptions(options, onError),
-    deadline: options.deadline,
-  });
+  return redisStore(client as unknown as RedisClient, storeOptions(options, onError));
 }
 
 /** The part of the package `pg` that is used here. */
@@ -127,7 +125,7 @@ async function storeOnPostgres(options: PostgresOptions, onError: OnError): Prom
   // them.
   const { Pool } = (loaded as { readonly default?: Pg }).default ?? loaded as Pg;
   const pool = new Pool({ connectionString: options.url });
-  const store = postgresStore(pool, outageOptions(options, onError));
+  const store = postgresStore(pool, storeOptions(options, onError));
   store.onClose?.(() => void pool.end().catch(onError));
   await store.migrate().catch(onError);
   return store;

@@ -26,10 +26,7 @@ import {
 import { type Route, serviceRoutes, type ServiceRoutesOptions } from "./service_routes.ts";
 
 /** The options of `serviceHandler`. */
-export interface ServiceHandlerOptions
-  extends
-    CallSettings,
-    Pick<ServiceRoutesOptions, "show" | "isReady" | "outages" | "version" | "log"> {
+export interface ServiceHandlerOptions extends CallSettings, Omit<ServiceRoutesOptions, "access"> {
   /** The figures of this thread. */
   readonly figures: Figures;
   /** Receives errors that no client caused. */

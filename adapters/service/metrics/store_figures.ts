@@ -3,7 +3,6 @@
  * anyone may ask, so the cost is bounded.
  */
 
-import { isPromise } from "../../../core/application_support.ts";
 import type { Store } from "../../../mod.ts";
 import type { RedisStoreStatistics } from "../../../stores/redis/redis_store.ts";
 import type { FiguresSnapshot } from "./figures_snapshot.ts";
@@ -23,23 +22,21 @@ export function storeFigures(
   store: Store,
   time: () => number = () => performance.now(),
 ): () => StoreFigures {
-  const { statistics } = store as { readonly statistics?: () => unknown };
+  const { statistics } = store as { readonly statistics?: () => object };
   let known: StoreFigures = { store: {}, roundTrips: undefined };
   let freshUntil = -Infinity;
   return function figures() {
     const start = time();
     if (start < freshUntil) return known;
-    known = figuresOf(statistics?.());
+    known = figuresOf(statistics?.() ?? {});
     const end = time();
     freshUntil = end + (end - start) / MAX_TIME_SHARE;
     return known;
   };
 }
 
-function figuresOf(statistics: unknown): StoreFigures {
-  if (typeof statistics !== "object" || statistics === null || isPromise(statistics)) {
-    return { store: {}, roundTrips: undefined };
-  }
+/** The numbers among the statistics. A promise of statistics has none. */
+function figuresOf(statistics: object): StoreFigures {
   const numbers = Object.entries(statistics).filter(([, value]) => typeof value === "number");
   const store: Record<string, number> = Object.fromEntries(numbers);
   const { roundTripCounts: counts } = statistics as Partial<RedisStoreStatistics>;

@@ -7,7 +7,7 @@
  * This file is what a worker runs; it is not imported.
  */
 
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 
 import { compileRules } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
@@ -18,10 +18,7 @@ import type { MainCalls, WorkerSettings } from "./worker_pool.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
 
-async function work(
-  port: NonNullable<typeof parentPort>,
-  settings: WorkerSettings,
-): Promise<void> {
+async function work(port: MessagePort, settings: WorkerSettings): Promise<void> {
   const main: PortCall<MainCalls> = portCalls(port, () => servers);
   const servers = startServers(main, settings);
   try {

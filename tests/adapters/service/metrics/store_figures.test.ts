@@ -22,7 +22,9 @@ test("a store that takes long to count is counted seldom, whoever asks", () => {
   assert.deepEqual(figures().store, { keys: 2 });
 });
 
-test("one without statistics has no figures", () => {
+test("one without statistics, or with a promise of them, has no figures", () => {
   const { statistics: _statistics, ...store } = memoryStore();
   assert.deepEqual(storeFigures(store)().store, {});
+  const late = { ...store, statistics: () => Promise.resolve({ keys: 1 }) };
+  assert.deepEqual(storeFigures(late)().store, {});
 });
