@@ -175,7 +175,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     tls: checkTls,
     threads: checkThreads,
     capacity: true,
-    redis: true,
+    redis: checkRedis,
     postgres: checkPostgres,
     sqlite: checkSqlite,
     store: true,
@@ -225,13 +225,23 @@ function checkSqlite(action: string, option: string, sqlite: unknown): void {
   requireText(action, `${option} must be the path of a file`, path, /./s);
 }
 
+function checkRedis(action: string, option: string, redis: unknown): void {
+  checkOptions<RedisOptions>(`${action} with Redis`, redis, {
+    url: true,
+    onUnavailable: true,
+    deadline: true,
+  });
+  const { url } = redis as RedisOptions;
+  requireUrl(action, `${option} must have a url, redis://...`, url, /^rediss?:\/\//);
+}
+
 function checkPostgres(action: string, option: string, postgres: unknown): void {
   checkOptions<PostgresOptions>(`${action} with Postgres`, postgres, {
     url: true,
     onUnavailable: true,
   });
   const { url } = postgres as PostgresOptions;
-  requireText(action, `${option} must have a url, postgres://...`, url, /^postgres(ql)?:\/\//);
+  requireUrl(action, `${option} must have a url, postgres://...`, url, /^postgres(ql)?:\/\//);
 }
 
 function checkTls(action: string, _option: string, tls: unknown): void {
@@ -246,9 +256,20 @@ function checkTls(action: string, _option: string, tls: unknown): void {
   requireText("serve TLS", "key must be the path of a file", key, /./s);
 }
 
-function requireText(action: string, rule: string, text: unknown, form: RegExp): void {
+function requireText(
+  action: string,
+  rule: string,
+  text: unknown,
+  form: RegExp,
+  shown: unknown = text,
+): void {
   if (typeof text === "string" && form.test(text)) return;
-  throw new TypeError(errorMessage(action, rule, text));
+  throw new TypeError(errorMessage(action, rule, shown));
+}
+
+function requireUrl(action: string, rule: string, url: unknown, form: RegExp): void {
+  // The message does not repeat a text, because it may hold a password.
+  requireText(action, rule, url, form, typeof url === "string" ? "another text" : url);
 }
 
 function checkThreads(action: string, option: string, threads: unknown): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { serve } from "../../../adapters/service/service.ts";
+import { type RedisOptions, serve } from "../../../adapters/service/service.ts";
 import { memoryStore } from "../../../mod.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { oneRule, post, withService } from "./support/running.ts";
@@ -34,6 +34,14 @@ test("serve takes one place for its counters", async () => {
   });
   await assert.rejects(async () => await serve({ rules, sqlite: { path: "" } }), {
     message: /sqlite must be the path of a file/,
+  });
+  await assert.rejects(async () => await serve({ rules, redis: { url: "me:secret@localhost" } }), {
+    message:
+      /^Cannot serve as redis must have a url, redis:..\.\.\.: current value is "another text"$/,
+  });
+  const misspelled = { url: "redis://localhost", onUnavailible: "allow" } as RedisOptions;
+  await assert.rejects(async () => await serve({ rules, redis: misspelled }), {
+    message: /onUnavailible/,
   });
   await assert.rejects(async () => await serve({ rules, postgres: { url: "localhost" } }), {
     message: /postgres must have a url, postgres:..\.\.\.: /,
