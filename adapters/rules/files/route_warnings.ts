@@ -24,13 +24,10 @@ type Template = readonly (readonly [key: string, value: string])[];
 /** The warnings about the routes of a file, and about rules that its routes miss by a letter. */
 export function* routeWarnings(file: RuleFile, domain: Domain): Generator<RuleFault> {
   const { routes = [] } = file;
-  const capacities = domain.rules.flatMap(({ kind, capacity }) =>
-    kind === "limited" ? capacity : []
-  );
-  const most = capacities.length === 0 ? Infinity : Math.max(...capacities);
+  const limited = domain.rules.filter(({ kind }) => kind === "limited");
   for (const [index, route] of routes.entries()) {
     const place = ["routes", index];
-    yield* requestWarnings(route, most, place);
+    yield* requestWarnings(route, limited, place);
     for (const [nth, descriptor] of route.descriptors.entries()) {
       const message = descriptorWarning(Object.entries(descriptor), domain);
       if (message !== undefined) yield { path: [...place, "descriptors", nth], message };
@@ -45,10 +42,10 @@ const LETTERS_REGEXP = /:[A-Za-z_$][\w$]*|\((?:[^()\\]|\\.)+\)|(\p{Letter})/gu;
 /** The warnings about the requests that a route matches, and their cost. */
 function* requestWarnings(
   { path, ignoreCase, cost = 1 }: RouteOptions,
-  most: number,
+  limited: readonly Rule[],
   place: RuleFault["path"],
 ): Generator<RuleFault> {
-  if (cost > most) {
+  if (limited.length > 0 && limited.every(({ capacity }) => capacity < cost)) {
     const message = `every limit of this domain is too small for a cost of ${cost}`;
     yield { path: [...place, "cost"], message };
   }

@@ -8,6 +8,7 @@ import {
   ruleSchemaText,
   yamlReader,
 } from "../../../../adapters/rules/rules.ts";
+import { routeWarnings } from "../../../../adapters/rules/files/route_warnings.ts";
 import { upTo } from "../../../support/seed.ts";
 import { readText } from "../../../support/tree.ts";
 
@@ -26,6 +27,20 @@ function ruleOf(...lines: readonly string[]): string {
   return ["domain: shop", "rules:", "  - key: user", ...lines.map((line) => `    ${line}`), ""]
     .join("\n");
 }
+
+test("a domain may have more rules than a call takes arguments", () => {
+  const routes = [{ cost: 2, descriptors: [{ user: "{address}" }] }];
+  const file = {
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit: 1, period: 1 }] }],
+    routes,
+  };
+  const { rules, problems } = readRules([{ name: "object", data: file }], undefined);
+  const domain = rules!.domains.get("shop")!;
+  const large = { ...domain, rules: new Array(200_000).fill(domain.rules[0]) };
+  const messages = [...routeWarnings({ ...file, rules: [] }, large)].map(({ message }) => message);
+  assert.deepEqual(messages, problems.map(({ message }) => message));
+});
 
 test("only documents are read, and only known options", async () => {
   const rule = "documents must be an array of objects such as { name, text }";
