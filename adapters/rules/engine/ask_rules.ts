@@ -47,9 +47,9 @@ interface Asking {
 export function askRules(
   on: RuleStore,
   mode: ChargeMode,
-  rules: readonly RuleInForce[],
   way: RuleWay,
   taken: Taken[] | undefined,
+  rules: readonly RuleInForce[],
 ): VerdictAnswer {
   if (rules.length === 0) return NO_RULE_VERDICT;
   if (taken === undefined && rules.length === 1) {

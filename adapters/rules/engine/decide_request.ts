@@ -66,19 +66,11 @@ export function verdictOn(
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return NO_RULE_VERDICT;
   const rules = rulesOf(decider, domain, request);
+  // A function that makes a closure pays for it at every call.
   return Array.isArray(rules)
-    ? askRules(on, domain.charge, rules, way, taken)
-    : askLater(on, domain, rules as PromiseLike<readonly RuleInForce[]>, way, taken);
-}
-
-async function askLater(
-  on: RuleStore,
-  { charge }: Domain,
-  inForce: PromiseLike<readonly RuleInForce[]>,
-  way: RuleWay,
-  taken: Taken[] | undefined,
-): Promise<Verdict> {
-  return await askRules(on, charge, await inForce, way, taken);
+    ? askRules(on, domain.charge, way, taken, rules)
+    : (rules as PromiseLike<readonly RuleInForce[]>)
+      .then(askRules.bind(undefined, on, domain.charge, way, taken));
 }
 
 /** The counters of a request, whatever they decide. */

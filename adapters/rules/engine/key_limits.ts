@@ -13,7 +13,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
 import { StoreUnavailableError } from "../../../core/errors.ts";
-import { checkChoice, checkOptions } from "../../../core/options/checks.ts";
+import { checkOptions, oneOf } from "../../../core/options/checks.ts";
 import {
   algorithmOf,
   type Domain,
@@ -98,10 +98,9 @@ export function keyLimitsCache(
     maxKeys: true,
     timeToLive: true,
     deadline: true,
-    onFailure: true,
+    onFailure: oneOf("throw", "default"),
   });
   const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000, onFailure = "throw" } = options;
-  checkChoice("create ruleEngine", "lookupCache.onFailure", onFailure, ["throw", "default"]);
   const entries = new Map<string, Entry>();
   /** The number of refreshes so far. */
   let refreshes = 0;

@@ -60,7 +60,7 @@ export interface RuleEngineOptions {
   readonly shadow?: boolean | undefined;
   /** Receives the errors of lookups. */
   readonly onLookupError?: ((error: unknown, key: string) => void) | undefined;
-  /** Receives every verdict that a caller receives, except from `peek`; for metrics. */
+  /** Receives every verdict that a caller receives, except from `peek` and `refund`; for metrics. */
   readonly onVerdict?: ((verdict: Verdict, request: RuleRequest) => void) | undefined;
 }
 

@@ -12,7 +12,7 @@ import {
   type Settlement,
 } from "../../../core/receipts/receipt.ts";
 import type { Rule, Verdict } from "../../../core/rules/rules.ts";
-import { checkRuleRequest, givenAs, type RuleRequest } from "./rule_request.ts";
+import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 
 /** Permits that a request holds. It survives JSON; never give it to a client. */
 export interface RulePermit extends Pick<RuleRequest, "domain" | "descriptors"> {
@@ -80,14 +80,10 @@ const MOST_PARTS = 1_000;
 /**
  * Requires a permit or a receipt, because the value may come from another process.
  *
- * @throws {TypeError} By the name `MalformedRequestError`: if it is not a receipt.
- * @throws {RangeError} By the same name: if a number of it is out of range.
+ * @throws {TypeError} If it is not a receipt.
+ * @throws {RangeError} If a number of it is out of range.
  */
 export function checkHolding(action: string, given: RulePermit | RuleReceipt): void {
-  givenAs(checkHeld, action, given);
-}
-
-function checkHeld(action: string, given: RulePermit | RuleReceipt): void {
   if (typeof given !== "object" || given === null) {
     throw typeError(action, "it needs what hold or reserve answered", given);
   }

@@ -29,7 +29,7 @@ export function settleRequest(
   receipt: RuleReceipt,
   actual: ActualCost,
 ): Promise<RuleSettlement> {
-  checkHolding("settle", receipt);
+  givenAs(checkHolding, "settle", receipt);
   const { cost, descriptors } = receipt;
   if (typeof actual === "number") {
     givenAs(checkCost, "settle", actual, 0);
@@ -52,14 +52,14 @@ export function releaseRequest(
   decider: RuleDecider,
   held: RulePermit | RuleReceipt,
 ): Promise<RuleSettlement> {
-  checkHolding("release", held);
+  givenAs(checkHolding, "release", held);
   const receipt: RuleReceipt = isReceipt(held) ? held : { ...held, parts: [] };
   return settled(decider, receipt, held.descriptors.map(() => 0));
 }
 
 /** Renews permits; answers whether all of them are held. */
 export async function renewRequest(decider: RuleDecider, held: RulePermit): Promise<boolean> {
-  checkHolding("renew", held);
+  givenAs(checkHolding, "renew", held);
   const counters = await countersOf(decider, held);
   const renewed = counters.filter(isPermit).map(async ({ rule, key, cost, counter }) => {
     const { allowed } = await counter.call(renew, key, { id: held.id, cost });

@@ -92,7 +92,8 @@ export async function requestRules(
   if (isRuleSet(from)) {
     const engine = ruleEngine({ ...on, prefix, rules: from });
     domainOf(from, domain);
-    return rulesOf(engine, on.clock, domain, () => Promise.resolve(true), noOne);
+    const reload = () => Promise.resolve(true);
+    return { ...rulesOf(engine, on.clock, domain), reload, close: noOne };
   }
   const source = sourceOf(from);
   const engine = ruleEngine({ ...on, lookup: on.lookup ?? source.lookup, prefix });
@@ -104,7 +105,8 @@ export async function requestRules(
     onEvent,
     onLimitsChanged: () => engine.forgetLookups(),
   });
-  return rulesOf(engine, on.clock, domain, () => followed.reload(), () => followed.close());
+  const { close } = followed;
+  return { ...rulesOf(engine, on.clock, domain), reload: () => followed.reload(), close };
 }
 
 function isRuleSet(from: AnyRules): from is RuleSet {
@@ -138,9 +140,7 @@ function rulesOf(
   engine: RuleEngine,
   clock: Clock | undefined,
   named: string | undefined,
-  reload: () => Promise<boolean>,
-  close: () => Promise<void>,
-): FollowedRequestRules {
+): Omit<FollowedRequestRules, "reload" | "close"> {
   return {
     engine,
     clock,
@@ -158,8 +158,6 @@ function rulesOf(
       const decided = (verdict: Verdict) => decisionOf(verdict, () => {});
       return isPromise(verdict) ? verdict.then(decided) : decided(verdict);
     },
-    reload,
-    close,
   };
 }
 
