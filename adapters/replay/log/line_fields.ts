@@ -346,10 +346,13 @@ function objectFields({ time, key, forwarded, requires }: Layout): LineFields {
   return {
     open(bytes, from, to) {
       object = undefined;
+      const text = bytes.toString("utf8", from, to);
+      // Most lines of other forms are no objects, and an error takes long.
+      if (!/^\s*\{/.test(text)) return false;
       try {
-        object = JSON.parse(bytes.toString("utf8", from, to));
+        object = JSON.parse(text);
       } catch { /* It is no object. */ }
-      return typeof object === "object" && object !== null && !Array.isArray(object);
+      return object !== undefined;
     },
     misfit: () => undefined,
     isRequest() {
