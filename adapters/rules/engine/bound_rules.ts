@@ -24,8 +24,8 @@ export interface BoundRules {
   readonly instant: number;
   /** The configuration before it, as long as use under that one may have to be carried over. */
   before: BoundRules | undefined;
-  /** The index of each rule, by the text that identifies the rule in every version. */
-  indices: ReadonlyMap<string, number> | undefined;
+  /** The rules by the texts that identify them in every version; `undefined` until they are needed. */
+  byIdentity: ReadonlyMap<string, Rule> | undefined;
   /** Finds the limits that decide for a rule. */
   readonly boundOf: BoundOf<BoundVerdict>;
 }
@@ -51,7 +51,7 @@ export function bindRules(
     set,
     instant: instant(),
     before,
-    indices: undefined,
+    byIdentity: undefined,
     boundOf: (rule, limit) =>
       limit === undefined
         ? rules[rule.index] ??= bindRule(on, bound, rule)
@@ -82,9 +82,8 @@ function overriding(
 }
 
 function sameRule(before: BoundRules, rule: Rule): Rule | undefined {
-  const { rules } = before.set;
-  before.indices ??= new Map(rules.map((each) => [identity(each), each.index]));
-  return rules[before.indices.get(identity(rule)) ?? -1];
+  before.byIdentity ??= new Map(before.set.rules.map((each) => [identity(each), each]));
+  return before.byIdentity.get(identity(rule));
 }
 
 function identity({ domain, label }: Rule): string {
