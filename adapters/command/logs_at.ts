@@ -104,7 +104,9 @@ async function* openLog(path: string): AsyncGenerator<Uint8Array> {
   try {
     const buffer = Buffer.allocUnsafe(1 << 19);
     for (;;) {
-      const { bytesRead } = await file.read(buffer);
+      const { bytesRead } = await file.read(buffer).catch((cause) => {
+        throw new Error(`Cannot read ${path}`, { cause });
+      });
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);
     }

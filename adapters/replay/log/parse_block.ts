@@ -138,9 +138,12 @@ export function blockParser(
   let headers = 0;
   let seen: RequestsSeen | undefined;
   const firstUnread: UnreadLine[] = [];
-  const counts = { lines: 0, bytes: 0, unread: 0, unnamed: 0, others: 0, leftOut: 0 };
+  const counts = { lines: 0, unread: 0, unnamed: 0, others: 0, leftOut: 0 };
   const names = namesOf(layout.key) || "its key";
   const noClient = `it names no client in ${names}`;
+  const tooLong = `${
+    keyOf ? "its key" : `the client in ${names}`
+  } is longer than ${LONGEST_KEY} bytes`;
   const mayBeOther = layout.requires.length > 0;
   const noForm = `it is not in the format ${layout.format}`;
   const noRequest = `it does not record a request: it has no ${layout.requires.join(" or no ")}`;
@@ -158,7 +161,7 @@ export function blockParser(
     if (!Number.isSafeInteger(units) || units < 1) return "its cost is not a positive integer";
     const id = keyOf === undefined ? fields.client(table) : table.idOfText(keyOf(record!));
     if (id === NOBODY) return noClient;
-    if (id < 0) return `the client in ${names} is longer than ${LONGEST_KEY} bytes`;
+    if (id < 0) return tooLong;
     ats[row] = at;
     clients[row] = table.clientOf(id);
     costs[row] = units;
@@ -236,7 +239,6 @@ export function blockParser(
         else leaveOut(reason, bytes, from, to, line);
       }
       counts.lines = line - before - headers;
-      counts.bytes += block.length;
       seen = bothSeen(seen, marking?.take());
       const cost = hasCosts ? costs.slice(0, count) : undefined;
       return {
@@ -248,6 +250,8 @@ export function blockParser(
     },
     facts: () => ({
       ...counts,
+      // Whoever reads the log counts them, with those of lines that are too long.
+      bytes: 0,
       firstUnread,
       formats: [layout.format],
       keys: [...layout.key, ...layout.forwarded].map(({ name }) => name),

@@ -139,12 +139,12 @@ export async function readTrace(
   const trace = traceBuilder(maxClients);
   const clients = { numberOf: (key: string) => idOf(trace, key), forget() {} };
   for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
-    const found: Found = { isCoarse: true };
+    const found: Found = { bytes: 0, isCoarse: true };
     const own: TraceRows[] = [];
     for await (const rows of readRows(name, log, rest, clients, found)) own.push(rows);
     if (found.facts !== undefined) {
       const resolution = found.isCoarse && spreadSeconds(own) ? 1_000 : 1;
-      trace.log = withFacts(trace.log, { ...found.facts, resolution });
+      trace.log = withFacts(trace.log, { ...found.facts, bytes: found.bytes, resolution });
     }
     for (const rows of own) trace.rows.push(rows);
   }
@@ -179,6 +179,7 @@ function withFacts(one: LogFacts | undefined, other: LogFacts): LogFacts {
 /** Facts that are found while a log is read. */
 interface Found {
   facts?: LogFacts;
+  bytes: number;
   /** Whether its times are written in whole seconds. */
   isCoarse: boolean;
 }
@@ -189,7 +190,7 @@ async function* readRows(
   text: TextSource,
   options: ReadLogOptions,
   clients: Clients,
-  found: Found = { isCoarse: true },
+  found: Found = { bytes: 0, isCoarse: true },
 ): AsyncGenerator<TraceRows> {
   const wanted = layoutOptions(name, options);
   const joiner = recordJoiner(wanted.maxLine);
@@ -198,7 +199,7 @@ async function* readRows(
   let requests = 0;
 
   async function* blocks(): AsyncGenerator<Uint8Array> {
-    for await (const block of unwrapLines(readBlocks(text, wanted))) {
+    for await (const block of unwrapLines(readBlocks(text, wanted, found), wanted.maxLine)) {
       layout ??= findLayout(block, wanted);
       yield layout.hasQuotes ? joiner.join(block) : block;
     }

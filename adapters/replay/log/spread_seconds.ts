@@ -28,7 +28,7 @@ export function spreadSeconds(rows: readonly TraceRows[]): boolean {
   // A function for each part of the rows, because runtimes compile functions that are called often.
   if (!rows.every(({ at }) => countPart(at, seconds))) return false;
   for (const { at } of rows) spreadPart(at, seconds);
-  return rows.length > 0;
+  return seconds.size > 0;
 }
 
 /** Counts requests by their seconds; false if a time lies between two. */

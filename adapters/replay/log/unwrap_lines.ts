@@ -17,14 +17,33 @@ const SYSLOG = new RegExp(
   "gm",
 );
 
-/** The blocks of a log as the program wrote it, if another one recorded it; otherwise the blocks. */
-export async function* unwrapLines(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/**
+ * The blocks of a log as the program wrote it, if another one recorded it; otherwise the blocks.
+ *
+ * @param maxLine The longest line in bytes; a longer one may be broken.
+ */
+export async function* unwrapLines(
+  blocks: AsyncIterable<Uint8Array>,
+  maxLine: number,
+): AsyncGenerator<Uint8Array> {
   let unwrap: ((block: Buffer) => Uint8Array) | undefined;
+  let held: Uint8Array = new Uint8Array(0);
   for await (const block of blocks) {
     const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
     unwrap ??= unwrapperOf(bytes.toString("latin1"));
-    yield unwrap(bytes);
+    const own = unwrap(bytes);
+    if (own === bytes) {
+      yield bytes;
+      continue;
+    }
+    // A line that Docker divided may go on in the next block.
+    const whole = Buffer.concat([held, own]);
+    const end = whole.lastIndexOf("\n") + 1;
+    const goesOn = whole.length - end <= maxLine;
+    held = goesOn ? whole.subarray(end) : whole.subarray(0, 0);
+    if (end > 0 || !goesOn) yield goesOn ? whole.subarray(0, end) : whole;
   }
+  if (held.length > 0) yield held;
 }
 
 /** The function that unwraps the blocks of a log that begins like this. */
@@ -42,8 +61,7 @@ function dockerLines(block: Buffer): string {
 function lineOf(text: string): string {
   try {
     const { log } = JSON.parse(text);
-    return String(log);
-  } catch {
-    return text === "" ? "" : `${text}\n`;
-  }
+    if (typeof log === "string") return log;
+  } catch { /* It is no object of Docker's. */ }
+  return text === "" ? "" : `${text}\n`;
 }

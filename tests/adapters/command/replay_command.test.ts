@@ -184,7 +184,7 @@ describe("tidegate replay", () => {
     ],
     ["torn.gz", RULE, /^Cannot read .*torn\.gz because its gzip data is cut off or damaged: /],
     ["nowhere.log", RULE, /nowhere\.log/],
-    ["", RULE, /^it is a folder \(EISDIR\): give a file in it instead$/],
+    ["", RULE, /^Cannot read .+: it is a folder \(EISDIR\): give a file in it instead$/],
   ];
   for (const each of refused) {
     const [file, args, complaint] = each;

@@ -81,8 +81,19 @@ export const ADVICE_FAULTS: readonly Fault[] = [
   ], {
     "A short piece is kept in memory that changes":
       "held.push({~~bytes.length < MIN_BLOCK_BYTES ? new Uint8Array(bytes) : bytes~>bytes~~});",
-    "A compressed piece is kept in memory that changes":
-      "yield {~~new Uint8Array(piece)~>piece~~};",
+    "The form depends on the pieces":
+      "decompressed(name, bytesOf(name, text)), {~~FORM_BYTES~>1~~})",
+    "A long first line is a block of its own": "const goesOn = {~~!isFirst && ~>~~}held.length",
+    "What follows a frame of zstd is lost":
+      'rest.left !== undefined && {~~form === "zstd"~>false~~}',
+    "A source that fails has damaged data":
+      "throw {~~broken === undefined ? faultOf(cause) : broken.error~>faultOf(cause)~~};",
+  }),
+  ...faultsIn("adapters/replay/log/unwrap_lines.ts", [
+    "tests/adapters/replay/log/read_log.test.ts",
+  ], {
+    "A divided line ends with its block":
+      'const end = {~~whole.lastIndexOf("\\n") + 1~>whole.length~~};',
   }),
   ...faultsIn("adapters/replay/log/read_time.ts", [
     "tests/adapters/replay/log/read_time.test.ts",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import fc from "fast-check";
 
 import {
@@ -104,7 +105,77 @@ describe("readLog", () => {
     for (const start of starts) {
       await assert.rejects(readTrace(log(start)), /^(Type)?Error: Cannot read a log/);
     }
+    // A stream that decompresses is not waited for, because its next piece may never come.
+    for (let waits = 0; closed < starts.length && waits < 100; waits++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
     assert.equal(closed, starts.length);
+  });
+
+  test("refuses pieces that are neither text nor bytes", async () => {
+    const bytes = new TextEncoder().encode(line(10));
+    for (const log of [bytes, [new DataView(bytes.buffer)], [bytes.buffer], [[104]]]) {
+      await assert.rejects(readTrace(log as unknown as TextSource), {
+        name: "TypeError",
+        message: /^Cannot read a log as its pieces must be text or Uint8Array: /,
+      });
+    }
+  });
+
+  test("reads what follows a first line that is too long, and counts all bytes", async () => {
+    const text = `${"x".repeat(2 ** 18)}\n${line(10).repeat(2_000)}`;
+    const bytes = new TextEncoder().encode(text);
+    for (const size of [1_000, 65_536, 2 ** 18, bytes.length]) {
+      const pieces = Array.from(
+        { length: Math.ceil(bytes.length / size) },
+        (_, at) => bytes.slice(at * size, (at + 1) * size),
+      );
+      const { requests, log } = await readTrace(pieces);
+      assert.deepEqual([requests, log?.unread, log?.bytes], [2_000, 1, bytes.length]);
+    }
+  });
+
+  test("takes the seconds of a log from which nothing is read for nothing", async () => {
+    const exact = "time,key,method\n2026-11-20T10:00:00.100Z,a,GET\n";
+    const whole = "time,key,method\n2026-11-20T10:00:00Z,b,POST\n";
+    const logs = [exact, whole].map((log, index) => ({ name: `${index}`, log }));
+    const { log } = await readTrace(logs, { where: "method=GET" });
+    assert.equal(log?.resolution, 1);
+  });
+
+  test("reads compressed data of several parts, with a byte order mark and padding", async () => {
+    const zstd = (zlib as Partial<typeof zlib>).zstdCompressSync;
+    for (const compress of [zlib.gzipSync, ...(zstd ? [zstd] : [])]) {
+      const marked = compress(`\ufeff"key","time"\n"a",1700000000\n`);
+      const padding = Buffer.alloc(compress === zlib.gzipSync ? 700 : 0);
+      const all = [marked, compress('"b",1700000001\n'), padding];
+      const bytes = new Uint8Array(Buffer.concat(all));
+      for (const size of [1, 10, bytes.length]) {
+        const pieces = Array.from(bytes.keys())
+          .filter((at) => at % size === 0)
+          .map((at) => bytes.slice(at, at + size));
+        const { clients } = await readTrace(overwritten(pieces), { key: "key" });
+        assert.deepEqual(clients, ["a", "b"]);
+      }
+    }
+  });
+
+  test("says of a source that fails what failed, compressed or not", async () => {
+    for (const start of [new TextEncoder().encode(line(10)), zlib.gzipSync(line(10))]) {
+      const log = async function* () {
+        yield start;
+        yield await Promise.reject(new Error("the source broke"));
+      };
+      await assert.rejects(readTrace(log()), { message: "the source broke" });
+    }
+  });
+
+  test("joins a line that Docker divided, wherever blocks end", async () => {
+    const half = (log: string) => `${JSON.stringify({ log, stream: "stdout", time: "t" })}\n`;
+    const long = line(10).replace("GET /", `GET /${"x".repeat(20_000)}`);
+    const text = `${half(long.slice(0, 16_384))}${half(long.slice(16_384))}{"level":"info"}\n`;
+    const { requests, clients, log } = await readTrace(text.repeat(300));
+    assert.deepEqual([requests, clients, log?.unread], [300, ["h\u00e9"], 300]);
   });
 
   test("reads each form from memory that is used again", async () => {
@@ -119,7 +190,7 @@ describe("readLog", () => {
     const logs = [
       [`key,time,text\n${quoted.repeat(4_000)}`, 'h "b" c'],
       [wrapped.repeat(4_000), "h"],
-      [gzipSync(`key,time,text\n${random.join("")}`), "h"],
+      [zlib.gzipSync(`key,time,text\n${random.join("")}`), "h"],
     ] as const;
     for (const [log, key] of logs) {
       const bytes = typeof log === "string" ? new TextEncoder().encode(log) : new Uint8Array(log);
