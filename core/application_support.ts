@@ -23,7 +23,7 @@ export {
 } from "./options/checks.ts";
 export { durationText, type Period, periodText, readPeriod } from "./options/period.ts";
 export { readReason } from "./options/read_reason.ts";
-export { suggestOption } from "./options/suggest_option.ts";
+export { hintAt } from "./options/suggest_option.ts";
 export { matchesWildcard, wildcardOf } from "./rules/wildcard.ts";
 export { withTimeout } from "./with_timeout.ts";
 export { workerProgram } from "./worker_program.ts";

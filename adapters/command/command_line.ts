@@ -18,11 +18,11 @@
 import process from "node:process";
 import { setTimeout } from "node:timers";
 
+import { hintAt } from "../../core/application_support.ts";
 import { adviseCommand } from "./advise_command.ts";
 import {
   type Command,
   failureText,
-  hintAt,
   isUsageError,
   readOptions,
   type Tools,

@@ -5,7 +5,7 @@
 
 import { parseArgs } from "node:util";
 
-import { suggestOption } from "../../core/application_support.ts";
+import { hintAt } from "../../core/application_support.ts";
 import { errorText } from "../service/log.ts";
 
 /** An option in the table of its command. */
@@ -139,12 +139,6 @@ function parseOptions(args: readonly string[], options: OptionTable) {
     }
   }
   return { values: values as Readonly<Record<string, unknown>>, positionals };
-}
-
-/** The end of a message about an unknown name: the known name that it resembles, if any. */
-export function hintAt(name: string, known: readonly string[], prefix: string = ""): string {
-  const meant = suggestOption(name, known);
-  return meant === undefined ? "" : `: did you mean ${prefix}${meant}?`;
 }
 
 /** Whether a value follows an option. */

@@ -94,9 +94,8 @@ function readOptions(values: LogValues): ReadTraceOptions {
 }
 
 /**
- * A log's bytes: of a file, a pipe, or the standard input. All pieces of a file lie in one buffer,
- * because a new one would take longer to come than the file to be read: the system fills each of its
- * pages with zeros.
+ * A log's bytes: of a file, a pipe, or the standard input. All pieces of a file share one buffer:
+ * the system must fill the pages of a new buffer with zeros, which takes longer than reading the file.
  */
 async function* openLog(path: string): AsyncGenerator<Uint8Array> {
   if (path === "-") return yield* process.stdin;

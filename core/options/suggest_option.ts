@@ -38,6 +38,12 @@ export function suggestOption(unknown: string, known: readonly string[]): string
   return undefined;
 }
 
+/** The end of a message about an unknown name: the known name that it resembles, if any. */
+export function hintAt(name: string, known: readonly string[], prefix: string = ""): string {
+  const meant = suggestOption(name, known);
+  return meant === undefined ? "" : `: did you mean ${prefix}${meant}?`;
+}
+
 /** Whether two names differ in at most so many letters. Two swapped letters count as one. */
 export function isNear(one: string, other: string, changes: number): boolean {
   if (one === "" || other === "") return one.length + other.length <= changes;

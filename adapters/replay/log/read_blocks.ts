@@ -150,7 +150,7 @@ async function* decompressed(
       const fault = `its ${form} data is cut off or damaged`;
       return new Error(`Cannot read ${name} because ${fault}: ${reason}`, { cause });
     });
-    // A stream of gzip goes on after a member, and leaves only what is no data, such as padding.
+    // A stream of gzip reads all members by itself: whatever it leaves is padding.
   } while (rest.left !== undefined && form === "zstd");
   await rest.pieces.return(undefined);
 }

@@ -44,7 +44,7 @@ function inRange(at: number): number {
  * line before, and many the same second.
  */
 const written = new Uint8Array(40);
-let length = 0;
+let writtenBytes = 0;
 let minute = NaN;
 let instant = -1;
 
@@ -74,10 +74,10 @@ function isoTime(bytes: Uint8Array, from: number, to: number): number {
 function sameBytes(bytes: Uint8Array, from: number, to: number): number {
   const kept = Math.min(to - from, written.length);
   let same = 0;
-  while (same < kept && same < length && bytes[from + same] === written[same]) same++;
-  if (same === to - from && same === length) return same;
+  while (same < kept && same < writtenBytes && bytes[from + same] === written[same]) same++;
+  if (same === to - from && same === writtenBytes) return same;
   for (let index = same; index < kept; index++) written[index] = bytes[from + index]!;
-  length = kept === to - from ? kept : 0;
+  writtenBytes = kept === to - from ? kept : 0;
   return Math.min(same, to - from - 1);
 }
 

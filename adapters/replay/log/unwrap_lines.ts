@@ -38,10 +38,10 @@ export async function* unwrapLines(
     }
     // A line that Docker divided may go on in the next block.
     const whole = Buffer.concat([held, own]);
-    const end = whole.lastIndexOf("\n") + 1;
-    const goesOn = whole.length - end <= maxLine;
-    held = goesOn ? whole.subarray(end) : whole.subarray(0, 0);
-    if (end > 0 || !goesOn) yield goesOn ? whole.subarray(0, end) : whole;
+    const last = whole.lastIndexOf("\n") + 1;
+    const end = whole.length - last > maxLine ? whole.length : last;
+    held = whole.subarray(end);
+    if (end > 0) yield whole.subarray(0, end);
   }
   if (held.length > 0) yield held;
 }

@@ -3,13 +3,13 @@
  * mistyped key means that there is no limit at all.
  */
 
+import { hintAt } from "../../../core/application_support.ts";
 import {
   type DescriptorEntry,
   matchDescriptor,
   type RuleOptions,
 } from "../../../core/rules/rules.ts";
 import type { RuleSet } from "./read_rules.ts";
-import { hint } from "./rule_problem.ts";
 
 /**
  * Finds why no rule limits a request, or a part of it.
@@ -25,7 +25,7 @@ export function lintRequest(request: unknown, rules: RuleSet): readonly string[]
   const name = String(given);
   const domain = rules.domains.get(name);
   if (domain === undefined) {
-    return [`no rules have the domain ${name}${hint(name, [...rules.domains.keys()])}`];
+    return [`no rules have the domain ${name}${hintAt(name, [...rules.domains.keys()])}`];
   }
   const keys = rules.files.filter(({ domain }) => domain === name)
     .flatMap(({ rules }) => keysOf(rules));
@@ -39,7 +39,7 @@ export function lintRequest(request: unknown, rules: RuleSet): readonly string[]
     }
     const unknown = entries.filter(([key]) => !keys.includes(key));
     if (unknown.length > 0) {
-      return unknown.map(([key]) => `no rule has the key ${key}${hint(key, keys)}`);
+      return unknown.map(([key]) => `no rule has the key ${key}${hintAt(key, keys)}`);
     }
     if (matchDescriptor(domain, entries) !== undefined) return [];
     return [`no rule matches ${entries.map((entry) => entry.join("=")).join(" ")}`];

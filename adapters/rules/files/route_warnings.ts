@@ -6,6 +6,7 @@
  * warning is about a rule that a request could meet.
  */
 
+import { hintAt } from "../../../core/application_support.ts";
 import {
   type Domain,
   nodeOf,
@@ -16,7 +17,6 @@ import {
 import type { KeyRules, RuleNode } from "../../../core/rules/compile_domain.ts";
 import type { RouteOptions } from "./compile_routes.ts";
 import type { RuleFile } from "./rule_file.ts";
-import { hint } from "./rule_problem.ts";
 
 /** The entries of a route's descriptor, as they are written. */
 type Template = readonly (readonly [key: string, value: string])[];
@@ -72,7 +72,7 @@ function descriptorWarning(template: Template, { level }: Domain): string | unde
     return `this descriptor is not limited, because it ends at ${open.label}, which has no limits`;
   }
   const [key] = template[0] ?? [""];
-  const meant = level.has(key) ? "" : hint(key, [...level.keys()]);
+  const meant = level.has(key) ? "" : hintAt(key, [...level.keys()]);
   const written = template.map((entry) => entry.join("=")).join(" ");
   return `this descriptor is not limited, because no rule matches ${written}${meant}`;
 }
@@ -128,7 +128,7 @@ function* missedRules(
     const rule = compiled[index]!;
     if (open.has(options.key) || met.has(rule)) continue;
     const isMade = keys.includes(options.key);
-    const meant = isMade ? "" : hint(options.key, keys);
+    const meant = isMade ? "" : hintAt(options.key, keys);
     if (!isMade && meant === "") continue;
     const message = `no route makes a descriptor that matches ${rule.label}${meant}`;
     yield { path: ["rules", index], message };

@@ -2,8 +2,6 @@
  * Problems of rules, each with its place, as compilers report theirs.
  */
 
-import { suggestOption } from "../../../core/application_support.ts";
-
 /** Something wrong, or doubtful, in a rule file. */
 export interface RuleProblem {
   /** The name of the file, or of another source of the rules. */
@@ -37,10 +35,4 @@ export function pathText(path: DataPath): string {
       typeof step === "number" ? `${text}[${step}]` : text === "" ? step : `${text}.${step}`,
     "",
   );
-}
-
-/** The end of a message about an unknown name: the known name that is probably meant. */
-export function hint(unknown: string, known: readonly string[]): string {
-  const meant = suggestOption(unknown, known);
-  return meant === undefined ? "" : `: did you mean ${meant}?`;
 }

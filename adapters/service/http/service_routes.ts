@@ -117,7 +117,7 @@ function getRoute(answer: Route["answer"]): Route {
   return { allow: "GET, HEAD", needsToken: false, answer };
 }
 
-/** An unknown path is a 404 for every method. */
+/** Answers an unknown path: 404, whatever the method. */
 const NO_ROUTE: Route = {
   allow: undefined,
   needsToken: false,

@@ -93,15 +93,15 @@ export const ADVICE_FAULTS: readonly Fault[] = [
     "tests/adapters/replay/log/read_log.test.ts",
   ], {
     "A divided line ends with its block":
-      'const end = {~~whole.lastIndexOf("\\n") + 1~>whole.length~~};',
+      'const last = {~~whole.lastIndexOf("\\n") + 1~>whole.length~~};',
   }),
   ...faultsIn("adapters/replay/log/read_time.ts", [
     "tests/adapters/replay/log/read_time.test.ts",
   ], {
     "A longer time is taken for the one before":
-      "length = {~~kept === to - from ? kept : 0~>kept~~};",
+      "writtenBytes = {~~kept === to - from ? kept : 0~>kept~~};",
     "A shorter time is taken for the one before":
-      "if (same === to - from{~~ && same === length~>~~}) return same;",
+      "if (same === to - from{~~ && same === writtenBytes~>~~}) return same;",
   }),
   ...faultsIn("adapters/replay/log/key_table.ts", [
     "tests/adapters/replay/log/forms.test.ts",

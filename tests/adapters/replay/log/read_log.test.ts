@@ -28,6 +28,12 @@ function* overwritten(pieces: readonly (string | Uint8Array)[]): Generator<strin
   }
 }
 
+/** Bytes in pieces of so many. */
+function piecesOf(bytes: Uint8Array, size: number): readonly Uint8Array[] {
+  const count = Math.ceil(bytes.length / size);
+  return Array.from({ length: count }, (_, at) => bytes.slice(at * size, (at + 1) * size));
+}
+
 const FORMATS = [
   ...["vhost", "common", "envoy", "alb", "haproxy", "s3", "squid"] as const,
   ...["json", "w3c", "cloudfront", "tsv", "csv"] as const,
@@ -79,12 +85,7 @@ describe("readLog", () => {
     const text = late("-").repeat(900) + late("192.0.2.9").repeat(4_000) + "{}\n".repeat(9_000);
     const bytes = new TextEncoder().encode(text);
     const found = async (size: number) => {
-      const count = Math.ceil(bytes.length / size);
-      const pieces = Array.from(
-        { length: count },
-        (_, at) => bytes.slice(at * size, (at + 1) * size),
-      );
-      const { log, clients } = await readTrace(overwritten(pieces));
+      const { log, clients } = await readTrace(overwritten(piecesOf(bytes, size)));
       return { ...log, clients };
     };
     const whole = await found(bytes.length);
@@ -126,11 +127,7 @@ describe("readLog", () => {
     const text = `${"x".repeat(2 ** 18)}\n${line(10).repeat(2_000)}`;
     const bytes = new TextEncoder().encode(text);
     for (const size of [1_000, 65_536, 2 ** 18, bytes.length]) {
-      const pieces = Array.from(
-        { length: Math.ceil(bytes.length / size) },
-        (_, at) => bytes.slice(at * size, (at + 1) * size),
-      );
-      const { requests, log } = await readTrace(pieces);
+      const { requests, log } = await readTrace(piecesOf(bytes, size));
       assert.deepEqual([requests, log?.unread, log?.bytes], [2_000, 1, bytes.length]);
     }
   });
@@ -151,10 +148,7 @@ describe("readLog", () => {
       const all = [marked, compress('"b",1700000001\n'), padding];
       const bytes = new Uint8Array(Buffer.concat(all));
       for (const size of [1, 10, bytes.length]) {
-        const pieces = Array.from(bytes.keys())
-          .filter((at) => at % size === 0)
-          .map((at) => bytes.slice(at, at + size));
-        const { clients } = await readTrace(overwritten(pieces), { key: "key" });
+        const { clients } = await readTrace(overwritten(piecesOf(bytes, size)), { key: "key" });
         assert.deepEqual(clients, ["a", "b"]);
       }
     }
@@ -194,11 +188,7 @@ describe("readLog", () => {
     ] as const;
     for (const [log, key] of logs) {
       const bytes = typeof log === "string" ? new TextEncoder().encode(log) : new Uint8Array(log);
-      const cut = (index: number) => Math.ceil(index * bytes.length / 40);
-      const pieces = Array.from(
-        { length: 40 },
-        (_, index) => bytes.slice(cut(index), cut(index + 1)),
-      );
+      const pieces = piecesOf(bytes, Math.ceil(bytes.length / 40));
       const entries = await entriesOf(overwritten(pieces));
       assert.equal(entries.length, 4_000);
       assert.ok(entries.every((entry) => entry.key === key));
